@@ -1,0 +1,55 @@
+# One command each. Nothing here needs more than make, a POSIX shell and Python >= 3.11; `peers`, `conformance` and
+# `bench` also need Node with npm. Works with GNU make 3.81 (macOS) and newer.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_FLAGS := -qq --disable-pip-version-check --require-hashes
+TESTS ?=
+
+.PHONY: help setup serve test peers conformance bench check clean
+
+help:
+	@echo 'make setup        the environment in .venv (hash-checked, idempotent)'
+	@echo 'make serve        setup, then a gateway with examples/mgp.toml'
+	@echo 'make test         setup, then the whole test suite (TESTS="-k name" narrows it)'
+	@echo 'make peers        the Node and Python peers that interoperability tests talk to'
+	@echo 'make conformance  the official MCP conformance suites against a running gateway'
+	@echo 'make bench        the benchmarks, each as a ratio against a named peer'
+	@echo 'make check        scripts/check: format, lint, types, layers, tests, coverage'
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "make: no '$(PYTHON)' found; install Python 3.11 or newer, or run: make PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $$($(PYTHON) --version) is too old; Gatewright needs 3.11 or newer: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "make: '$(PYTHON)' lacks the venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/dev.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+	@echo "ready: $$($(BIN)/python --version) in $(VENV)"
+
+serve: setup
+	$(BIN)/gatewright serve --config examples/mgp.toml
+
+test: setup
+	$(BIN)/python -m pytest $(TESTS)
+
+peers: setup
+	@sh scripts/peers $(PYTHON)
+
+conformance: peers
+	sh scripts/conformance
+
+bench: peers
+	$(BIN)/python -m benchmarks
+
+check: setup
+	scripts/check
+
+clean:
+	rm -rf .peers peers/node/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
