@@ -1,0 +1,224 @@
+"""The vocabulary of every other file: what a call is, how it ends, and what may travel back meanwhile.
+
+Whatever door a request comes through, it becomes one `Call`. The kernel walks it through the
+gates, hands it to its owner, cleans what comes back with the filters, and returns one `Outcome`.
+Nothing here knows a transport, a protocol revision or a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+__all__ = [
+    "ANONYMOUS",
+    "Answer",
+    "Back",
+    "Call",
+    "Caller",
+    "CannotAsk",
+    "Client",
+    "Event",
+    "Failure",
+    "Filter",
+    "Gate",
+    "Kind",
+    "Mgp",
+    "Outcome",
+    "Question",
+    "Refusal",
+    "Security",
+    "Target",
+    "Tool",
+]
+
+Kind = Literal["tool", "prompt", "resource", "list", "method"]
+"""What a call is about. `list` covers every catalogue question, `method` everything else."""
+
+
+class Caller(msgspec.Struct, frozen=True, gc=False):
+    """Who asks, as authentication established it; never taken from arguments (decision C-17)."""
+
+    id: str
+    kind: Literal["agent", "operator", "anonymous"] = "agent"
+    key_id: str | None = None
+
+
+ANONYMOUS = Caller("anonymous", "anonymous")
+
+
+class Mgp(msgspec.Struct, frozen=True):
+    """What MGP negotiation (§2) agreed with one peer.
+
+    `place` is where the peer offered it, and so where the reply belongs:
+    `mgp`, `experimental` or `extensions` (decision C-50).
+    """
+
+    version: str
+    extensions: tuple[str, ...]
+    place: Literal["mgp", "experimental", "extensions"] = "mgp"
+
+
+class Client(msgspec.Struct, frozen=True):
+    """How the caller's program speaks: MCP revision, what it can do, what it calls itself."""
+
+    revision: str
+    capabilities: Mapping[str, Any] = {}
+    info: Mapping[str, Any] = {}
+    mgp: Mgp | None = None
+    log_level: str | None = None
+
+
+class Security(msgspec.Struct, frozen=True):
+    """A tool's effective security metadata (MGP §4.3), after the operator's word was added."""
+
+    risk_level: Literal["safe", "moderate", "dangerous"] = "moderate"
+    permissions_required: tuple[str, ...] = ()
+    validator: str = "none"
+    confirmation_required: bool = False
+    declared: bool = False
+    """Whether the server or the operator said any of this; plain MCP tools say nothing."""
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """The canonical id of what is called: the server that owns it and its own name there."""
+
+    server: str
+    name: str
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool as the catalogue holds it. `definition` is the server's own JSON, member by member."""
+
+    target: Target
+    exposed: str
+    definition: Mapping[str, msgspec.Raw]
+    schema: Any = None
+    """The decoded `inputSchema`, or None where the tool declares none."""
+    security: Security = Security()
+    headers: Mapping[tuple[str, ...], str] = {}
+    """`x-mcp-header` annotations: argument path → header name part (MCP 2026-07-28)."""
+    read_only: bool = False
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One request on its way through the kernel.
+
+    `params` is the decoded `params` object, unknown members included: it is what the gates judge
+    and, re-encoded, what the owner receives. `deadline` is monotonic seconds. `facts` only grows:
+    gates add what they found out (the deciding grant, the validator applied), for the record.
+    """
+
+    id: str
+    door: str
+    kind: Kind
+    method: str
+    name: str
+    params: dict[str, Any]
+    caller: Caller
+    client: Client
+    trace_id: str
+    session: str | None = None
+    profile: str = ""
+    deadline: float | None = None
+    target: Target | None = None
+    tool: Tool | None = None
+    credential: str | None = None
+    """What the caller presented, before `authenticate` turned it into a `Caller`."""
+    facts: dict[str, Any] = {}
+
+    @property
+    def arguments(self) -> Any:
+        """The `arguments` of a tool or prompt call; an empty object when there are none."""
+        found = self.params.get("arguments")
+        return {} if found is None else found
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """The owner spoke. `raw` is the JSON text of the result object, untouched unless a filter changed it."""
+
+    raw: bytes
+    tool_error: bool = False
+    """True where a tool result carries `isError: true`: the tool ran and says that it failed."""
+    modern: bool = False
+    """True where `raw` is in the form of MCP 2026-07-28 (`resultType` and caching members present)."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Policy said no. `reason` is a key of the table in `wire/codes.py`."""
+
+    reason: str
+    message: str
+    details: Mapping[str, Any] = {}
+    retry_after_ms: int | None = None
+    gate: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Something broke on the way. `error` is the owner's own JSON-RPC error object, passed on intact."""
+
+    reason: str
+    message: str = ""
+    details: Mapping[str, Any] = {}
+    retry_after_ms: int | None = None
+    error: bytes | None = None
+
+
+Outcome = Answer | Refusal | Failure
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A notification that belongs to a running call: progress, a log line, a stream chunk, anything unknown."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a tool server asks its caller in the middle of a call: elicitation, sampling, roots, or unknown."""
+
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
+    """The caller cannot be asked: no channel, no such capability, or it went away.
+
+    `code` and `data` are the JSON-RPC error members to hand to whoever asked.
+    """
+
+    def __init__(self, message: str, code: int = -32601, data: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.data = data
+
+
+class Back(Protocol):
+    """What may travel back to the caller while its call runs."""
+
+    def emit(self, event: Event) -> None:
+        """Send one event. Never blocks; a caller that does not read loses its stream, not the kernel."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question to the caller and wait for the result object. Raises `CannotAsk`."""
+
+
+class Gate(Protocol):
+    """One policy question. It may refuse, or return the call with more facts; nothing else."""
+
+    name: str
+
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal: ...
+
+
+class Filter(Protocol):
+    """What may travel back: each outcome and each event passes every filter."""
+
+    name: str
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome: ...
+
+    def event(self, call: Call, event: Event) -> Event | None: ...

@@ -1,0 +1,1 @@
+"""Protocol state machines without input and output: messages in, decisions and messages out."""

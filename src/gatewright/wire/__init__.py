@@ -1,0 +1,1 @@
+"""Bytes to messages and back: pure, total, lossless. Nothing here waits, logs or remembers."""

@@ -1,0 +1,333 @@
+"""JSON-RPC 2.0 frames, lossless and bounded.
+
+Theory: only the envelope is decoded here. `params`, `result` and `error` stay the bytes they were,
+because a gateway that decodes and re-encodes what it does not judge can only lose something. What is
+judged (`params`) is decoded with `decode` and forwarded with `encode`, so that gateway and server can
+never read two different calls from one text: a duplicate key collapses to what was judged.
+
+Numbers keep their text: integers of any size are Python integers, and a decimal that a `float` would
+spell differently becomes a `Num`, a float that remembers how it was written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "METHOD_NOT_FOUND",
+    "PARSE_ERROR",
+    "Limits",
+    "Malformed",
+    "Message",
+    "Notification",
+    "Num",
+    "Request",
+    "Response",
+    "decode",
+    "decode_members",
+    "encode",
+    "error",
+    "is_utf8",
+    "notification",
+    "parse",
+    "parse_many",
+    "request",
+    "response",
+]
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class Num(float):
+    """A JSON number whose text a plain `float` would not give back; `text` is that text."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Num:
+        self = float.__new__(cls, text)
+        self.text = text
+        return self
+
+
+def _number(text: str) -> float:
+    plain = float(text)
+    return plain if repr(plain) == text else Num(text)
+
+
+def _spell(value: object) -> Any:
+    if isinstance(value, Num):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+_decoder = msgspec.json.Decoder(float_hook=_number)
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_array = msgspec.json.Decoder(list[msgspec.Raw])
+_encoder = msgspec.json.Encoder(enc_hook=_spell)
+
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def decode(data: bytes | msgspec.Raw) -> Any:
+    """The value of a JSON text, numbers kept exactly. Raises `ValueError` for anything else."""
+    try:
+        return _decoder.decode(data)
+    except _BROKEN as problem:
+        raise ValueError(str(problem)) from None
+
+
+def decode_members(data: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The members of a JSON object, each still its own text. Raises `ValueError`."""
+    try:
+        return _members.decode(data)
+    except (*_BROKEN, msgspec.ValidationError) as problem:
+        raise ValueError(str(problem)) from None
+
+
+def encode(value: Any) -> bytes:
+    """One line of JSON for a value made by `decode` or `decode_members`."""
+    return _encoder.encode(value)
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are UTF-8, which JSON texts must be; undecoded members were never checked."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds on one frame. Counts, except `id_chars`, which are characters of the id's JSON text."""
+
+    depth: int = 64
+    keys: int = 10_000
+    batch: int = 50
+    id_chars: int = 128
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """A question. `id` is its JSON text, to be echoed as it is; `params` is empty when absent."""
+
+    id: bytes
+    method: str
+    params: bytes = b""
+    trace_id: str | None = None
+    """A `trace_id` member beside `params` (MGP §6.5)."""
+
+
+class Notification(msgspec.Struct, frozen=True, gc=False):
+    """A statement nobody answers."""
+
+    method: str
+    params: bytes = b""
+
+
+class Response(msgspec.Struct, frozen=True, gc=False):
+    """An answer: exactly one of `result` and `error` is not empty."""
+
+    id: bytes
+    result: bytes = b""
+    error: bytes = b""
+
+
+class Malformed(msgspec.Struct, frozen=True, gc=False):
+    """What could not be understood, ready to be answered. `id` is `null` where none could be read."""
+
+    code: int
+    message: str
+    id: bytes = b"null"
+
+
+Message = Request | Notification | Response | Malformed
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    jsonrpc: str = ""
+    method: str | None = None
+    id: msgspec.Raw = msgspec.Raw()
+    params: msgspec.Raw = msgspec.Raw()
+    result: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
+    trace_id: msgspec.Raw = msgspec.Raw()
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_DEFAULT = Limits()
+
+
+def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
+    """Read one frame. Total: whatever comes in, a message or a `Malformed` comes out."""
+    try:
+        envelope = _envelope.decode(data)
+    except msgspec.ValidationError:
+        return _diagnose(data)
+    except _BROKEN as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    if envelope.jsonrpc != "2.0":
+        return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
+    method = envelope.method
+    if method is None:
+        return _parse_response(envelope, limits)
+    params = bytes(envelope.params)
+    flaw = _flaw(params, limits)
+    ident = bytes(envelope.id)
+    if not ident:
+        return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
+    if not _valid_id(ident, limits):
+        return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
+    if flaw:
+        return Malformed(INVALID_REQUEST, flaw, ident)
+    return Request(ident, method, params, _text(envelope.trace_id))
+
+
+def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malformed:
+    """Read a batch (MCP 2025-03-26). An empty or over-long batch is one `Malformed`."""
+    try:
+        items = _array.decode(data)
+    except (*_BROKEN, msgspec.ValidationError) as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    if not items:
+        return Malformed(INVALID_REQUEST, "a batch needs at least one message")
+    if len(items) > limits.batch:
+        return Malformed(INVALID_REQUEST, f"a batch has at most {limits.batch} messages")
+    return [parse(item, limits) for item in items]
+
+
+def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
+    ident = bytes(envelope.id)
+    result, error_ = bytes(envelope.result), bytes(envelope.error)
+    if bool(result) == bool(error_):
+        return Malformed(
+            INVALID_REQUEST,
+            "a message needs a method, or exactly one of result and error",
+            _usable(envelope.id, limits),
+        )
+    if ident and ident != b"null" and not _valid_id(ident, limits):
+        return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
+    return Response(ident or b"null", result, error_)
+
+
+def _diagnose(data: bytes | msgspec.Raw) -> Malformed:
+    """Why an envelope of wrong types was refused, with its id where one can be read."""
+    try:
+        members = _members.decode(data)
+    except (*_BROKEN, msgspec.ValidationError):
+        return Malformed(INVALID_REQUEST, "a message must be one JSON object")
+    ident = _usable(members.get("id", msgspec.Raw()), _DEFAULT)
+    wrong = [name for name in ("jsonrpc", "method") if bytes(members.get(name, b'"'))[:1] != b'"']
+    return Malformed(
+        INVALID_REQUEST, f"{' and '.join(wrong) or 'a member'} must be a string", ident
+    )
+
+
+def _flaw(params: bytes, limits: Limits) -> str:
+    """What is wrong with `params` before they are decoded, or nothing.
+
+    Brackets and colons inside strings are counted too: the cheap count can only be too high, and
+    only a count over the limit pays for the exact one.
+    """
+    if not params:
+        return ""
+    if params[:1] not in (b"{", b"["):
+        return "params must be an object or an array"
+    if (
+        params.count(b"{") + params.count(b"[") <= limits.depth
+        and params.count(b":") <= limits.keys
+    ):
+        return ""
+    return _measure(params, limits)
+
+
+def _measure(params: bytes, limits: Limits) -> str:
+    try:
+        level = [_decoder.decode(params)]
+    except _BROKEN as problem:
+        return f"params cannot be read: {problem}"
+    depth = keys = 0
+    while level:
+        depth += 1
+        if depth > limits.depth + 1:
+            return f"params are nested deeper than {limits.depth} levels"
+        below: list[Any] = []
+        for value in level:
+            if type(value) is dict:
+                keys += len(value)
+                below.extend(value.values())
+            elif type(value) is list:
+                below.extend(value)
+        if keys > limits.keys:
+            return f"params have more than {limits.keys} keys"
+        level = below
+    return ""
+
+
+def _valid_id(ident: bytes, limits: Limits) -> bool:
+    if len(ident) > limits.id_chars + 2 or not is_utf8(ident):
+        return False
+    if ident[:1] == b'"':
+        return True
+    digits = ident[1:] if ident[:1] == b"-" else ident
+    return digits.isdigit()
+
+
+def _usable(ident: msgspec.Raw, limits: Limits) -> bytes:
+    text = bytes(ident)
+    return text if text and _valid_id(text, limits) else b"null"
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    if not bytes(raw)[:1] == b'"':
+        return None
+    try:
+        found = _decoder.decode(raw)
+    except _BROKEN:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _body(params: bytes | dict[str, Any] | list[Any] | None) -> bytes:
+    if not params and type(params) is not dict:
+        return b""
+    return b',"params":' + (params if isinstance(params, bytes) else _encoder.encode(params))
+
+
+def request(
+    ident: bytes, method: str, params: bytes | dict[str, Any] | list[Any] | None = None
+) -> bytes:
+    """A request frame. `ident` is JSON text."""
+    head = b'{"jsonrpc":"2.0","id":' + ident + b',"method":' + _encoder.encode(method)
+    return head + _body(params) + b"}"
+
+
+def notification(method: str, params: bytes | dict[str, Any] | None = None) -> bytes:
+    """A notification frame."""
+    return b'{"jsonrpc":"2.0","method":' + _encoder.encode(method) + _body(params) + b"}"
+
+
+def response(ident: bytes, result: bytes) -> bytes:
+    """An answer frame around a result's JSON text."""
+    return b'{"jsonrpc":"2.0","id":' + ident + b',"result":' + result + b"}"
+
+
+def error(ident: bytes, error_: bytes | tuple[int, str] | tuple[int, str, Any]) -> bytes:
+    """An error frame around an error object's JSON text, or around code, message and data."""
+    if not isinstance(error_, bytes):
+        body: dict[str, Any] = {"code": error_[0], "message": error_[1]}
+        if len(error_) == 3 and error_[2] is not None:
+            body["data"] = error_[2]
+        error_ = _encoder.encode(body)
+    return b'{"jsonrpc":"2.0","id":' + ident + b',"error":' + error_ + b"}"
