@@ -36,6 +36,7 @@ SDK2_PYTHON = ROOT / ".peers" / "sdk2" / "bin" / "python"
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 GATEWAY = ROOT / ".venv" / "bin" / "gatewright"
 RESULTS = ROOT / "results" / "conformance"
+DRIVER = HERE / "client.py"
 
 READY_SECONDS = 30.0
 SUITE_SECONDS = 600.0
@@ -232,10 +233,16 @@ def _scored(chosen: Set, ran: list[str]) -> list[str]:
 
 
 def _judge(chosen: Set, output: str) -> Outcome:
-    """Count what the suite printed; a scored scenario that never ran counts as failing."""
+    """Count what the suite printed; a scored scenario that never ran counts as failing.
+
+    So does a client scenario without a single passed check: a client that does nothing at all
+    would otherwise pass those that only look at what they are sent.
+    """
     tally = {name: (int(good), int(bad)) for name, good, bad in SUMMARY.findall(output)}
     scored = _scored(chosen, list(tally))
-    failing = tuple(name for name in scored if name not in tally or tally[name][1])
+    least = 1 if chosen.side == "client" else 0
+    good = {name for name, (passed, failed) in tally.items() if not failed and passed >= least}
+    failing = tuple(name for name in scored if name not in good)
     checks = sum(tally[name][0] for name in scored if name in tally)
     passed = len(scored) - len(failing)
     met = passed >= chosen.bar and not failing and checks >= chosen.checks
@@ -255,7 +262,7 @@ def _run(chosen: Set, options: argparse.Namespace) -> Outcome:
             head = ["--url", url]
         else:
             # All client scenarios run at once; a small machine needs far more than the default.
-            driver = f"{OWN_PYTHON} {HERE / 'client.py'}"
+            driver = f"{OWN_PYTHON} {DRIVER}"
             head = ["--command", driver, "--timeout", "120000"]
         outcome = _judge(chosen, _suite([*suite, *head, *tail], folder / "suite.log"))
     (folder / "summary.json").write_text(json.dumps(vars(outcome), indent=2), encoding="utf-8")
@@ -292,6 +299,8 @@ def _needed(options: argparse.Namespace) -> None:
             raise Trouble(f"{path} is missing; run `make peers` first")
     if not options.direct and not GATEWAY.exists():
         raise Trouble(f"{GATEWAY} is missing; run `make setup` first")
+    if any(each.side == "client" for each in _chosen(options)) and not DRIVER.exists():
+        raise Trouble(f"the client sets need the driver {DRIVER}, which is not there")
 
 
 def _chosen(options: argparse.Namespace) -> list[Set]:
