@@ -2,7 +2,7 @@
 
 One question has two spellings. In the handshake era the server sends a request of its own while
 the call runs; from 2026-07-28 on it returns `input_required` and the client calls again with the
-answers. `ask` hides the difference, so every tool below works in both eras, and a gateway between
+answers. `_ask` hides the difference, so every tool below works in both eras, and a gateway between
 two eras can be tried on the same names.
 """
 
@@ -39,7 +39,9 @@ def is_modern(ctx: Context) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def elicit(message: str, properties: dict[str, Any], required: list[str] | None = None) -> Question:
+def _elicit(
+    message: str, properties: dict[str, Any], required: list[str] | None = None
+) -> Question:
     """A form for the user."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required is not None:
@@ -48,7 +50,7 @@ def elicit(message: str, properties: dict[str, Any], required: list[str] | None 
     return types.ElicitRequest(params=form)
 
 
-def sample(prompt: str, max_tokens: int) -> Question:
+def _sample(prompt: str, max_tokens: int) -> Question:
     """A question for the client's model."""
     said = types.SamplingMessage(role="user", content=types.TextContent(text=prompt))
     return types.CreateMessageRequest(
@@ -56,12 +58,12 @@ def sample(prompt: str, max_tokens: int) -> Question:
     )
 
 
-def roots() -> Question:
+def _roots() -> Question:
     """A question for the client's roots."""
     return types.ListRootsRequest()
 
 
-async def ask(
+async def _ask(
     ctx: Context, params: Params, questions: Mapping[str, Question], state: str | None = None
 ) -> dict[str, Any] | types.InputRequiredResult:
     """Answers by key, or the `input_required` result that the caller has to return as it is.
@@ -93,9 +95,9 @@ def _form(answer: types.ElicitResult) -> str:
     return f"action={answer.action}, content={content}"
 
 
-async def test_sampling(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+async def _plain_sampling(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     prompt = str((params.arguments or {}).get("prompt", ""))
-    got = await ask(ctx, params, {"completion": sample(prompt, 100)})
+    got = await _ask(ctx, params, {"completion": _sample(prompt, 100)})
     if isinstance(got, types.InputRequiredResult):
         return got
     content = got["completion"].content
@@ -103,13 +105,13 @@ async def test_sampling(ctx: Context, params: types.CallToolRequestParams) -> Re
     return done(f"LLM response: {words}")
 
 
-async def test_elicitation(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+async def _plain_elicitation(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     message = str((params.arguments or {}).get("message", ""))
     fields = {
         "username": {"type": "string", "description": "User's response"},
         "email": {"type": "string", "description": "User's email address"},
     }
-    got = await ask(ctx, params, {"person": elicit(message, fields, ["username", "email"])})
+    got = await _ask(ctx, params, {"person": _elicit(message, fields, ["username", "email"])})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"User response: {_form(got['person'])}")
@@ -129,10 +131,8 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-async def test_elicitation_sep1034_defaults(
-    ctx: Context, params: types.CallToolRequestParams
-) -> Reply:
-    got = await ask(ctx, params, {"form": elicit("Please look over the defaults", _DEFAULTS)})
+async def _defaults(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+    got = await _ask(ctx, params, {"form": _elicit("Please look over the defaults", _DEFAULTS)})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"Elicitation completed: {_form(got['form'])}")
@@ -164,19 +164,19 @@ _ENUMS: dict[str, Any] = {
 }
 
 
-async def test_elicitation_sep1330_enums(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await ask(ctx, params, {"form": elicit("Please choose", _ENUMS)})
+async def _enums(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+    got = await _ask(ctx, params, {"form": _elicit("Please choose", _ENUMS)})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"Elicitation completed: {_form(got['form'])}")
 
 
 def _name_form() -> Question:
-    return elicit("What is your name?", {"name": {"type": "string"}}, ["name"])
+    return _elicit("What is your name?", {"name": {"type": "string"}}, ["name"])
 
 
 def _ok_form(message: str) -> Question:
-    return elicit(message, {"ok": {"type": "boolean"}}, ["ok"])
+    return _elicit(message, {"ok": {"type": "boolean"}}, ["ok"])
 
 
 def _field(answer: types.ElicitResult, name: str) -> str:
@@ -184,29 +184,29 @@ def _field(answer: types.ElicitResult, name: str) -> str:
 
 
 async def _elicitation(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await ask(ctx, params, {"user_name": _name_form()})
+    got = await _ask(ctx, params, {"user_name": _name_form()})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"Hello, {_field(got['user_name'], 'name')}!")
 
 
 async def _sampling(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    question = sample("What is the capital of France?", 100)
-    got = await ask(ctx, params, {"capital_question": question})
+    question = _sample("What is the capital of France?", 100)
+    got = await _ask(ctx, params, {"capital_question": question})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"The model said: {got['capital_question'].content}")
 
 
 async def _list_roots(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await ask(ctx, params, {"client_roots": roots()})
+    got = await _ask(ctx, params, {"client_roots": _roots()})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done("Roots: " + ", ".join(str(root.uri) for root in got["client_roots"].roots))
 
 
 async def _request_state(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await ask(ctx, params, {"confirm": _ok_form("Please confirm")}, state="asked")
+    got = await _ask(ctx, params, {"confirm": _ok_form("Please confirm")}, state="asked")
     if isinstance(got, types.InputRequiredResult):
         return got
     if is_modern(ctx) and params.request_state != "asked":
@@ -217,10 +217,10 @@ async def _request_state(ctx: Context, params: types.CallToolRequestParams) -> R
 async def _multiple_inputs(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     questions = {
         "user_name": _name_form(),
-        "greeting": sample("Generate a greeting", 50),
-        "client_roots": roots(),
+        "greeting": _sample("Generate a greeting", 50),
+        "client_roots": _roots(),
     }
-    got = await ask(ctx, params, questions, state="three-questions")
+    got = await _ask(ctx, params, questions, state="three-questions")
     if isinstance(got, types.InputRequiredResult):
         return got
     name = _field(got["user_name"], "name")
@@ -229,15 +229,17 @@ async def _multiple_inputs(ctx: Context, params: types.CallToolRequestParams) ->
 
 async def _multi_round(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     """Two rounds; the state carries the first answer, because nothing else remembers it."""
-    step1 = elicit("Step 1: What is your name?", {"name": {"type": "string"}}, ["name"])
-    step2 = elicit("Step 2: What is your favorite color?", {"color": {"type": "string"}}, ["color"])
+    step1 = _elicit("Step 1: What is your name?", {"name": {"type": "string"}}, ["name"])
+    step2 = _elicit(
+        "Step 2: What is your favorite color?", {"color": {"type": "string"}}, ["color"]
+    )
     told = json.loads(params.request_state) if params.request_state else {"round": 1}
     if told["round"] == 1:
-        got = await ask(ctx, params, {"step1": step1}, state=json.dumps({"round": 1}))
+        got = await _ask(ctx, params, {"step1": step1}, state=json.dumps({"round": 1}))
         if isinstance(got, types.InputRequiredResult):
             return got
         told = {"round": 2, "name": _field(got["step1"], "name")}
-    got = await ask(ctx, params, {"step2": step2}, state=json.dumps(told))
+    got = await _ask(ctx, params, {"step2": step2}, state=json.dumps(told))
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"{told['name']} likes {_field(got['step2'], 'color')}")
@@ -245,7 +247,7 @@ async def _multi_round(ctx: Context, params: types.CallToolRequestParams) -> Rep
 
 async def _tampered_state(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     """The sealing of the state, and its refusal, is done in front of this function."""
-    got = await ask(ctx, params, {"confirm": _ok_form("Please confirm")}, state="sealed")
+    got = await _ask(ctx, params, {"confirm": _ok_form("Please confirm")}, state="sealed")
     return got if isinstance(got, types.InputRequiredResult) else done("confirmed")
 
 
@@ -254,16 +256,16 @@ async def _capabilities(ctx: Context, params: types.CallToolRequestParams) -> Re
     can = ctx.session.client_capabilities or types.ClientCapabilities()
     questions: dict[str, Question] = {}
     if can.sampling is not None:
-        questions["thought"] = sample("Say a word", 10)
+        questions["thought"] = _sample("Say a word", 10)
     if can.elicitation is not None:
-        questions["word"] = elicit("Say a word", {"word": {"type": "string"}}, ["word"])
+        questions["word"] = _elicit("Say a word", {"word": {"type": "string"}}, ["word"])
     if not questions:
         return done("This client can answer no question")
-    got = await ask(ctx, params, questions)
+    got = await _ask(ctx, params, questions)
     return got if isinstance(got, types.InputRequiredResult) else done(", ".join(sorted(got)))
 
 
-async def test_missing_capability(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+async def _missing_capability(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     """Refuse, with the reserved code, a client that did not declare sampling."""
     can = ctx.session.client_capabilities or types.ClientCapabilities()
     if can.sampling is None:
@@ -274,8 +276,8 @@ async def test_missing_capability(ctx: Context, params: types.CallToolRequestPar
     return done("The client has a model")
 
 
-async def test_streaming_elicitation(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await ask(ctx, params, {"confirm": _ok_form("Go on?")})
+async def _streaming_elicitation(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+    got = await _ask(ctx, params, {"confirm": _ok_form("Go on?")})
     return got if isinstance(got, types.InputRequiredResult) else done("went on")
 
 
@@ -283,10 +285,10 @@ async def prompt_with_input(
     ctx: Context, params: types.GetPromptRequestParams
 ) -> types.GetPromptResult | types.InputRequiredResult:
     """`test_input_required_result_prompt`: the same dance for prompts/get."""
-    form = elicit(
+    form = _elicit(
         "What context should the prompt use?", {"context": {"type": "string"}}, ["context"]
     )
-    got = await ask(ctx, params, {"user_context": form})
+    got = await _ask(ctx, params, {"user_context": form})
     if isinstance(got, types.InputRequiredResult):
         return got
     words = f"Use this context: {_field(got['user_context'], 'context')}"
@@ -296,12 +298,12 @@ async def prompt_with_input(
 _PREFIX = "test_input_required_result_"
 
 ASKING: dict[str, Callable[[Context, types.CallToolRequestParams], Awaitable[Reply]]] = {
-    "test_sampling": test_sampling,
-    "test_elicitation": test_elicitation,
-    "test_elicitation_sep1034_defaults": test_elicitation_sep1034_defaults,
-    "test_elicitation_sep1330_enums": test_elicitation_sep1330_enums,
-    "test_missing_capability": test_missing_capability,
-    "test_streaming_elicitation": test_streaming_elicitation,
+    "test_sampling": _plain_sampling,
+    "test_elicitation": _plain_elicitation,
+    "test_elicitation_sep1034_defaults": _defaults,
+    "test_elicitation_sep1330_enums": _enums,
+    "test_missing_capability": _missing_capability,
+    "test_streaming_elicitation": _streaming_elicitation,
     _PREFIX + "elicitation": _elicitation,
     _PREFIX + "sampling": _sampling,
     _PREFIX + "list_roots": _list_roots,

@@ -45,7 +45,7 @@ from mcp.server.subscriptions import (
     PromptsListChanged,
     ToolsListChanged,
 )
-from mcp.shared.exceptions import MCPError, MCPDeprecationWarning
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 __all__ = ["main"]
 
@@ -62,7 +62,7 @@ levels: dict[str, str] = {}
 watched: dict[str, set[str]] = {}
 
 
-class Events(EventStore):
+class _Events(EventStore):
     """The last few thousand stream events, so that a dropped stream can be taken up again."""
 
     def __init__(self) -> None:
@@ -76,7 +76,9 @@ class Events(EventStore):
             self._kept.popitem(last=False)
         return key
 
-    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
         if last_event_id not in self._kept:
             return None
         stream = self._kept[last_event_id][0]
@@ -214,49 +216,49 @@ def _describe(name: str) -> types.Tool:
 # --- request handlers
 
 
-async def list_tools(ctx: Context, params: Any) -> types.ListToolsResult:
+async def _list_tools(ctx: Context, params: Any) -> types.ListToolsResult:
     names = [*TOOLS, *sorted(extra_tools)]
     return types.ListToolsResult(tools=[_describe(name) for name in names])
 
 
-async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Reply:
+async def _call_tool(ctx: Context, params: types.CallToolRequestParams) -> Reply:
     tool = APPEARING if params.name in extra_tools else TOOLS.get(params.name)
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
     return await tool(ctx, params)
 
 
-async def list_resources(ctx: Context, params: Any) -> types.ListResourcesResult:
+async def _list_resources(ctx: Context, params: Any) -> types.ListResourcesResult:
     return types.ListResourcesResult(resources=RESOURCES)
 
 
-async def list_templates(ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
+async def _list_templates(ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
     return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
 
-async def read(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+async def _read(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     found = read_resource(str(params.uri))
     if found is None:
         raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": str(params.uri)})
     return types.ReadResourceResult(contents=[found])
 
 
-async def subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+async def _subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
     watched.setdefault(_peer(ctx), set()).add(str(params.uri))
     return types.EmptyResult()
 
 
-async def unsubscribe(ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+async def _unsubscribe(ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
     watched.get(_peer(ctx), set()).discard(str(params.uri))
     return types.EmptyResult()
 
 
-async def list_prompts(ctx: Context, params: Any) -> types.ListPromptsResult:
+async def _list_prompts(ctx: Context, params: Any) -> types.ListPromptsResult:
     more = [types.Prompt(name=name, description="Came later") for name in sorted(extra_prompts)]
     return types.ListPromptsResult(prompts=[*PROMPTS, *more])
 
 
-async def get_prompt(
+async def _get_prompt(
     ctx: Context, params: types.GetPromptRequestParams
 ) -> types.GetPromptResult | types.InputRequiredResult:
     if params.name == "test_input_required_result_prompt":
@@ -268,7 +270,7 @@ async def get_prompt(
     return found
 
 
-async def complete(ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+async def _complete(ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
     words = ["paris", "park", "party", "test", "testing"]
     values = [word for word in words if word.startswith(params.argument.value)]
     return types.CompleteResult(
@@ -276,12 +278,12 @@ async def complete(ctx: Context, params: types.CompleteRequestParams) -> types.C
     )
 
 
-async def set_level(ctx: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+async def _set_level(ctx: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
     levels[_peer(ctx)] = params.level
     return types.EmptyResult()
 
 
-def build() -> Server[Any]:
+def _build() -> Server[Any]:
     """The server with all handlers."""
     one_minute = CacheHint(ttl_ms=60_000, scope="public")
     at_once = CacheHint(ttl_ms=0, scope="private")
@@ -300,25 +302,25 @@ def build() -> Server[Any]:
                 "resources/read": one_minute,
                 "server/discover": one_minute,
             },
-            on_list_tools=list_tools,
-            on_call_tool=call_tool,
-            on_list_resources=list_resources,
-            on_list_resource_templates=list_templates,
-            on_read_resource=read,
-            on_subscribe_resource=subscribe,
-            on_unsubscribe_resource=unsubscribe,
+            on_list_tools=_list_tools,
+            on_call_tool=_call_tool,
+            on_list_resources=_list_resources,
+            on_list_resource_templates=_list_templates,
+            on_read_resource=_read,
+            on_subscribe_resource=_subscribe,
+            on_unsubscribe_resource=_unsubscribe,
             on_subscriptions_listen=ListenHandler(bus),
-            on_list_prompts=list_prompts,
-            on_get_prompt=get_prompt,
-            on_completion=complete,
-            on_set_logging_level=set_level,
+            on_list_prompts=_list_prompts,
+            on_get_prompt=_get_prompt,
+            on_completion=_complete,
+            on_set_logging_level=_set_level,
         )
     security = RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
     return server
 
 
-class Listening(uvicorn.Server):
+class _Listening(uvicorn.Server):
     """uvicorn that says where it listens once it does."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -333,22 +335,24 @@ def _with_list_changes(server: Server[Any]) -> None:
     plain = server.create_initialization_options
     told = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 
-    def options(notification_options: NotificationOptions | None = None, *args: Any, **kw: Any) -> Any:
+    def options(
+        notification_options: NotificationOptions | None = None, *args: Any, **kw: Any
+    ) -> Any:
         return plain(notification_options or told, *args, **kw)
 
     server.create_initialization_options = options  # type: ignore[method-assign]
 
 
-def serve_http(server: Server[Any], host: str, port: int) -> None:
+def _serve_http(server: Server[Any], host: str, port: int) -> None:
     """Serve until SIGINT or SIGTERM."""
-    app = server.streamable_http_app(event_store=Events(), retry_interval=RETRY_MS, host=host)
+    app = server.streamable_http_app(event_store=_Events(), retry_interval=RETRY_MS, host=host)
     listener = socket.create_server((host, port))
     # Streams that nobody closes must not hold up the end.
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-    Listening(config).run(sockets=[listener])
+    _Listening(config).run(sockets=[listener])
 
 
-async def serve_stdio(server: Server[Any]) -> None:
+async def _serve_stdio(server: Server[Any]) -> None:
     """Serve one client on stdin and stdout until it closes stdin."""
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
@@ -362,12 +366,12 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     options = parser.parse_args()
     warnings.simplefilter("ignore", MCPDeprecationWarning)
-    server = build()
+    server = _build()
     _with_list_changes(server)
     if options.stdio:
-        asyncio.run(serve_stdio(server))
+        asyncio.run(_serve_stdio(server))
     else:
-        serve_http(server, options.host, options.port)
+        _serve_http(server, options.host, options.port)
     return 0
 
 

@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SETS", "Set", "gateway_config", "main"]
+__all__ = ["SETS", "Outcome", "RunError", "Set", "gateway_config", "main"]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -78,7 +78,7 @@ class Outcome:
     met: bool
 
 
-class Trouble(Exception):
+class RunError(Exception):
     """The run could not take place; the text says what to do."""
 
 
@@ -122,7 +122,7 @@ def _read_until_ready(process: subprocess.Popen[str], log: Path) -> str:
         return found[0]
     name = Path(str(process.args[0] if isinstance(process.args, list) else process.args)).name
     why = "ended before it was ready" if process.poll() is not None else "never said it was ready"
-    raise Trouble(f"{name} {why} (waited up to {READY_SECONDS:.0f} s); see {log.parent}")
+    raise RunError(f"{name} {why} (waited up to {READY_SECONDS:.0f} s); see {log.parent}")
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def _suite(command: list[str], log: Path) -> str:
     try:
         output, _ = process.communicate(timeout=SUITE_SECONDS)
     except subprocess.TimeoutExpired as late:
-        raise Trouble(f"the suite did not end in {SUITE_SECONDS:.0f} s; see {log}") from late
+        raise RunError(f"the suite did not end in {SUITE_SECONDS:.0f} s; see {log}") from late
     finally:
         _end(process)
     log.write_text(output, encoding="utf-8")
@@ -296,11 +296,11 @@ def _needed(options: argparse.Namespace) -> None:
     """Stop early, and say how to go on, when something is not installed."""
     for path in (NODE_MODULES / ".bin" / "node", SDK2_PYTHON):
         if not path.exists():
-            raise Trouble(f"{path} is missing; run `make peers` first")
+            raise RunError(f"{path} is missing; run `make peers` first")
     if not options.direct and not GATEWAY.exists():
-        raise Trouble(f"{GATEWAY} is missing; run `make setup` first")
+        raise RunError(f"{GATEWAY} is missing; run `make setup` first")
     if any(each.side == "client" for each in _chosen(options)) and not DRIVER.exists():
-        raise Trouble(f"the client sets need the driver {DRIVER}, which is not there")
+        raise RunError(f"the client sets need the driver {DRIVER}, which is not there")
 
 
 def _chosen(options: argparse.Namespace) -> list[Set]:
@@ -319,8 +319,8 @@ def main(arguments: list[str] | None = None) -> int:
             outcome = _run(each, options)
             _report(each, options, outcome)
             reached = reached and outcome.met
-    except Trouble as trouble:
-        print(f"conformance: {trouble}", file=sys.stderr)
+    except RunError as error:
+        print(f"conformance: {error}", file=sys.stderr)
         return 2
     return 0 if reached else 1
 
