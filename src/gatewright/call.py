@@ -14,6 +14,7 @@ import msgspec
 
 __all__ = [
     "ANONYMOUS",
+    "RECONNECT",
     "Answer",
     "Back",
     "Call",
@@ -176,6 +177,12 @@ class Event(msgspec.Struct, frozen=True):
     params: dict[str, Any]
 
 
+RECONNECT = "gatewright/reconnect"
+"""The method of the event by which an owner says that it closed its stream on purpose and will answer a
+client that comes back after `params["retry_ms"]` milliseconds (MCP 2025-11-25, SSE polling). Only the
+Streamable HTTP door can pass that on; it is never sent as a message."""
+
+
 class Question(msgspec.Struct, frozen=True):
     """What a tool server asks its caller in the middle of a call: elicitation, sampling, roots, or unknown."""
 
@@ -211,7 +218,8 @@ class Gate(Protocol):
 
     name: str
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal: ...
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        """The call, with more facts or as it was, or why it may not pass."""
 
 
 class Filter(Protocol):
@@ -219,6 +227,8 @@ class Filter(Protocol):
 
     name: str
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome: ...
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+        """The outcome as the caller may see it."""
 
-    def event(self, call: Call, event: Event) -> Event | None: ...
+    def event(self, call: Call, event: Event) -> Event | None:
+        """The event as the caller may see it, or None where it may not."""

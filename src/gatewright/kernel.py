@@ -69,12 +69,12 @@ class _Filtered:
         self._filters = filters
 
     def emit(self, event: Event) -> None:
-        cleaned: Event | None = event
         for one in self._filters:
-            cleaned = one.event(self._call, cleaned)
+            cleaned = one.event(self._call, event)
             if cleaned is None:
                 return
-        self._back.emit(cleaned)
+            event = cleaned
+        self._back.emit(event)
 
     async def ask(self, question: Question) -> dict[str, Any]:
         return await self._back.ask(question)

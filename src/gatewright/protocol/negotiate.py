@@ -35,7 +35,9 @@ EXTENSIONS = (
 )
 """The nine standard extension names (§2.2)."""
 
-_SEMVER = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]*)?")
+_SEMVER = re.compile(
+    r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]*)?"
+)
 
 Place = Literal["mgp", "experimental", "extensions"]
 
@@ -85,7 +87,7 @@ def _check(place: Place, found: Any) -> Offer:
     if not isinstance(version, str) or not _SEMVER.fullmatch(version):
         return Offer(place, problem="mgp.version must be a semantic version such as 0.2.0")
     names = found.get("extensions")
-    if not _strings(names):
+    if not isinstance(names, list) or not _strings(names):
         return Offer(place, problem="mgp.extensions must be an array of strings")
     server_id, trust = found.get("server_id"), found.get("trust_level")
     needs = found.get("permissions_required")
@@ -95,12 +97,12 @@ def _check(place: Place, found: Any) -> Offer:
         tuple(names),
         server_id if isinstance(server_id, str) else None,
         trust if trust in ("trusted", "standard", "sandboxed") else None,
-        tuple(needs) if needs is not None and _strings(needs) else (),
+        tuple(needs) if isinstance(needs, list) and _strings(needs) else (),
     )
 
 
-def _strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def _strings(values: list[Any]) -> bool:
+    return all(isinstance(one, str) for one in values)
 
 
 def agree(offer: Offer | None, ours: Face) -> Mgp | None:

@@ -54,6 +54,7 @@ class Num(float):
     text: str
 
     def __new__(cls, text: str) -> Num:
+        """The number that `text` spells."""
         self = float.__new__(cls, text)
         self.text = text
         return self
@@ -290,7 +291,7 @@ def _usable(ident: msgspec.Raw, limits: Limits) -> bytes:
 
 
 def _text(raw: msgspec.Raw) -> str | None:
-    if not bytes(raw)[:1] == b'"':
+    if bytes(raw)[:1] != b'"':
         return None
     try:
         found = _decoder.decode(raw)

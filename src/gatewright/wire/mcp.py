@@ -1,0 +1,220 @@
+"""MCP's fixed words: `_meta` keys, HTTP headers and how values are written into them.
+
+Source: MCP 2026-07-28, basic/index and basic/transports/streamable-http ("Request Metadata").
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = [
+    "META_CLIENT_CAPABILITIES",
+    "META_CLIENT_INFO",
+    "META_LOG_LEVEL",
+    "META_SERVER_INFO",
+    "META_SUBSCRIPTION",
+    "META_VERSION",
+    "NAMED",
+    "check_headers",
+    "decode_header",
+    "encode_header",
+    "param_headers",
+    "request_headers",
+]
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+NAMED: Mapping[str, str] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+}
+"""Methods whose target is mirrored in `Mcp-Name`, and the member of `params` that holds it."""
+
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+_WRAPPED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DECIMAL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
+
+# JSON Schema 2020-12 keywords that hold schemas, by the shape of their value. Walking only these
+# never mistakes data (default, enum, examples) for an annotation and never follows a $ref.
+_ONE = (
+    "items",
+    "contains",
+    "unevaluatedItems",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+)
+_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("patternProperties", "dependentSchemas", "$defs", "definitions")
+
+
+def encode_header(value: str) -> str:
+    """A header value that carries any text: as it is where that is safe, else wrapped in base64."""
+    if _PLAIN.fullmatch(value) and value == value.strip() and not _WRAPPED.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def decode_header(value: str) -> str | None:
+    """The text a header value carries; None where the wrapping is broken or not in canonical form."""
+    wrapped = _WRAPPED.fullmatch(value)
+    if wrapped is None:
+        return value
+    try:
+        raw = base64.b64decode(wrapped[1], validate=True)
+        text = raw.decode()
+    except (binascii.Error, ValueError):
+        return None
+    return text if base64.b64encode(raw).decode() == wrapped[1] else None
+
+
+def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
+    """The `x-mcp-header` annotations of an input schema: property path → header name part.
+
+    Raises `ValueError` naming the flaw where an annotation breaks the rules; such a tool must not be
+    offered by a client that speaks HTTP.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    seen: set[str] = set()
+    for path, node in _schemas(schema):
+        if "x-mcp-header" not in node:
+            continue
+        name = node["x-mcp-header"]
+        if not path:
+            raise ValueError("x-mcp-header stands where no chain of properties leads")
+        where = ".".join(path)
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+            raise ValueError(f"{where}: x-mcp-header is not a header name")
+        if node.get("type") not in ("string", "integer", "boolean"):
+            raise ValueError(f"{where}: x-mcp-header needs type string, integer or boolean")
+        if name.lower() in seen:
+            raise ValueError(f"{where}: x-mcp-header {name!r} is used twice")
+        seen.add(name.lower())
+        found[path] = name
+    return found
+
+
+def _schemas(root: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
+    """Every schema within a schema, with its path where only `properties` lead to it."""
+    stack: list[tuple[tuple[str, ...] | None, Any]] = [((), root)]
+    while stack:
+        path, node = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        yield path, node
+        stack.extend(_below(path, node))
+
+
+def _below(
+    path: tuple[str, ...] | None, node: dict[str, Any]
+) -> Iterator[tuple[tuple[str, ...] | None, Any]]:
+    for keyword, value in node.items():
+        if keyword == "properties" and isinstance(value, dict):
+            for name, inner in value.items():
+                yield (None if path is None else (*path, name)), inner
+        elif keyword in _ONE:
+            yield None, value
+        elif keyword in _MANY and isinstance(value, list):
+            yield from ((None, inner) for inner in value)
+        elif keyword in _NAMED and isinstance(value, dict):
+            yield from ((None, inner) for inner in value.values())
+
+
+def request_headers(
+    method: str,
+    params: Mapping[str, Any],
+    annotations: Mapping[tuple[str, ...], str],
+    revision: str,
+) -> dict[str, str]:
+    """The headers a modern HTTP request must carry, computed from its body."""
+    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method}
+    member = NAMED.get(method)
+    name = params.get(member) if member else None
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encode_header(name)
+    for path, part in annotations.items():
+        text = _scalar(_at(params.get("arguments"), path))
+        if text is not None:
+            headers[f"Mcp-Param-{part}"] = encode_header(text)
+    return headers
+
+
+def check_headers(
+    headers: Mapping[str, str],
+    method: str,
+    params: Mapping[str, Any],
+    annotations: Mapping[tuple[str, ...], str],
+) -> str | None:
+    """The first disagreement between headers (names in lower case) and body, or None.
+
+    `MCP-Protocol-Version` is compared by the caller, who knows where the body says it.
+    """
+    if headers.get("mcp-method") != method:
+        return "Mcp-Method does not match the method of the body"
+    member = NAMED.get(method)
+    name = params.get(member) if member else None
+    if member and isinstance(name, str):
+        said = headers.get("mcp-name")
+        if said is None:
+            return f"Mcp-Name is missing; it must repeat {member!r} of the body"
+        if decode_header(said) != name:
+            return f"Mcp-Name does not match {member!r} of the body"
+    for path, part in annotations.items():
+        flaw = _check_param(headers.get(f"mcp-param-{part.lower()}"), part, path, params)
+        if flaw:
+            return flaw
+    return None
+
+
+def _check_param(
+    said: str | None, part: str, path: tuple[str, ...], params: Mapping[str, Any]
+) -> str | None:
+    value = _at(params.get("arguments"), path)
+    text = _scalar(value)
+    where = ".".join(path)
+    if text is None:
+        return f"Mcp-Param-{part} is present but argument {where!r} is not" if said else None
+    if said is None:
+        return f"Mcp-Param-{part} is missing; it must repeat argument {where!r}"
+    decoded = decode_header(said)
+    if decoded == text:
+        return None
+    number = _DECIMAL.fullmatch(decoded or "")
+    if number and isinstance(value, (int, float)) and value == int(value) == int(number[1]):
+        return None  # integers compare as numbers: 42 and 42.0 are equal
+    return f"Mcp-Param-{part} does not match argument {where!r}"
+
+
+def _at(arguments: Any, path: tuple[str, ...]) -> Any:
+    node = arguments
+    for key in path:
+        if not isinstance(node, dict):
+            return None
+        node = node.get(key)
+    return node
+
+
+def _scalar(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int)):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return None
