@@ -1,0 +1,271 @@
+"""The house rules that a linter does not know, each as a function from a text to complaints.
+
+Every rule takes what it judges as an argument and returns one line a breach, empty when all is
+well. The tests beside this file run each rule on a small bad example, so that the rule itself is
+known to bite, and then on the whole tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+__all__ = [
+    "MAX_LINES",
+    "dishonest_exports",
+    "forbidden_names",
+    "foreign_addresses",
+    "leftovers",
+    "missing_twins",
+    "private_imports",
+    "silenced_limits",
+    "stray_twins",
+    "too_long",
+    "unreadable_test_names",
+    "untested_tests",
+    "unwanted_marks",
+]
+
+MAX_LINES = 400
+DRAWERS = {"utils", "util", "common", "shared", "core", "helpers", "services", "managers"}
+FREE_TEST_FOLDERS = {"behaviour", "conformance", "peers", "house_rules", "scripts", "benchmarks"}
+
+_LEFTOVER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplemented" + r"Error)\b")
+_LIMIT_NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa(?:\s*$|:.*(?:C901|PLR0915))")
+_NAME = re.compile(r"test_[a-z0-9]+(?:_[a-z0-9]+){2,}$")
+_CHECKS = re.compile(r"(?:^|_)(?:assert|check|expect|raises|warns|fail|verify|must)(?:_|$)")
+_ADDRESSES = (
+    re.compile(r'"resolved":\s*"https?:'),
+    re.compile(r"registry\s*=\s*[\"']?https?:"),
+    re.compile(r"-(?:-index-url|-extra-index-url|-find-links|i|f)[ =](?:https?|file|/)"),
+    re.compile(r"(?:files\." + r"pythonhosted\.org|pypi\." + r"org/simple|registry\." + r"npmjs)"),
+    re.compile(r"/(?:work/main|work/shared|tmp/gw|root/\.pyenv|opt/pypi|opt/wheels)\b"),
+)
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def too_long(name: str, text: str) -> list[str]:
+    """A file that no longer fits into one head."""
+    lines = text.count("\n") + (not text.endswith("\n") and bool(text))
+    return [f"{name}: {lines} lines, at most {MAX_LINES}"] if lines > MAX_LINES else []
+
+
+def forbidden_names(path: str) -> list[str]:
+    """A folder or module that is named like a drawer instead of like a thing of the domain."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    return [
+        f"{path}: {part!r} says nothing about what is inside" for part in parts if part in DRAWERS
+    ]
+
+
+def leftovers(name: str, text: str) -> list[str]:
+    """Work that was left for later inside code that is called done."""
+    return [
+        f"{name}:{number}: {found.group()}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := _LEFTOVER.search(line))
+    ]
+
+
+def silenced_limits(name: str, text: str) -> list[str]:
+    """A size or complexity limit that was switched off where it said something."""
+    return [
+        f"{name}:{number}: the limits on statements and complexity are not silenced"
+        for number, line in enumerate(text.splitlines(), 1)
+        if _LIMIT_NOQA.search(line)
+    ]
+
+
+def foreign_addresses(name: str, text: str, words: Iterable[str] = ()) -> list[str]:
+    """Addresses of package indexes and paths of one machine; `words` adds those of this one."""
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if any(pattern.search(line) for pattern in _ADDRESSES)
+        or any(word in line for word in words)
+    ]
+
+
+def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]:
+    """Modules without a test file of the same name at the same place.
+
+    `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
+    The twin of `stores/audit.py` is `stores/test_audit.py`; a long one may be several files,
+    `stores/test_audit_chain.py` and so on. A package file or `__main__` that defines nothing has
+    nothing to test; one that does has `test_init.py` or `test_main.py`.
+    """
+    return [
+        f"src/gatewright/{path}: no tests/{_twin(path)}.py"
+        for path, text in sorted(modules.items())
+        if _has_code(path, text) and not any(_is_twin(_twin(path), test) for test in tests)
+    ]
+
+
+def stray_twins(modules: Iterable[str], tests: Iterable[str]) -> list[str]:
+    """Test files that mirror no module, outside the folders that are not mirrors."""
+    twins = [_twin(path) for path in modules]
+    return [
+        f"tests/{test}: mirrors no module of src/gatewright"
+        for test in tests
+        if PurePosixPath(test).parts[0] not in FREE_TEST_FOLDERS
+        and not any(_is_twin(twin, test) for twin in twins)
+    ]
+
+
+def _twin(path: str) -> str:
+    pure = PurePosixPath(path)
+    return str(pure.with_name(f"test_{pure.stem.strip('_')}"))
+
+
+def _is_twin(twin: str, test: str) -> bool:
+    stem = test.removesuffix(".py")
+    return stem == twin or stem.startswith(f"{twin}_")
+
+
+def _has_code(path: str, text: str) -> bool:
+    if not PurePosixPath(path).name.startswith("__"):
+        return True
+    return any(isinstance(node, _Definition) for node in ast.parse(text).body)
+
+
+def dishonest_exports(name: str, text: str) -> list[str]:
+    """`__all__` that is missing, names what is not there, or hides what is public.
+
+    A package file may export what it imports; any other module exports what it defines.
+    """
+    tree = ast.parse(text)
+    exported = _exported(tree)
+    if exported is None:
+        return [] if _only_docstring(tree) else [f"{name}: no literal __all__"]
+    defined = set(_defined(tree))
+    if PurePosixPath(name).name == "__init__.py":
+        defined |= set(_imported(tree))
+    public = {
+        node.name
+        for node in tree.body
+        if isinstance(node, _Definition) and not node.name.startswith("_")
+    }
+    absent = [
+        f"{name}: __all__ names {each!r}, not defined here"
+        for each in exported
+        if each not in defined
+    ]
+    hidden = [
+        f"{name}: {each!r} is public but not in __all__" for each in sorted(public - set(exported))
+    ]
+    return absent + hidden
+
+
+def _exported(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            try:
+                return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+            except (TypeError, ValueError):
+                return None
+    return None
+
+
+def _only_docstring(tree: ast.Module) -> bool:
+    return all(
+        isinstance(node, ast.Expr | ast.ImportFrom) and not _imports_names(node)
+        for node in tree.body
+    )
+
+
+def _imports_names(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module != "__future__"
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, _Definition):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def private_imports(name: str, text: str, exports: Mapping[str, Iterable[str]]) -> list[str]:
+    """Names taken from a module of ours that its `__all__` does not offer.
+
+    `exports` maps dotted module names to their `__all__`; submodules count as offered.
+    """
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+            continue
+        if node.module not in exports:
+            continue
+        offered = set(exports[node.module])
+        found += [
+            f"{name}:{node.lineno}: {node.module} does not export {alias.name!r}"
+            for alias in node.names
+            if alias.name not in offered and f"{node.module}.{alias.name}" not in exports
+        ]
+    return found
+
+
+def unwanted_marks(name: str, text: str) -> list[str]:
+    """Ways to have a test and not run it."""
+    return [
+        f"{name}:{node.lineno}: {_dotted(node)}"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute | ast.Name) and _is_unwanted(_dotted(node))
+    ]
+
+
+def _is_unwanted(dotted: str) -> bool:
+    last = dotted.rpartition(".")[2]
+    if last in {"skipif", "xfail", "importorskip", "skipIf", "skipUnless", "SkipTest"}:
+        return True
+    return dotted in {"pytest.skip", "pytest.mark.skip", "mark.skip", "unittest.skip"}
+
+
+def unreadable_test_names(name: str, text: str) -> list[str]:
+    """Test names that are no sentence: at least three words say what is promised."""
+    return [
+        f"{name}:{test.lineno}: {test.name} is no sentence"
+        for test in _tests(text)
+        if not _NAME.match(test.name)
+    ]
+
+
+def untested_tests(name: str, text: str) -> list[str]:
+    """Tests without an assertion, an expected error or a call that is named like a check."""
+    return [
+        f"{name}:{test.lineno}: {test.name} asserts nothing"
+        for test in _tests(text)
+        if not any(_asserts(node) for node in ast.walk(test))
+    ]
+
+
+def _tests(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+            "test"
+        ):
+            yield node
+
+
+def _asserts(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return bool(_CHECKS.search(_dotted(node.func).rpartition(".")[2]))
+    return isinstance(node, ast.Assert)
+
+
+def _dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}".lstrip(".")
+    return node.id if isinstance(node, ast.Name) else ""

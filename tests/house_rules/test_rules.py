@@ -1,0 +1,151 @@
+"""Each rule bites: a small bad example, and a good one beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house_rules import rules
+
+
+def test_a_file_may_have_four_hundred_lines_and_no_more() -> None:
+    assert rules.too_long("a.py", "x\n" * 400) == []
+    assert rules.too_long("a.py", "x\n" * 400 + "x") == ["a.py: 401 lines, at most 400"]
+
+
+@pytest.mark.parametrize("path", ["src/gatewright/utils/x.py", "tests/helpers.py", "a/core/b.md"])
+def test_a_drawer_is_refused_wherever_it_stands(path: str) -> None:
+    assert len(rules.forbidden_names(path)) == 1
+
+
+def test_a_domain_name_that_contains_a_drawer_is_fine() -> None:
+    assert rules.forbidden_names("src/gatewright/stores/scores.py") == []
+
+
+@pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error"])
+def test_work_left_for_later_is_found_with_its_line(word: str) -> None:
+    assert rules.leftovers("a.py", f"x = 1\n# {word} later\n") == [f"a.py:2: {word}"]
+
+
+def test_the_value_not_implemented_of_the_data_model_is_no_leftover() -> None:
+    assert rules.leftovers("a.py", "return NotImplemented\n") == []
+
+
+@pytest.mark.parametrize("mark", ["noqa", "noqa: C901", "noqa: E501, PLR0915", "ruff: noqa"])
+def test_the_size_limits_cannot_be_silenced(mark: str) -> None:
+    assert len(rules.silenced_limits("a.py", f"def f():  # {mark}\n")) == 1
+
+
+def test_another_lint_rule_may_be_silenced_with_its_name() -> None:
+    assert rules.silenced_limits("a.py", "x()  # noqa: S310 - the scheme is checked above\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"resolved": ' + '"https://npm.example/x.tgz"',
+        "--index" + "-url https://index.example/simple",
+        "registry = " + "https://npm.example",
+        "cd /work" + "/main && make",
+    ],
+)
+def test_addresses_of_indexes_and_paths_of_a_machine_are_found(line: str) -> None:
+    assert len(rules.foreign_addresses("a", f"ok\n{line}\n")) == 1
+
+
+def test_a_word_of_this_machine_is_found_as_well() -> None:
+    assert rules.foreign_addresses("a", "see mirror.example/x", ["mirror.example"]) == [
+        "a:1: see mirror.example/x"
+    ]
+
+
+def test_each_module_needs_a_test_file_of_its_own_name() -> None:
+    modules = {"stores/audit.py": "x = 1", "call.py": "x = 1", "gates/rate.py": "x = 1"}
+    tests = ["stores/test_audit_chain.py", "test_call.py", "test_rate.py"]
+    assert rules.missing_twins(modules, tests) == [
+        "src/gatewright/gates/rate.py: no tests/gates/test_rate.py"
+    ]
+
+
+def test_a_package_file_needs_a_test_only_when_it_defines_something() -> None:
+    modules = {"a/__init__.py": "from x import y", "b/__init__.py": "def f(): ..."}
+    assert rules.missing_twins(modules, []) == [
+        "src/gatewright/b/__init__.py: no tests/b/test_init.py"
+    ]
+
+
+def test_a_test_file_that_mirrors_nothing_is_found_outside_the_free_folders() -> None:
+    tests = ["stores/test_gone.py", "behaviour/test_cancel.py", "stores/test_audit_crash.py"]
+    assert rules.stray_twins(["stores/audit.py"], tests) == [
+        "tests/stores/test_gone.py: mirrors no module of src/gatewright"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x = 1\n", "a.py: no literal __all__"),
+        ("__all__ = make()\n", "a.py: no literal __all__"),
+        ("__all__ = ['gone']\n", "a.py: __all__ names 'gone', not defined here"),
+        ("from b import c\n__all__ = ['c']\n", "a.py: __all__ names 'c', not defined here"),
+        ("__all__ = []\ndef f(): ...\n", "a.py: 'f' is public but not in __all__"),
+    ],
+)
+def test_exports_that_lie_are_found(text: str, complaint: str) -> None:
+    assert rules.dishonest_exports("a.py", text) == [complaint]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "__all__ = ['X', 'f']\nX = 1\ndef f(): ...\ndef _g(): ...\n"),
+        ("a/__init__.py", "from b import c\n__all__ = ['c']\n"),
+        ("a/__init__.py", '"""Only words."""\nfrom __future__ import annotations\n'),
+    ],
+)
+def test_honest_exports_pass_without_a_complaint(name: str, text: str) -> None:
+    assert rules.dishonest_exports(name, text) == []
+
+
+def test_a_name_that_a_module_does_not_offer_cannot_be_imported_from_it() -> None:
+    exports = {"gatewright.call": ["Call"], "gatewright.gates": [], "gatewright.gates.rate": []}
+    text = "from gatewright.call import Call, _mint\nfrom gatewright.gates import rate\n"
+    assert rules.private_imports("a.py", text, exports) == [
+        "a.py:1: gatewright.call does not export '_mint'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "@pytest.mark.skip",
+        "@pytest.mark.skipif(True, reason='x')",
+        "pytest.skip('later')",
+        "@pytest.mark.xfail",
+        "pytest.importorskip('x')",
+        "raise unittest.SkipTest",
+    ],
+)
+def test_every_way_to_skip_a_test_is_found(line: str) -> None:
+    body = f"{line}\ndef test_a(): ..." if line.startswith("@") else line
+    assert len(rules.unwanted_marks("test_a.py", body)) == 1
+
+
+def test_a_method_called_skip_on_something_else_is_no_skip() -> None:
+    assert rules.unwanted_marks("test_a.py", "reader.skip(4)\n") == []
+
+
+def test_a_test_name_has_at_least_three_words() -> None:
+    text = "def test_cancel(): ...\ndef test_a_cancelled_call_ends(): ...\n"
+    assert rules.unreadable_test_names("t.py", text) == ["t.py:1: test_cancel is no sentence"]
+
+
+@pytest.mark.parametrize(
+    "body", ["assert x", "with pytest.raises(E): f()", "assert_same(a, b)", "h.check_order(x)"]
+)
+def test_a_test_that_checks_something_passes_the_rule(body: str) -> None:
+    assert rules.untested_tests("t.py", f"def test_a_b_c():\n    {body}\n") == []
+
+
+def test_a_test_that_cannot_fail_is_found() -> None:
+    text = "async def test_a_b_c():\n    await run()\n"
+    assert rules.untested_tests("t.py", text) == ["t.py:1: test_a_b_c asserts nothing"]

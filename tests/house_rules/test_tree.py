@@ -1,0 +1,140 @@
+"""The rules on the whole tree: every file of the repository obeys them."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from urllib.parse import urlsplit
+
+from tests.house_rules import rules, tree
+
+
+def _complaints(rule: object, texts: dict[str, str]) -> list[str]:
+    assert callable(rule)
+    return [line for name, text in texts.items() for line in rule(name, text)]
+
+
+def _report(lines: list[str]) -> str:
+    return "\n" + "\n".join(lines)
+
+
+def _text_files() -> dict[str, str]:
+    return {name: text for name in tree.files() if (text := tree.read(name)) is not None}
+
+
+def test_the_tree_that_is_judged_is_not_empty() -> None:
+    assert "call.py" in tree.source_modules()
+    assert "house_rules/test_tree.py" in tree.test_files()
+
+
+def test_no_python_file_is_longer_than_the_limit() -> None:
+    found = _complaints(rules.too_long, tree.modules())
+    assert not found, _report(found)
+
+
+def test_no_folder_or_module_is_a_drawer() -> None:
+    found = [line for name in tree.files() for line in rules.forbidden_names(name)]
+    assert not found, _report(found)
+
+
+def test_nothing_in_the_source_is_left_for_later() -> None:
+    found = _complaints(rules.leftovers, tree.modules("src"))
+    assert not found, _report(found)
+
+
+def test_the_limits_of_size_are_nowhere_silenced() -> None:
+    found = _complaints(rules.silenced_limits, tree.modules("src", "tests", "benchmarks"))
+    found = [line for line in found if "house_rules/test_rules.py" not in line]
+    assert not found, _report(found)
+
+
+def test_no_file_names_an_index_or_a_path_of_one_machine() -> None:
+    words = [*_index_hosts(), f"{tree.ROOT}/", f"{tree.ROOT.parent}/shared"]
+    found = [
+        line
+        for name, text in _text_files().items()
+        for line in rules.foreign_addresses(name, text, words)
+        if name != "tests/house_rules/rules.py"
+    ]
+    assert not found, _report(found)
+
+
+def _index_hosts() -> list[str]:
+    """Hosts of the package indexes that this machine is configured to use."""
+    commands = [[sys.executable, "-m", "pip", "config", "get", "global.index-url"]]
+    if npm := shutil.which("npm"):
+        commands.append([npm, "config", "get", "registry"])
+    hosts = []
+    for command in commands:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        hosts.append(urlsplit(answer.stdout.strip()).hostname or "")
+    return [host for host in hosts if host not in {"", "localhost", "127.0.0.1"}]
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    found = rules.missing_twins(tree.source_modules(), list(tree.test_files()))
+    assert not found, _report(found)
+
+
+def test_every_mirrored_test_file_has_its_module() -> None:
+    found = rules.stray_twins(tree.source_modules(), tree.test_files())
+    assert not found, _report(found)
+
+
+def test_every_module_says_honestly_what_it_offers() -> None:
+    found = _complaints(rules.dishonest_exports, tree.modules("src"))
+    assert not found, _report(found)
+
+
+def test_no_module_takes_from_another_what_it_does_not_offer() -> None:
+    sources = tree.modules("src")
+    exports = {_dotted(name): _all_of(text) for name, text in sources.items()}
+    found = [
+        line
+        for name, text in sources.items()
+        for line in rules.private_imports(name, text, exports)
+    ]
+    assert not found, _report(found)
+
+
+def _dotted(name: str) -> str:
+    inner = name.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+    return inner.replace("/", ".")
+
+
+def _all_of(text: str) -> list[str]:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [str(each) for each in ast.literal_eval(node.value)]
+    return []
+
+
+def test_no_test_is_skipped_or_expected_to_fail() -> None:
+    found = _complaints(rules.unwanted_marks, tree.modules("tests"))
+    assert not found, _report(found)
+
+
+def test_every_test_name_in_the_tree_is_a_sentence() -> None:
+    found = _complaints(rules.unreadable_test_names, tree.test_files())
+    assert not found, _report(found)
+
+
+def test_every_test_in_the_tree_can_fail() -> None:
+    found = _complaints(rules.untested_tests, tree.test_files())
+    assert not found, _report(found)
+
+
+def test_the_tools_hold_the_limits_that_the_house_promises() -> None:
+    settings = tomllib.loads(tree.read("pyproject.toml") or "")["tool"]
+    lint = settings["ruff"]["lint"]
+    assert lint["mccabe"]["max-complexity"] == 8
+    assert lint["pylint"]["max-statements"] == 30
+    assert {"C90", "PL", "D1"} <= set(lint["select"])
+    ignored = {*lint["ignore"], *chain.from_iterable(lint["per-file-ignores"].values())}
+    assert not {"C901", "PLR0915"} & ignored
+    assert settings["mypy"]["strict"] is True
+    assert settings["importlinter"]["contracts"][0]["exhaustive"] is True
