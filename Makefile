@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := -qq --disable-pip-version-check --require-hashes
 TESTS ?=
+CONFORMANCE ?= --client
 
 .PHONY: help setup serve test peers conformance bench check clean
 
@@ -14,7 +15,7 @@ help:
 	@echo 'make serve        setup, then a gateway with examples/mgp.toml'
 	@echo 'make test         setup, then the whole test suite (TESTS="-k name" narrows it)'
 	@echo 'make peers        the Node and Python peers that interoperability tests talk to'
-	@echo 'make conformance  the official MCP conformance suites against a running gateway'
+	@echo 'make conformance  the official MCP conformance suites, server and client side'
 	@echo 'make bench        the benchmarks, each as a ratio against a named peer'
 	@echo 'make check        scripts/check: format, lint, types, layers, tests, coverage'
 
@@ -43,7 +44,7 @@ peers: setup
 	@sh scripts/peers $(PYTHON)
 
 conformance: peers
-	sh scripts/conformance
+	@$(BIN)/python conformance/run.py $(CONFORMANCE)
 
 bench: peers
 	$(BIN)/python -m benchmarks
