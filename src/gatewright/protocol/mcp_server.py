@@ -1,0 +1,370 @@
+"""The server's side of MCP, without input and output: what a host's message means.
+
+A `Conversation` is one legacy session, or one duplex connection of either era. It is given parsed
+messages and says what each asks for; whoever owns the connection does it. In the modern revision every
+request stands alone, so reading one (`read_modern`) needs no conversation at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Client
+from gatewright.protocol import negotiate
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_LOG_LEVEL,
+    META_SERVER_INFO,
+    META_VERSION,
+)
+from gatewright.wire.versions import (
+    LATEST_LEGACY,
+    LEGACY,
+    METHODS,
+    MODERN,
+    Method,
+    answer_version,
+    is_modern,
+)
+
+__all__ = [
+    "LOG_LEVELS",
+    "Answered",
+    "Cancelled",
+    "Conversation",
+    "Effect",
+    "Hello",
+    "Inbound",
+    "Listen",
+    "Notice",
+    "Rejected",
+    "Reply",
+    "can_answer",
+    "discovered",
+    "is_modern_params",
+    "read_modern",
+]
+
+LOG_LEVELS = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+"""RFC 5424 severities in MCP's spelling, least severe first."""
+
+_OTHER = Method("method")
+_NEEDS = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class Inbound(msgspec.Struct, frozen=True, gc=False):
+    """A request that becomes a call. `id` is JSON text; `kind` comes from the table of methods."""
+
+    id: bytes
+    method: str
+    params: dict[str, Any]
+    client: Client
+    spec: Method
+    trace_id: str | None = None
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """`initialize` or `server/discover`: the owner looks up what to say and calls `welcome` or
+    `discovered`."""
+
+    id: bytes
+    client: Client
+    modern: bool
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """`subscriptions/listen`: a stream of change notifications that lasts until it is cancelled."""
+
+    id: bytes
+    client: Client
+    wanted: Any
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """Send this; nothing else is to be done."""
+
+    frame: bytes
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A request that cannot be served as it is. `http` is the status that goes with it."""
+
+    id: bytes
+    code: int
+    message: str
+    data: Any = None
+    http: int = 400
+
+    def frame(self) -> bytes:
+        """The error frame."""
+        return jsonrpc.error(self.id, (self.code, self.message, self.data))
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """The caller gave up on the request with this id (JSON text)."""
+
+    id: bytes
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The host answered one of our questions; exactly one of `result` and `error` is not empty."""
+
+    id: bytes
+    result: bytes = b""
+    error: bytes = b""
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A notification to pass on to the servers the caller may use."""
+
+    method: str
+    params: dict[str, Any]
+
+
+Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | Notice
+
+
+def can_answer(client: Client, method: str) -> bool:
+    """Whether the caller said that it can answer such a question; unknown kinds may be tried."""
+    need = _NEEDS.get(method)
+    return need is None or need in client.capabilities
+
+
+def is_modern_params(params: bytes) -> bool:
+    """Whether a request on a shared pipe carries the modern per-request metadata."""
+    if META_VERSION.encode() not in params:
+        return False
+    try:
+        decoded = jsonrpc.decode(params)
+    except ValueError:
+        return False
+    meta = decoded.get("_meta") if isinstance(decoded, dict) else None
+    return isinstance(meta, dict) and META_VERSION in meta
+
+
+def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
+    if not request.params:
+        return {}
+    params = jsonrpc.decode(request.params)
+    if not isinstance(params, dict):
+        raise ValueError("params must be an object")  # noqa: TRY004 - bad input, not a bad program
+    return params
+
+
+# -- modern ---------------------------------------------------------------------------------------
+
+
+def read_modern(
+    request: jsonrpc.Request, face: negotiate.Face, version_header: str | None = None
+) -> Inbound | Hello | Listen | Rejected:
+    """What a modern request asks for. `version_header` is HTTP's; None where there are no headers.
+
+    The order of the checks is the specification's: metadata present, then header equals body, then
+    version known, then method known.
+    """
+    try:
+        params = _params(request)
+    except ValueError as problem:
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+    meta = params.get("_meta")
+    missing = _missing(meta)
+    if missing:
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, missing)
+    version = meta[META_VERSION]  # type: ignore[index]
+    if version_header is not None and version_header != version:
+        return Rejected(
+            request.id, -32020, "MCP-Protocol-Version does not match the version in _meta"
+        )
+    if version not in MODERN:
+        data = {"supported": [*MODERN, *LEGACY], "requested": version}
+        return Rejected(request.id, -32022, "Unsupported protocol version", data)
+    return _modern_request(request, params, _modern_client(meta, face))  # type: ignore[arg-type]
+
+
+def _missing(meta: Any) -> str:
+    if not isinstance(meta, dict):
+        return f"params._meta must carry {META_VERSION} and {META_CLIENT_CAPABILITIES}"
+    if not isinstance(meta.get(META_VERSION), str):
+        return f"params._meta must carry {META_VERSION}, a string"
+    if not isinstance(meta.get(META_CLIENT_CAPABILITIES), dict):
+        return f"params._meta must carry {META_CLIENT_CAPABILITIES}, an object"
+    return ""
+
+
+def _modern_client(meta: dict[str, Any], face: negotiate.Face) -> Client:
+    capabilities = meta[META_CLIENT_CAPABILITIES]
+    info = meta.get(META_CLIENT_INFO)
+    level = meta.get(META_LOG_LEVEL)
+    return Client(
+        meta[META_VERSION],
+        capabilities,
+        info if isinstance(info, dict) else {},
+        negotiate.agree(negotiate.read_offer(capabilities), face) if capabilities else None,
+        level if level in LOG_LEVELS else None,
+    )
+
+
+def _modern_request(
+    request: jsonrpc.Request, params: dict[str, Any], client: Client
+) -> Inbound | Hello | Listen | Rejected:
+    method = request.method
+    if method == "server/discover":
+        return Hello(request.id, client, modern=True)
+    if method == "subscriptions/listen":
+        return Listen(request.id, client, params.get("notifications"))
+    spec = METHODS.get(method, _OTHER)
+    if not spec.modern or method in ("initialize", "ping"):
+        return Rejected(
+            request.id,
+            jsonrpc.METHOD_NOT_FOUND,
+            f"{method} does not exist in MCP {client.revision}",
+            http=404,
+        )
+    return Inbound(request.id, method, params, client, spec, request.trace_id)
+
+
+def discovered(
+    hello: Hello,
+    capabilities: dict[str, Any],
+    instructions: str,
+    info: Mapping[str, Any],
+    face: negotiate.Face,
+) -> bytes:
+    """The result of `server/discover`. What is listed depends on who asks, so it is never shared."""
+    result: dict[str, Any] = {
+        "resultType": "complete",
+        "supportedVersions": [*MODERN, *LEGACY],
+        "capabilities": negotiate.announce(capabilities, hello.client.mgp, face),
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": {META_SERVER_INFO: info},
+    }
+    if instructions:
+        result["instructions"] = instructions
+    return jsonrpc.encode(result)
+
+
+# -- legacy, and pipes of either era --------------------------------------------------------------
+
+
+class Conversation:
+    """What one host has told us so far, and the questions we have put to it."""
+
+    def __init__(self, face: negotiate.Face) -> None:
+        self._face = face
+        self._asked = 0
+        self.client: Client | None = None
+        """Set by the handshake; None before it, and for ever with a modern host."""
+        self.initialized = False
+        self.log_level: str | None = None
+
+    def receive(self, message: jsonrpc.Message) -> Effect | None:
+        """What a message asks for; None where nothing is to be done."""
+        if isinstance(message, jsonrpc.Request):
+            return self._request(message)
+        if isinstance(message, jsonrpc.Notification):
+            return self._notification(message)
+        if isinstance(message, jsonrpc.Response):
+            return Answered(message.id, message.result, message.error)
+        return Rejected(message.id, message.code, message.message)
+
+    def _request(self, request: jsonrpc.Request) -> Effect:
+        if request.method == "initialize":
+            return self._initialize(request)
+        if request.method == "server/discover" or is_modern_params(request.params):
+            return read_modern(request, self._face)
+        if request.method == "ping":
+            return Reply(jsonrpc.response(request.id, b"{}"))
+        try:
+            params = _params(request)
+        except ValueError as problem:
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+        client = self.client or Client(LATEST_LEGACY)
+        spec = METHODS.get(request.method, _OTHER)
+        if not spec.legacy:
+            spec = _OTHER
+        return Inbound(request.id, request.method, params, client, spec, request.trace_id)
+
+    def _initialize(self, request: jsonrpc.Request) -> Effect:
+        if is_modern_params(request.params):
+            return read_modern(request, self._face)
+        try:
+            params = _params(request)
+        except ValueError as problem:
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+        if self.client is not None:
+            return Rejected(
+                request.id, jsonrpc.INVALID_REQUEST, "this session is initialized already"
+            )
+        asked, capabilities = params.get("protocolVersion"), params.get("capabilities")
+        if not isinstance(asked, str):
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, "protocolVersion must be a string")
+        if not isinstance(capabilities, dict):
+            capabilities = {}
+        info = params.get("clientInfo")
+        self.client = Client(
+            answer_version(asked),
+            capabilities,
+            info if isinstance(info, dict) else {},
+            negotiate.agree(negotiate.read_offer(capabilities), self._face),
+        )
+        return Hello(request.id, self.client, modern=False)
+
+    def welcome(
+        self, hello: Hello, capabilities: dict[str, Any], instructions: str, info: Mapping[str, Any]
+    ) -> bytes:
+        """The result of `initialize`."""
+        result: dict[str, Any] = {
+            "protocolVersion": hello.client.revision,
+            "capabilities": negotiate.announce(capabilities, hello.client.mgp, self._face),
+            "serverInfo": info,
+        }
+        if instructions:
+            result["instructions"] = instructions
+        return jsonrpc.encode(result)
+
+    def _notification(self, notification: jsonrpc.Notification) -> Effect | None:
+        try:
+            params = _params(notification)
+        except ValueError:
+            return None  # nobody can be told: notifications are not answered
+        if notification.method == "notifications/initialized":
+            self.initialized = True
+            return None
+        if notification.method == "notifications/cancelled":
+            ident = params.get("requestId")
+            known = isinstance(ident, (str, int)) and not isinstance(ident, bool)
+            return Cancelled(jsonrpc.encode(ident)) if known else None
+        return Notice(notification.method, params)
+
+    def ask(self, method: str, params: dict[str, Any] | None) -> tuple[bytes, bytes]:
+        """A question for the host: its id (JSON text) and its frame."""
+        self._asked += 1
+        ident = b'"gw-%d"' % self._asked
+        return ident, jsonrpc.request(ident, method, params)
+
+    def wants_log(self, client: Client, level: Any) -> bool:
+        """Whether a log line of this level is for the host: modern hosts ask with each request,
+        legacy ones once per session or not at all, and then get everything."""
+        wanted = client.log_level if is_modern(client.revision) else self.log_level
+        if wanted is None:
+            return not is_modern(client.revision)
+        return level not in LOG_LEVELS or LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted)

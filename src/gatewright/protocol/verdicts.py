@@ -1,0 +1,154 @@
+"""How an outcome is spelled towards an MCP caller, with or without MGP.
+
+A plain MCP caller reads a refused tool call as a result with `isError: true`, because that is what a
+model sees; everything else, and everything towards a caller that negotiated MGP, is a JSON-RPC error
+whose `data` says the reason, the trace and, for MGP alone, how to recover (§14; decisions C-01, 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Answer, Client, Failure, Outcome, Refusal
+from gatewright.protocol import eras
+from gatewright.wire import jsonrpc
+from gatewright.wire.codes import Reason, reason_of, recovery
+from gatewright.wire.mcp import META_SERVER_INFO
+from gatewright.wire.versions import is_modern
+
+__all__ = ["Spelled", "spell", "spell_reason"]
+
+_MIRROR = "dev.cloto/mgp"
+
+
+class Spelled(msgspec.Struct, frozen=True, gc=False):
+    """A result's or an error's JSON text; exactly one is not empty. `http` is the status around it."""
+
+    result: bytes = b""
+    error: bytes = b""
+    http: int = 200
+
+    def frame(self, ident: bytes) -> bytes:
+        """The JSON-RPC answer to the request `ident`."""
+        if self.result:
+            return jsonrpc.response(ident, self.result)
+        return jsonrpc.error(ident, self.error)
+
+
+def spell(
+    outcome: Outcome,
+    method: str,
+    client: Client,
+    trace_id: str,
+    server_info: Mapping[str, Any],
+) -> Spelled:
+    """The answer for the caller."""
+    if type(outcome) is Answer:
+        raw = eras.to_caller(outcome, method, client, server_info)
+        return Spelled(_mgp_members(raw, client) if b'"_mgp"' in raw else raw)
+    if type(outcome) is Failure and outcome.error is not None:
+        return _relayed(outcome.error, client)
+    return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
+
+
+def spell_reason(
+    outcome: Refusal | Failure,
+    method: str,
+    client: Client,
+    trace_id: str,
+    server_info: Mapping[str, Any],
+) -> Spelled:
+    """The answer for a refusal or failure that the gateway itself speaks."""
+    row = reason_of(outcome.reason)
+    modern = is_modern(client.revision)
+    message = outcome.message or row.mgp_name.lower().replace("_", " ")
+    if client.mgp is not None:
+        help_ = recovery(
+            outcome.reason, details=outcome.details, retry_after_ms=outcome.retry_after_ms
+        )
+        data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
+        return _error(row.mgp_code, message, data, row.mcp_http if modern else 200)
+    data = _plain_data(row, outcome, trace_id)
+    if row.tool_result and method == "tools/call":
+        return Spelled(_error_result(message, data, modern, server_info))
+    code = row.mcp_code if modern else row.mcp_legacy_code
+    if row.name == "not_found" and method != "resources/read":
+        code = row.mcp_code
+    return _error(code, message, data, row.mcp_http if modern else 200)
+
+
+def _plain_data(row: Reason, outcome: Refusal | Failure, trace_id: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id}
+    if row.retryable:
+        data["retry_after_ms"] = (
+            row.retry_after_ms if outcome.retry_after_ms is None else outcome.retry_after_ms
+        )
+    if outcome.details:
+        data["details"] = dict(outcome.details)
+    if "uri" in outcome.details:
+        data["uri"] = outcome.details["uri"]  # where MCP says that it stands
+    return data
+
+
+def _error(code: int, message: str, data: dict[str, Any], http: int) -> Spelled:
+    body = {"code": code, "message": message, "data": data}
+    return Spelled(error=jsonrpc.encode(body), http=http)
+
+
+def _error_result(
+    message: str, data: dict[str, Any], modern: bool, server_info: Mapping[str, Any]
+) -> bytes:
+    line = jsonrpc.encode(data).decode()
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": f"{message}\n{line}"}],
+        "isError": True,
+    }
+    if modern:
+        result = {"resultType": "complete", **result}
+        result["_meta"] = {META_SERVER_INFO: server_info}
+    return jsonrpc.encode(result)
+
+
+_STATUS = {
+    -32601: 404,
+    -32700: 400,
+    -32600: 400,
+    -32602: 400,
+    -32020: 400,
+    -32021: 400,
+    -32022: 400,
+}
+
+
+def _relayed(error: bytes, client: Client) -> Spelled:
+    """A server's own error, intact; its status is what MCP 2026-07-28 asks for its code."""
+    if not is_modern(client.revision) and b'"_mgp"' not in error:
+        return Spelled(error=error)
+    try:
+        members: dict[str, Any] = dict(jsonrpc.decode_members(error))
+        code = jsonrpc.decode(members["code"])
+    except (ValueError, KeyError):
+        return Spelled(error=error)
+    if client.mgp is None and b'"_mgp"' in error and bytes(members.get("data", b""))[:1] == b"{":
+        data = jsonrpc.decode_members(members["data"])
+        if data.pop("_mgp", None) is not None:
+            members["data"] = data
+            error = jsonrpc.encode(members)
+    status = _STATUS.get(code, 200) if isinstance(code, int) else 200
+    return Spelled(error=error, http=status if is_modern(client.revision) else 200)
+
+
+def _mgp_members(result: bytes, client: Client) -> bytes:
+    """`_mgp` of a result: mirrored into `_meta` for who negotiated MGP, unseen by everybody else."""
+    members: dict[str, Any] = dict(jsonrpc.decode_members(result))
+    if "_mgp" not in members:
+        return result
+    if client.mgp is None:
+        del members["_mgp"]
+    else:
+        meta = jsonrpc.decode_members(members["_meta"]) if "_meta" in members else {}
+        members["_meta"] = {**meta, _MIRROR: members["_mgp"]}
+    return jsonrpc.encode(members)
