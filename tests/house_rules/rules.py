@@ -23,6 +23,7 @@ __all__ = [
     "silenced_limits",
     "stray_twins",
     "too_long",
+    "undocumented_methods",
     "unreadable_test_names",
     "untested_tests",
     "unwanted_marks",
@@ -215,6 +216,24 @@ def private_imports(name: str, text: str, exports: Mapping[str, Iterable[str]]) 
             if alias.name not in offered and f"{node.module}.{alias.name}" not in exports
         ]
     return found
+
+
+def undocumented_methods(name: str, text: str) -> list[str]:
+    """Public methods without a docstring, in public classes that inherit nothing.
+
+    A method of a class with bases may mean what the base says, and a stub of a protocol what its
+    class says.
+    """
+    return [
+        f"{name}:{method.lineno}: {owner.name}.{method.name} has no docstring"
+        for owner in ast.parse(text).body
+        if isinstance(owner, ast.ClassDef) and not owner.bases and not owner.name.startswith("_")
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not method.name.startswith("_")
+        and not ast.get_docstring(method)
+        and not any(ast.unparse(each).endswith(".setter") for each in method.decorator_list)
+    ]
 
 
 def unwanted_marks(name: str, text: str) -> list[str]:

@@ -149,3 +149,9 @@ def test_a_test_that_checks_something_passes_the_rule(body: str) -> None:
 def test_a_test_that_cannot_fail_is_found() -> None:
     text = "async def test_a_b_c():\n    await run()\n"
     assert rules.untested_tests("t.py", text) == ["t.py:1: test_a_b_c asserts nothing"]
+
+
+def test_a_public_method_needs_a_docstring_where_no_base_gives_one() -> None:
+    text = "class A:\n    def f(self): return 1\n    def _g(self): return 2\n"
+    assert rules.undocumented_methods("a.py", text) == ["a.py:2: A.f has no docstring"]
+    assert rules.undocumented_methods("a.py", text.replace("A", "A(Protocol)")) == []

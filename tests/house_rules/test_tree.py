@@ -90,6 +90,11 @@ def test_every_module_says_honestly_what_it_offers() -> None:
     assert not found, _report(found)
 
 
+def test_every_public_method_is_documented_by_itself_or_by_its_base() -> None:
+    found = _complaints(rules.undocumented_methods, tree.modules("src"))
+    assert not found, _report(found)
+
+
 def test_no_module_takes_from_another_what_it_does_not_offer() -> None:
     sources = tree.modules("src")
     exports = {_dotted(name): _all_of(text) for name, text in sources.items()}
