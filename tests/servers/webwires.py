@@ -109,7 +109,8 @@ class _Session:
 
     async def pour(self, exchange: _Exchange) -> None:
         """Send what is queued, and all that comes, until the connection breaks."""
-        await exchange.open()
+        if not exchange.streaming:
+            await exchange.open()
         while True:
             await exchange.event(await self.outbox.get())
 

@@ -179,6 +179,7 @@ class Client:
         task = asyncio.create_task(self._answer(call))
         self._running[call.id] = task
         task.add_done_callback(lambda _: self._running.pop(call.id, None))
+        await asyncio.sleep(0)  # let it begin: what comes next may cancel it
         return task
 
     def hang_up(self) -> None:
