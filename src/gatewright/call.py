@@ -33,6 +33,7 @@ __all__ = [
     "Security",
     "Target",
     "Tool",
+    "Unrecorded",
 ]
 
 Kind = Literal["tool", "prompt", "resource", "list", "method"]
@@ -201,6 +202,10 @@ class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
         self.message = message
         self.code = code
         self.data = data
+
+
+class Unrecorded(Exception):  # noqa: N818 - the promise it names: no record, no call
+    """The audit trail cannot be written, so the call may not go on."""
 
 
 class Back(Protocol):

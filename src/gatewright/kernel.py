@@ -10,6 +10,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from gatewright.call import (
     Back,
     Call,
@@ -20,29 +22,35 @@ from gatewright.call import (
     Outcome,
     Question,
     Refusal,
+    Unrecorded,
 )
 
-__all__ = ["Audit", "Dispatch", "Kernel", "Trail", "Unrecorded"]
+__all__ = ["Audit", "Dispatch", "Kernel", "Trail"]
 
 log = logging.getLogger("gatewright.kernel")
-
-
-class Unrecorded(Exception):  # noqa: N818 - the promise it names: no record, no call
-    """The trail cannot be written. Raised by `Audit.open` and `Trail.intent`."""
 
 
 class Trail(Protocol):
     """The record of one call."""
 
-    def intent(self, call: Call) -> None:
-        """Write down that the call is about to be forwarded. Raises `Unrecorded`."""
+    def intent(self, call: Call) -> bool:
+        """Write down that the call is about to be forwarded. Raises `Unrecorded`.
+
+        True where `on_disk` has to be awaited before the call may be forwarded.
+        """
+
+    async def on_disk(self) -> None:
+        """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
 
     def close(self, call: Call, outcome: Outcome) -> Outcome:
         """Write the end down and return what the caller may see: `outcome`, or a refusal when
         it could not be recorded. Never awaits, so a cancellation cannot skip it."""
 
     async def settled(self) -> None:
-        """Return once the record is as durable as the configuration promises."""
+        """Return once the record is as durable as the configuration promises.
+
+        Raises `Unrecorded`.
+        """
 
 
 class Audit(Protocol):
@@ -103,7 +111,14 @@ class Kernel:
             return Refusal("audit_unavailable", str(problem))
         outcome: Outcome = Failure("cancelled", "the call was cancelled")  # if never resumed
         try:
-            call, outcome = await self._walk(call, back, trail)
+            for gate in self._gates:
+                verdict = await gate(call, back)
+                if type(verdict) is Refusal:
+                    outcome = verdict if verdict.gate else replace(verdict, gate=gate.name)
+                    break
+                call = verdict  # type: ignore[assignment]  # what is known even if we end here
+            else:
+                outcome = await self._forward(call, back, trail)
         except Unrecorded as problem:
             outcome = Refusal("audit_unavailable", str(problem))
         except Exception:
@@ -111,17 +126,16 @@ class Kernel:
             outcome = Failure("internal", "internal error; the details are in the gateway's log")
         finally:
             outcome = trail.close(call, outcome)
-        await trail.settled()
+        try:
+            await trail.settled()
+        except Unrecorded as problem:
+            return Refusal("audit_unavailable", str(problem))
         return outcome
 
-    async def _walk(self, call: Call, back: Back, trail: Trail) -> tuple[Call, Outcome]:
-        for gate in self._gates:
-            verdict = await gate(call, back)
-            if type(verdict) is Refusal:
-                return call, verdict
-            call = verdict  # type: ignore[assignment]
-        trail.intent(call)
+    async def _forward(self, call: Call, back: Back, trail: Trail) -> Outcome:
+        if trail.intent(call):
+            await trail.on_disk()
         outcome = await self._dispatch(call, _Filtered(call, back, self._filters))
         for one in self._filters:
             outcome = one.outcome(call, outcome)
-        return call, outcome
+        return outcome
