@@ -106,7 +106,9 @@ async def _log(call: Call, given: dict[str, Any]) -> Any:
     """One line of each level, as far as the client wants them."""
     least = LEVELS.index(call.client.facts.get("level", "debug"))
     for level in LEVELS[least:]:
-        await call.notify("notifications/message", {"level": level, "logger": "asker", "data": level})
+        await call.notify(
+            "notifications/message", {"level": level, "logger": "asker", "data": level}
+        )
     return _done("logged")
 
 
@@ -118,6 +120,7 @@ async def _progress(call: Call, given: dict[str, Any]) -> Any:
 
 
 async def _slow(call: Call, given: dict[str, Any]) -> Any:
+    await call.progress(0, 1, "begun")
     try:
         await asyncio.sleep(float(given.get("seconds", 1)))
     except asyncio.CancelledError:

@@ -95,12 +95,12 @@ class Child:
         words: str = result["content"][0]["text"]
         return words
 
-    async def hello(self, version: str = "2025-11-25", **capabilities: Any) -> Any:
-        """Shake hands; the result of initialize."""
+    async def hello(self, version: str = "2025-11-25", can: dict[str, Any] | None = None) -> Any:
+        """Shake hands, with these client capabilities; the result of initialize."""
         who = {"name": "driver", "version": "1"}
         result = await self.request(
             "initialize",
-            {"protocolVersion": version, "capabilities": capabilities, "clientInfo": who},
+            {"protocolVersion": version, "capabilities": can or {}, "clientInfo": who},
         )
         await self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return result

@@ -79,7 +79,9 @@ def _loop() -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Serve as the command line says."""
     parser = argparse.ArgumentParser(description="Echo server")
-    parser.add_argument("--delay", type=float, default=0.0, help="seconds before a call is answered")
+    parser.add_argument(
+        "--delay", type=float, default=0.0, help="seconds before a call is answered"
+    )
     parser.add_argument("--http", type=int, metavar="PORT")
     options = parser.parse_args(arguments)
 

@@ -30,7 +30,7 @@ async def test_the_version_that_is_asked_for_is_the_one_that_is_spoken(version: 
 
 async def test_an_elicitation_reaches_the_client_and_its_answer_the_tool():
     async with started("asker") as child:
-        await child.hello(**CAN_ALL)
+        await child.hello(can=CAN_ALL)
         key = await child.ask("tools/call", {"name": "ask_elicitation", "arguments": {}})
         question = await child.next_call("elicitation/create")
         assert question["params"]["requestedSchema"]["properties"]["name"]["default"] == "nobody"
@@ -48,7 +48,7 @@ async def test_a_client_that_declared_nothing_is_not_asked():
 
 async def test_two_questions_come_one_after_the_other_with_progress_between():
     async with started("asker") as child:
-        await child.hello(**CAN_ALL)
+        await child.hello(can=CAN_ALL)
         asked = {"name": "ask_twice", "_meta": {"progressToken": "t"}}
         key = await child.ask("tools/call", asked)
         first = await child.next_call("elicitation/create")
@@ -63,7 +63,7 @@ async def test_two_questions_come_one_after_the_other_with_progress_between():
 
 async def test_roots_are_asked_for_and_an_error_of_the_client_fails_the_call():
     async with started("asker") as child:
-        await child.hello(**CAN_ALL)
+        await child.hello(can=CAN_ALL)
         key = await child.ask("tools/call", {"name": "ask_roots"})
         question = await child.next_call("roots/list")
         error = {"code": -1, "message": "user rejected"}
@@ -169,7 +169,7 @@ async def test_failures_come_as_tool_errors_and_as_errors_with_data():
 
 async def test_what_the_client_declared_and_sent_can_be_read_back():
     async with started("asker") as child:
-        await child.hello(**CAN_ALL)
+        await child.hello(can=CAN_ALL)
         facts = json.loads(await child.text("facts"))
         assert facts["capabilities"] == CAN_ALL
         assert facts["methods"][:2] == ["initialize", "notifications/initialized"]

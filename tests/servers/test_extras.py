@@ -91,7 +91,7 @@ async def test_chatter_comes_before_its_answer_with_every_extra_in_it():
 
 async def test_what_a_client_said_at_the_beginning_and_besides_can_be_read_back():
     async with started("extras") as child:
-        await child.hello(vendor={"a": 1})
+        await child.hello(can={"vendor": {"a": 1}})
         await child.send('{"jsonrpc":"2.0","method":"notifications/vendor.x","params":{"n":1.10}}')
         assert '"vendor"' in await child.text("hello_seen")
         notices = await child.call("notices_seen")

@@ -51,7 +51,9 @@ class _Exchange:
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
         if kind:
             lines.append(f"Content-Type: {kind}")
-        lines.append("Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}")
+        lines.append(
+            "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+        )
         if self.session:
             lines.append(f"Mcp-Session-Id: {self.session}")
         self.writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))

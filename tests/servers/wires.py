@@ -96,9 +96,7 @@ class Call:
 
     async def notify(self, method: str, params: Any) -> None:
         """Tell the client something that belongs to this call."""
-        await self.send(
-            f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{encode(params)}}}'
-        )
+        await self.send(f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{encode(params)}}}')
 
     async def ask(self, method: str, params: Any) -> Any:
         """The client's result; RefusalError when it answers with an error."""
@@ -132,9 +130,7 @@ class Client:
 
     async def notify(self, method: str, params: Any) -> None:
         """Tell the client something that belongs to no call."""
-        await self.send(
-            f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{encode(params)}}}'
-        )
+        await self.send(f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{encode(params)}}}')
 
     async def ask(self, method: str, params: Any, send: Send) -> Any:
         """Ask the client over `send` and wait for its answer."""
