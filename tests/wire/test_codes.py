@@ -81,7 +81,7 @@ every_reason = pytest.mark.parametrize("name", sorted(REASONS))
 
 
 @every_reason
-def test_every_reason_is_spelled_for_every_door(name: str):
+def test_every_reason_is_spelled_for_every_door(name: str) -> None:
     row = REASONS[name]
     assert row.name == name
     assert row.mgp_name.isupper()
@@ -102,13 +102,13 @@ _GROUNDHOG = ("protocol", "security", "tool", "validation", "system")
 
 
 @pytest.mark.parametrize("name", sorted(CANONICAL))
-def test_canonical_kinds_have_the_codes_of_the_decision_record(name: str):
+def test_canonical_kinds_have_the_codes_of_the_decision_record(name: str) -> None:
     row = REASONS[name]
     plain = "isError" if row.tool_result else row.mcp_code
     assert (row.mgp_code, row.ggen_code, plain) == CANONICAL[name]
 
 
-def test_the_gateway_has_a_reason_for_everything_that_only_a_gateway_meets():
+def test_the_gateway_has_a_reason_for_everything_that_only_a_gateway_meets() -> None:
     assert set(GATEWAY) <= set(REASONS)
     assert REASONS["audit_unavailable"].mgp_code == 3001
     assert REASONS["not_found"].mcp_code == -32602
@@ -129,7 +129,7 @@ def test_the_gateway_has_a_reason_for_everything_that_only_a_gateway_meets():
     assert {name: REASONS[name].mcp_http for name in statuses} == statuses
 
 
-def test_the_standard_codes_of_mgp_all_have_a_reason():
+def test_the_standard_codes_of_mgp_all_have_a_reason() -> None:
     """MGP-14.3-1 MGP-14.3-2 MGP-14.3-3 MGP-14.3-4 MGP-14.3-5 MGP-14.3-6: the names of the codes."""
     named = {row.mgp_code: row.mgp_name for row in REASONS.values() if row.mgp_code > 0}
     assert named == {
@@ -157,7 +157,7 @@ def test_the_standard_codes_of_mgp_all_have_a_reason():
 
 
 @every_reason
-def test_a_code_lies_in_the_range_of_its_category(name: str):
+def test_a_code_lies_in_the_range_of_its_category(name: str) -> None:
     """MGP-14.2-2"""
     row = REASONS[name]
     if row.mgp_code > 0:
@@ -167,18 +167,18 @@ def test_a_code_lies_in_the_range_of_its_category(name: str):
 
 
 @every_reason
-def test_codes_of_our_own_stay_outside_the_range_that_mcp_reserves(name: str):
+def test_codes_of_our_own_stay_outside_the_range_that_mcp_reserves(name: str) -> None:
     row = REASONS[name]
     specified = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022, -32002}
     for code in (row.mcp_code, row.mcp_legacy_code):
         assert code in specified or 1000 <= code <= 5099
 
 
-def test_exactly_these_reasons_may_be_retried():
+def test_exactly_these_reasons_may_be_retried() -> None:
     assert {name for name, row in REASONS.items() if row.retryable} == set(RETRYABLE)
 
 
-def test_a_rate_limit_error_has_the_recovery_object_of_the_specification():
+def test_a_rate_limit_error_has_the_recovery_object_of_the_specification() -> None:
     """MGP-14.4-1 MGP-14.5-1: the object of the specification's own example."""
     details = {"limit": 10, "window_secs": 60, "current": 12}
     assert recovery("rate_limited", details=details, retry_after_ms=5000) == {
@@ -192,7 +192,7 @@ def test_a_rate_limit_error_has_the_recovery_object_of_the_specification():
 
 
 @every_reason
-def test_every_recovery_object_uses_the_words_of_the_specification(name: str):
+def test_every_recovery_object_uses_the_words_of_the_specification(name: str) -> None:
     """MGP-14.5-2"""
     found = recovery(name, retry_after_ms=7, fallback_tool="other")
     assert found["category"] in RANGES.values()
@@ -206,11 +206,11 @@ def test_every_recovery_object_uses_the_words_of_the_specification(name: str):
         assert not found.keys() & {"retry_after_ms", "retry_strategy", "max_retries"}
 
 
-def test_without_advice_a_retryable_reason_still_says_how_long_to_wait():
+def test_without_advice_a_retryable_reason_still_says_how_long_to_wait() -> None:
     assert recovery("restarting")["retry_after_ms"] == 1000
 
 
-def test_details_are_copied_so_that_no_caller_can_change_a_record():
+def test_details_are_copied_so_that_no_caller_can_change_a_record() -> None:
     details = {"tool": "echo"}
     found = recovery("access_denied", details=details)
     details["tool"] = "other"
@@ -218,17 +218,17 @@ def test_details_are_copied_so_that_no_caller_can_change_a_record():
 
 
 @given(st.text())
-def test_a_reason_that_nobody_defined_is_an_internal_error(name: str):
+def test_a_reason_that_nobody_defined_is_an_internal_error(name: str) -> None:
     assert reason_of(name) is REASONS.get(name, REASONS["internal"])
 
 
-def test_the_table_cannot_be_changed():
+def test_the_table_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
         REASONS["internal"] = REASONS["cancelled"]  # type: ignore[index]
     with pytest.raises(AttributeError):
         REASONS["internal"].http = 200  # type: ignore[misc]
 
 
-def test_a_recovery_object_is_json():
+def test_a_recovery_object_is_json() -> None:
     for name in REASONS:
         assert msgspec.json.decode(msgspec.json.encode(recovery(name))) == recovery(name)

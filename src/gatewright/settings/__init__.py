@@ -1,0 +1,45 @@
+"""Configuration: `mgp.toml` read once into frozen values, each with the place where it was written.
+
+`load` is the way in. The file is a strict superset of MGP §15.2: a file written for another MGP
+kernel runs unchanged, and what we do not know is a warning. Reading order for a newcomer:
+`model` (what others see) → `shapes` (what a hand may write) → `build`.
+"""
+
+from gatewright.settings.build import is_loopback, override
+from gatewright.settings.lookup import find, load, state_directory
+from gatewright.settings.model import (
+    Audit,
+    Gateway,
+    Grant,
+    Limits,
+    Mgp,
+    Profile,
+    Restart,
+    Server,
+    Settings,
+    Storage,
+    ToolRule,
+)
+from gatewright.settings.problems import Origin, Problem, SettingsError
+
+__all__ = [
+    "Audit",
+    "Gateway",
+    "Grant",
+    "Limits",
+    "Mgp",
+    "Origin",
+    "Problem",
+    "Profile",
+    "Restart",
+    "Server",
+    "Settings",
+    "SettingsError",
+    "Storage",
+    "ToolRule",
+    "find",
+    "is_loopback",
+    "load",
+    "override",
+    "state_directory",
+]

@@ -1,0 +1,41 @@
+"""What can be wrong with a configuration, and where it stands: file, line, key, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Origin", "Problem", "SettingsError"]
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a value was written. `line` counts from 1; 0 stands for the whole file."""
+
+    file: Path
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing that is wrong or odd. `instead` is what to write or do, as a sentence."""
+
+    origin: Origin
+    key: str
+    what: str
+    instead: str
+
+    def __str__(self) -> str:
+        place = f"{self.origin}: {self.key}" if self.key else str(self.origin)
+        return f"{place}: {self.what}; {self.instead}"
+
+
+class SettingsError(Exception):
+    """The configuration cannot be used. `problems` has every reason found, at least one."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,252 @@
+"""`[[servers]]` and `[[grants]]`: from the words of the file to the model.
+
+What makes one server unusable although its text is right, an undefined variable above all, becomes
+the server's own `problem`: it stays down and says why, and the others start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from gatewright.settings.check import Report, read_table
+from gatewright.settings.documents import KeyPath
+from gatewright.settings.model import Grant, Mgp, Restart, Server, ToolRule
+from gatewright.settings.shapes import (
+    TRANSPORTS,
+    GrantTable,
+    MgpTable,
+    RestartTable,
+    ServerTable,
+)
+from gatewright.settings.substitute import Undefined, substitute
+from gatewright.wire.permissions import ALIASES, STANDARD, canonical_permission
+
+__all__ = ["build_grant", "build_server"]
+
+_PERMISSION = f"write one of {', '.join(STANDARD)}, or a name like com.example.thing"
+_RESTART_KEYS = ("max_restarts", "restart_window_secs", "backoff_base_ms", "backoff_max_ms")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def build_server(
+    value: Any, path: KeyPath, report: Report, variables: Mapping[str, str]
+) -> Server | None:
+    """One `[[servers]]` table. None when something in it was reported as an error."""
+    before = len(report.errors)
+    found = read_table(value, ServerTable, path, report)
+    if found is None or len(report.errors) > before:
+        return None
+    table = ServerTable(**found)
+    if table.id == "mgp":
+        report.error((*path, "id"), '"mgp" is the gateway itself', "choose another id")
+    server = Server(
+        id=table.id,
+        transport=_transport(table, path, report),
+        era=table.era,
+        enabled=table.enabled,
+        default_policy=table.default_policy,
+        call_timeout_s=table.call_timeout_s,
+        connect_timeout_s=table.connect_timeout_s,
+        share=table.share,
+        schema=table.schema,
+        tool_prefix=table.tool_prefix,
+        restart=_restart(table.mgp or MgpTable(), (*path, "mgp"), report),
+        mgp=None if table.mgp is None else _mgp(table.mgp, (*path, "mgp"), report),
+        tools={
+            name: _rule(rule, (*path, "tools", name), report) for name, rule in table.tools.items()
+        },
+        origin=report.document.origin(path),
+    )
+    _check_names(table, path, report)
+    return (
+        None if len(report.errors) > before else _completed(server, table, path, report, variables)
+    )
+
+
+def build_grant(value: Any, path: KeyPath, report: Report) -> Grant | None:
+    """One `[[grants]]` table. None when something in it was reported as an error."""
+    before = len(report.errors)
+    found = read_table(value, GrantTable, path, report)
+    if found is None or len(report.errors) > before:
+        return None
+    table = GrantTable(**found)
+    permissions = _permissions(table.permissions, (*path, "permissions"), report)
+    if table.permission == "deny" and permissions:
+        report.error(
+            (*path, "permissions"),
+            "a deny gives no permissions",
+            'remove this line, or write permission = "allow"',
+        )
+    if len(report.errors) > before:
+        return None
+    return Grant(
+        agent=table.agent,
+        server=table.server,
+        tool=table.tool,
+        permission=table.permission,
+        permissions=permissions,
+        expires_at=table.expires_at,
+        justification=table.justification,
+        origin=report.document.origin(path),
+    )
+
+
+def _transport(
+    table: ServerTable, path: KeyPath, report: Report
+) -> Literal["stdio", "http", "sse"]:
+    if table.transport is not None:
+        transport = TRANSPORTS[table.transport]
+    elif table.command is not None and table.url is not None:
+        report.error(path, "both command and url are given", 'add transport = "stdio" or "http"')
+        return "stdio"
+    else:
+        transport = "stdio" if table.url is None else "http"
+    needs, other = ("command", "url") if transport == "stdio" else ("url", "command")
+    example = 'command = "python3"' if needs == "command" else 'url = "http://127.0.0.1:9000/mcp"'
+    if getattr(table, needs) is None:
+        report.error(path, f"a {transport} server needs a {needs}", f"write {example}")
+    if getattr(table, other) is not None:
+        report.warn((*path, other), f"a {transport} server does not use it", "remove this line")
+    if transport == "sse":
+        report.warn(
+            (*path, "transport"),
+            "this transport is deprecated since 2025",
+            'write transport = "http" if the server speaks Streamable HTTP',
+        )
+    return transport
+
+
+def _check_names(table: ServerTable, path: KeyPath, report: Report) -> None:
+    """Names that an environment or an HTTP header could not carry."""
+    for name in table.env:
+        if not _VARIABLE.fullmatch(name):
+            report.error(
+                (*path, "env", name),
+                "this is no name of an environment variable",
+                "use letters, digits and _, and no digit first",
+            )
+    for name in table.headers:
+        if not _HEADER.fullmatch(name):
+            report.error(
+                (*path, "headers", name),
+                "this is no name of an HTTP header",
+                'use letters, digits and -, for example "X-Api-Key"',
+            )
+
+
+def _restart(table: MgpTable, path: KeyPath, report: Report) -> Restart:
+    """The restart rule from a word, a table, or keys beside the word (decision C-19)."""
+    found = {key: getattr(table, key) for key in _RESTART_KEYS}
+    policy = table.restart_policy
+    if isinstance(policy, RestartTable):
+        found |= {
+            key: value for key in _RESTART_KEYS if (value := getattr(policy, key)) is not None
+        }
+        policy = policy.policy or policy.restart_policy
+    found["policy"] = policy
+    restart = Restart(**{key: value for key, value in found.items() if value is not None})
+    if restart.backoff_max_ms < restart.backoff_base_ms:
+        report.error(
+            (*path, "backoff_max_ms"),
+            f"{restart.backoff_max_ms} is less than backoff_base_ms = {restart.backoff_base_ms}",
+            "write a larger number, or a smaller backoff_base_ms",
+        )
+    return restart
+
+
+def _mgp(table: MgpTable, path: KeyPath, report: Report) -> Mgp:
+    return Mgp(
+        extensions=table.extensions,
+        permissions_required=_permissions(
+            table.permissions_required, (*path, "permissions_required"), report
+        ),
+        trust_level=table.trust_level,
+        server_id=table.server_id,
+    )
+
+
+def _rule(rule: ToolRule, path: KeyPath, report: Report) -> ToolRule:
+    if rule.permissions_required is None:
+        return rule
+    names = _permissions(rule.permissions_required, (*path, "permissions_required"), report)
+    return msgspec.structs.replace(rule, permissions_required=names)
+
+
+def _permissions(names: tuple[str, ...], path: KeyPath, report: Report) -> tuple[str, ...]:
+    """Canonical names, each once; shorthand with a warning (decision C-07)."""
+    found: dict[str, None] = {}
+    for name in names:
+        canonical = canonical_permission(name)
+        if canonical is None:
+            report.error(path, f'"{name}" is not a permission', _PERMISSION)
+            continue
+        if name in ALIASES:
+            report.warn(path, f'"{name}" is shorthand', f'write "{canonical}"')
+        found[canonical] = None
+    return tuple(found)
+
+
+def _completed(
+    server: Server,
+    table: ServerTable,
+    path: KeyPath,
+    report: Report,
+    variables: Mapping[str, str],
+) -> Server:
+    """The server with every variable replaced, or with the problem that keeps it down."""
+    at: KeyPath = path
+
+    def text(key: str | int, value: str, of: str = "") -> str:
+        nonlocal at
+        at = (*path, of, key) if of else (*path, key)
+        return substitute(value, variables)
+
+    try:
+        command = text("command", table.command or "")
+        args = tuple(text(number, arg, "args") for number, arg in enumerate(table.args))
+        cwd = Path(text("cwd", table.cwd or ".")).expanduser()
+        env = {name: text(name, value, "env") for name, value in table.env.items()}
+        headers = {
+            name: _header(text(name, value, "headers")) for name, value in table.headers.items()
+        }
+        url = "" if server.transport == "stdio" else _url(text("url", table.url or ""))
+    except Undefined as found:
+        problem = report.problem(at, found.what, found.instead)
+        return msgspec.structs.replace(server, problem=problem)
+    except RuntimeError:
+        problem = report.problem(at, "~ cannot be resolved here", "write the whole path")
+        return msgspec.structs.replace(server, problem=problem)
+    return msgspec.structs.replace(
+        server,
+        command=command,
+        args=args,
+        cwd=(report.document.path.absolute().parent / cwd),
+        env=env,
+        headers=headers,
+        url=url,
+    )
+
+
+def _header(value: str) -> str:
+    if _UNPRINTABLE.search(value):
+        raise Undefined("the header value has a control character", "remove it")
+    return value
+
+
+def _url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or _UNPRINTABLE.search(url) or " " in url:
+        raise Undefined("this is not an HTTP URL", 'write url = "https://host/mcp"')
+    return url

@@ -1,0 +1,134 @@
+"""The tables of the file as a hand may write them, where that differs from `model`.
+
+Only shapes: `check` holds a file against them, `build` turns what passed into the model.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.settings.model import Name, RestartPolicy, Seconds, ToolRule
+
+__all__ = [
+    "TRANSPORTS",
+    "GrantTable",
+    "MgpTable",
+    "RestartTable",
+    "ServerTable",
+    "StorageTable",
+    "TransportWord",
+]
+
+TRANSPORTS: dict[str, Literal["stdio", "http", "sse"]] = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "remote": "http",
+    "sse": "sse",
+}
+"""How hosts spell a transport → ours."""
+
+Restarts = Annotated[int, Meta(ge=0, le=1_000_000)]
+Window = Annotated[int, Meta(ge=1, le=31_536_000)]
+Backoff = Annotated[int, Meta(ge=0, le=86_400_000)]
+
+TransportWord = Literal[
+    "stdio",
+    "http",
+    "sse",
+    "local",
+    "streamable-http",
+    "streamable_http",
+    "streamableHttp",
+    "remote",
+]
+
+ServerId = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z",
+        description="letters, digits, '.', '_' and '-', at most 64 of them",
+        examples=['"files"'],
+    ),
+]
+ToolPrefix = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Za-z0-9._-]{1,64}\Z",
+        description="letters, digits, '.', '_' and '-', at most 64 of them",
+        examples=['"files"'],
+    ),
+]
+
+
+class StorageTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[storage]`"""
+
+    path: Annotated[str, Meta(min_length=1)] | None = None
+
+
+class RestartTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`restart_policy = { … }`; the same keys may stand beside it (decision C-19)."""
+
+    restart_policy: RestartPolicy | None = None
+    policy: RestartPolicy | None = None
+    max_restarts: Restarts | None = None
+    restart_window_secs: Window | None = None
+    backoff_base_ms: Backoff | None = None
+    backoff_max_ms: Backoff | None = None
+
+
+class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[servers.mgp]`"""
+
+    extensions: tuple[str, ...] = ()
+    permissions_required: tuple[str, ...] = ()
+    trust_level: Literal["standard", "trusted", "sandboxed"] = "standard"
+    server_id: Name | None = None
+    restart_policy: RestartPolicy | RestartTable | None = None
+    max_restarts: Restarts | None = None
+    restart_window_secs: Window | None = None
+    backoff_base_ms: Backoff | None = None
+    backoff_max_ms: Backoff | None = None
+
+
+class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[[servers]]`"""
+
+    id: ServerId
+    command: Annotated[str, Meta(min_length=1)] | None = None
+    args: tuple[str, ...] = ()
+    cwd: Annotated[str, Meta(min_length=1)] | None = None
+    transport: TransportWord | None = None
+    url: Annotated[str, Meta(min_length=1)] | None = None
+    headers: dict[str, str] = {}
+    env: dict[str, str] = {}
+    era: Literal["auto", "legacy", "modern"] = "auto"
+    enabled: bool = True
+    default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    call_timeout_s: Seconds | None = None
+    connect_timeout_s: Seconds = 20
+    share: Literal["gateway", "session"] = "gateway"
+    schema: Literal["enforce", "off"] = "enforce"
+    tool_prefix: ToolPrefix | None = None
+    mgp: MgpTable | None = None
+    tools: dict[str, ToolRule] = {}
+
+
+class GrantTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[[grants]]`"""
+
+    agent: Name
+    server: ServerId
+    tool: Name | None = None
+    permission: Literal["allow", "deny"] = "allow"
+    permissions: tuple[str, ...] = ()
+    expires_at: Annotated[datetime, Meta(tz=True)] | None = None
+    justification: Annotated[str, Meta(max_length=4096)] = ""
