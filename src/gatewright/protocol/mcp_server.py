@@ -99,9 +99,10 @@ class Listen(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """Send this; nothing else is to be done."""
+    """Answer the request `id` with this result; nothing else is to be done."""
 
-    frame: bytes
+    id: bytes
+    result: bytes
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -112,10 +113,6 @@ class Rejected(msgspec.Struct, frozen=True):
     message: str
     data: Any = None
     http: int = 400
-
-    def frame(self) -> bytes:
-        """The error frame."""
-        return jsonrpc.error(self.id, (self.code, self.message, self.data))
 
 
 class Cancelled(msgspec.Struct, frozen=True):
@@ -238,7 +235,16 @@ def _modern_request(
             f"{method} does not exist in MCP {client.revision}",
             http=404,
         )
-    return Inbound(request.id, method, params, client, spec, request.trace_id)
+    return _inbound(request, params, client, spec)
+
+
+def _inbound(
+    request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
+) -> Inbound | Rejected:
+    if spec.names is not None and not isinstance(params.get(spec.names), str):
+        flaw = f"params.{spec.names} must be a string"
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw)
+    return Inbound(request.id, request.method, params, client, spec, request.trace_id)
 
 
 def discovered(
@@ -276,6 +282,11 @@ class Conversation:
         self.initialized = False
         self.log_level: str | None = None
 
+    def assume(self, name: str) -> None:
+        """Take the host to speak a legacy revision without a handshake (sessionless requests)."""
+        self.client = Client(name)
+        self.initialized = True
+
     def receive(self, message: jsonrpc.Message) -> Effect | None:
         """What a message asks for; None where nothing is to be done."""
         if isinstance(message, jsonrpc.Request):
@@ -292,7 +303,7 @@ class Conversation:
         if request.method == "server/discover" or is_modern_params(request.params):
             return read_modern(request, self._face)
         if request.method == "ping":
-            return Reply(jsonrpc.response(request.id, b"{}"))
+            return Reply(request.id, b"{}")
         try:
             params = _params(request)
         except ValueError as problem:
@@ -301,7 +312,7 @@ class Conversation:
         spec = METHODS.get(request.method, _OTHER)
         if not spec.legacy:
             spec = _OTHER
-        return Inbound(request.id, request.method, params, client, spec, request.trace_id)
+        return _inbound(request, params, client, spec)
 
     def _initialize(self, request: jsonrpc.Request) -> Effect:
         if is_modern_params(request.params):

@@ -11,6 +11,7 @@ spell differently becomes a `Num`, a float that remembers how it was written.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -167,6 +168,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
+_MEMBERS = (b'"method"', b'"id"', b'"params"', b'"result"', b'"error"', b'"jsonrpc"')
 _DEFAULT = Limits()
 
 
@@ -181,6 +183,8 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
     if envelope.jsonrpc != "2.0":
         return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
     method = envelope.method
+    if _repeats(bytes(data)):
+        return Malformed(INVALID_REQUEST, "a member of the message stands twice")
     if method is None:
         return _parse_response(envelope, limits)
     params = bytes(envelope.params)
@@ -206,6 +210,27 @@ def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malfor
     if len(items) > limits.batch:
         return Malformed(INVALID_REQUEST, f"a batch has at most {limits.batch} messages")
     return [parse(item, limits) for item in items]
+
+
+def _repeats(data: bytes) -> bool:
+    """Whether a member of the envelope stands twice: two readers could take two different ones.
+
+    Only a frame in which such a name occurs twice anywhere, or is perhaps spelled with escapes, pays
+    for the exact look.
+    """
+    if b"\\u" not in data and all(data.count(name) < 2 for name in _MEMBERS):
+        return False
+    outermost: list[tuple[str, Any]] = []
+
+    def last(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal outermost
+        outermost = pairs
+
+    try:
+        json.loads(data, object_pairs_hook=last)
+    except (ValueError, RecursionError):
+        return False  # whatever is wrong with it is said by who decodes that part
+    return len(outermost) != len({name for name, _ in outermost})
 
 
 def _parse_response(envelope: _Envelope, limits: Limits) -> Message:

@@ -1,0 +1,1 @@
+"""Where callers come in: transport, protocol and kernel joined, and nothing else."""

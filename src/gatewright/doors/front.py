@@ -1,0 +1,114 @@
+"""What every door shares: how a request becomes a call, and who answers what.
+
+Doors differ in how they read a message and in how they spell an outcome. Everything between is here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from gatewright.call import Call, Caller, Refusal
+from gatewright.kernel import Kernel
+from gatewright.protocol.eras import Sealer
+from gatewright.protocol.mcp_server import Inbound
+from gatewright.protocol.negotiate import Face
+from gatewright.wire.jsonrpc import Limits
+
+__all__ = ["Changes", "Described", "Front", "Upstream", "trace_of"]
+
+Described = tuple[dict[str, Any], str]
+"""Capabilities and instructions."""
+
+Changes = Callable[[str, str, dict[str, Any]], None]
+"""Takes what a server said on its own account: server id, method, params."""
+
+
+class Upstream(Protocol):
+    """What doors ask of the other half besides calls."""
+
+    async def describe(self, profile: str, caller: Caller) -> Described:
+        """What the servers behind a profile can do, as far as they have started."""
+
+    async def notify(self, caller: Caller, method: str, params: dict[str, Any]) -> None:
+        """Pass a client's notification on to the servers the caller may use."""
+
+    def watch(self, caller: Caller, profile: str, take: Changes) -> Callable[[], None]:
+        """Tell `take` of changes in servers the caller may see; the result ends that."""
+
+    def annotations(self, profile: str, name: str) -> Mapping[tuple[str, ...], str]:
+        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones."""
+
+    def forget(self, session: str) -> None:
+        """A session is over: give up what was kept for it."""
+
+
+class Front(msgspec.Struct):
+    """The gateway as its doors see it."""
+
+    kernel: Kernel
+    upstream: Upstream
+    identify: Callable[[str, str | None], Caller | Refusal]
+    """Door and credential → who that is, or why nobody."""
+    face: Face
+    info: Mapping[str, Any]
+    sealer: Sealer
+    limits: Limits = Limits()
+    frame_bytes: int = 1024 * 1024
+    queue_bytes: int = 256 * 1024
+    subscriptions: int = 100
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[int], bytes] = os.urandom
+
+    def call(
+        self,
+        inbound: Inbound,
+        caller: Caller,
+        *,
+        door: str,
+        credential: str | None,
+        session: str | None,
+        profile: str,
+    ) -> Call:
+        """The call an inbound request asks for."""
+        params, spec = inbound.params, inbound.spec
+        name = params.get(spec.names) if spec.names else None
+        return Call(
+            id=self.random(16).hex(),
+            door=door,
+            kind=spec.kind,
+            method=inbound.method,
+            name=name if isinstance(name, str) else "",
+            params=params,
+            caller=caller,
+            client=inbound.client,
+            trace_id=inbound.trace_id or trace_of(params) or self._fresh_trace(),
+            session=session,
+            profile=profile,
+            credential=credential,
+            facts={},
+        )
+
+    def _fresh_trace(self) -> str:
+        """A random UUID (version 4) as text."""
+        raw = bytearray(self.random(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        text = raw.hex()
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def trace_of(params: Mapping[str, Any]) -> str | None:
+    """The trace a request belongs to: MGP's `trace_id`, else the id in W3C's `traceparent`."""
+    found = params.get("trace_id")
+    if isinstance(found, str) and 0 < len(found) <= 128:
+        return found
+    meta = params.get("_meta")
+    parent = meta.get("traceparent") if isinstance(meta, dict) else None
+    if isinstance(parent, str) and len(parent) >= 55 and parent[2] == parent[35] == "-":
+        return parent[3:35]
+    return None

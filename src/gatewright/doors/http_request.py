@@ -1,0 +1,127 @@
+"""One HTTP request as the MCP doors see it: who asks, with which headers, and how to say no."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gatewright.call import Caller
+from gatewright.doors.exchange import Parked
+from gatewright.doors.front import Front
+from gatewright.doors.http_reply import Send, send_json
+from gatewright.doors.peer import Peer
+from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
+from gatewright.wire import jsonrpc
+
+__all__ = ["HttpRequest", "Receive", "nowhere"]
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+_ROUTING = (b"mcp-protocol-version", b"mcp-method", b"mcp-name")
+
+
+class HttpRequest:
+    """A request whose caller, origin and host were found good."""
+
+    __slots__ = ("caller", "credential", "headers", "profile", "receive", "scope", "send")
+
+    def __init__(
+        self,
+        scope: dict[str, Any],
+        receive: Receive,
+        send: Send,
+        *,
+        caller: Caller,
+        credential: str | None,
+        profile: str,
+    ) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.caller = caller
+        self.credential = credential
+        self.profile = profile
+
+    def header(self, name: bytes) -> str:
+        """A header's value, empty where it is missing. `name` is in lower case."""
+        return self.headers.get(name, b"").decode("latin-1")
+
+    def text_headers(self) -> dict[str, str]:
+        """All headers as text."""
+        return {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in self.headers.items()
+        }
+
+    def accepts(self, kind: bytes) -> bool:
+        """Whether the client reads this media type; who says nothing reads JSON."""
+        accept = self.headers.get(b"accept")
+        if accept is None:
+            return kind == b"application/json"
+        family = kind.split(b"/", maxsplit=1)[0] + b"/*"
+        return kind in accept or b"*/*" in accept or family in accept
+
+    @property
+    def reads_streams(self) -> bool:
+        """Whether the answer may be an event stream."""
+        return self.accepts(b"text/event-stream")
+
+    def duplicated(self) -> str | None:
+        """The routing header that stands twice: who reads the first and who reads the last disagree."""
+        raw = self.scope["headers"]
+        if len(raw) == len(self.headers):
+            return None
+        names = [name for name, _ in raw]
+        for name in sorted(set(names)):
+            if names.count(name) > 1 and (name in _ROUTING or name.startswith(b"mcp-param-")):
+                return f"{name.decode('latin-1')} appears more than once"
+        return None
+
+    async def body(self, limit: int) -> bytes | None:
+        """The body; None where the request was refused or its client left."""
+        flaw = self._unacceptable()
+        if flaw is None:
+            try:
+                return await read_body(self.receive, limit)
+            except BodyTooLarge:
+                flaw = 413, f"a message has at most {limit} bytes"
+            except BodyTimeout:
+                flaw = 408, "the body did not arrive in time"
+            except ClientGone:
+                return None
+        await self.refuse(*flaw)
+        return None
+
+    def _unacceptable(self) -> tuple[int, str] | None:
+        kind = self.headers.get(b"content-type")
+        if kind is not None and not kind.startswith(b"application/json"):
+            return 415, "a message is sent as application/json"
+        if not (self.accepts(b"application/json") or self.reads_streams):
+            return 406, "accept application/json and text/event-stream"
+        return None
+
+    async def refuse(self, status: int, message: str, code: int = jsonrpc.INVALID_REQUEST) -> None:
+        """Answer with an error that belongs to no request."""
+        await send_json(self.send, jsonrpc.error(b"null", (code, message)), status)
+
+    def peer(self, front: Front, parked: Parked) -> Peer:
+        """A peer for this request alone."""
+        return Peer(
+            front,
+            parked,
+            self.caller,
+            door="http",
+            credential=self.credential,
+            profile=self.profile,
+            session=None,
+            send=nowhere,
+        )
+
+    async def gone(self) -> None:
+        """Wait until the client closes the connection."""
+        while (await self.receive()).get("type") != "http.disconnect":
+            pass
+
+
+def nowhere(message: bytes) -> None:
+    """A request that stands alone has no channel besides its own answer."""

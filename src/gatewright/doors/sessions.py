@@ -1,0 +1,109 @@
+"""Legacy HTTP sessions (MCP 2025-03-26 to 2025-11-25): random handles, bound to a caller, with an end.
+
+A session is no proof of identity: each request authenticates anew, and a session of another caller
+answers exactly like one that never was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from gatewright.call import Caller
+from gatewright.doors.exchange import Parked
+from gatewright.doors.front import Front
+from gatewright.doors.peer import Peer
+from gatewright.protocol.replay import Streams
+
+__all__ = ["HttpSession", "Sessions"]
+
+IDLE_S = 3600.0
+"""A session that nobody used for so long is over."""
+
+SESSIONS = 10_000
+"""How many sessions are kept; beyond that the longest unused ends."""
+
+
+class HttpSession:
+    """One session: its peer, its streams, when it was last used."""
+
+    def __init__(self, peer: Peer, streams: Streams, now: float) -> None:
+        self.peer = peer
+        self.streams = streams
+        self.used = now
+
+
+class Sessions:
+    """All HTTP sessions of one door."""
+
+    def __init__(self, front: Front, parked: Parked) -> None:
+        self._front = front
+        self._parked = parked
+        self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._sweep: asyncio.TimerHandle | None = None
+
+    def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
+        """A new session."""
+        ident = self._front.random(32).hex()
+        streams = Streams(self._front.queue_bytes)
+        peer = Peer(
+            self._front,
+            self._parked,
+            caller,
+            door="http",
+            credential=credential,
+            profile=profile,
+            session=ident,
+            send=streams.own.add,
+        )
+        session = self._sessions[ident] = HttpSession(peer, streams, self._front.clock())
+        while len(self._sessions) > SESSIONS:
+            self.close(next(iter(self._sessions)))
+        self._sweep_later()
+        return session
+
+    def find(self, ident: str, caller: Caller) -> HttpSession | None:
+        """The caller's session of this id; None for unknown and foreign ones alike."""
+        session = self._sessions.get(ident)
+        if session is None or session.peer.caller.id != caller.id:
+            return None
+        session.used = self._front.clock()
+        self._sessions.move_to_end(ident)
+        return session
+
+    def owner(self, ident: str) -> str | None:
+        """The id of the caller who opened a session, or None where there is no such session."""
+        session = self._sessions.get(ident)
+        return None if session is None else session.peer.caller.id
+
+    def close(self, ident: str) -> None:
+        """End a session; unknown ones are ignored."""
+        session = self._sessions.pop(ident, None)
+        if session is not None:
+            session.peer.close()
+
+    def close_all(self) -> None:
+        """End every session."""
+        for ident in list(self._sessions):
+            self.close(ident)
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def _sweep_later(self) -> None:
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(60.0, self._swept)
+
+    def _swept(self) -> None:
+        self._sweep = None
+        oldest = self._front.clock() - IDLE_S
+        for ident, session in list(self._sessions.items()):
+            if session.used >= oldest:
+                break  # the rest was used later
+            if not session.streams.own.attached:
+                self.close(ident)
+        if self._sessions:
+            self._sweep_later()

@@ -1,0 +1,300 @@
+"""Streamable HTTP, both eras on one URL.
+
+Which era a POST belongs to is decided by its `MCP-Protocol-Version` header and, where that is missing
+or unknown, by the metadata in its body. Modern requests stand alone. Legacy ones belong to a session
+where they name one, and stand alone otherwise: no session header is ever demanded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from gatewright.doors.exchange import Parked
+from gatewright.doors.front import Front
+from gatewright.doors.http_reply import HttpReply, StreamWriter, one_line, send_json, send_plain
+from gatewright.doors.http_request import HttpRequest
+from gatewright.doors.peer import Peer
+from gatewright.doors.sessions import HttpSession, Sessions
+from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.replay import Stream
+from gatewright.protocol.verdicts import Spelled
+from gatewright.wire import jsonrpc, sse
+from gatewright.wire.mcp import META_VERSION, check_headers
+from gatewright.wire.versions import LEGACY, MODERN, revision
+
+__all__ = ["StreamableHttp"]
+
+_WATCH_AFTER_S = 0.02
+"""A modern call is cancelled when its client goes away; calls quicker than this are not watched."""
+
+_NO_SESSION = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"unknown session"}}'
+_MODERN_MARK = META_VERSION.encode()
+
+
+class StreamableHttp:
+    """The door at `/mcp`."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self.parked = Parked(front)
+        self.sessions = Sessions(front, self.parked)
+
+    async def __call__(self, http: HttpRequest) -> None:
+        """Serve one request."""
+        method = http.scope["method"]
+        if method == "POST":
+            await self._post(http)
+        elif http.header(b"mcp-protocol-version") in MODERN:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+        elif method == "GET":
+            await self._get(http)
+        elif method == "DELETE":
+            await self._delete(http)
+        else:
+            await send_plain(http.send, 405, headers=((b"allow", b"GET, POST, DELETE"),))
+
+    async def _post(self, http: HttpRequest) -> None:
+        body = await http.body(self._front.frame_bytes)
+        if body is None:
+            return
+        version = http.header(b"mcp-protocol-version")
+        if version in MODERN or (version not in LEGACY and _MODERN_MARK in body):
+            await self._modern(http, body, version)
+        elif version and version not in LEGACY:
+            supported = ", ".join((*LEGACY, *MODERN))
+            await http.refuse(400, f"unsupported protocol version; supported: {supported}")
+        else:
+            await self._legacy(http, body, version)
+
+    # -- modern
+
+    async def _modern(self, http: HttpRequest, body: bytes, version: str) -> None:
+        front = self._front
+        message = jsonrpc.parse(body, front.limits)
+        if isinstance(message, jsonrpc.Notification):
+            # The core protocol has none over modern HTTP; who sends one anyway is acknowledged.
+            await send_plain(http.send, 202)
+            return
+        reply = HttpReply(
+            http.send, readable=http.reads_streams, limit_bytes=front.queue_bytes, modern=True
+        )
+        if not isinstance(message, jsonrpc.Request):
+            flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
+            error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
+            await reply.finish(flaw.id, Spelled(error=error, http=400))
+            return
+        effect: mcp.Effect = mcp.read_modern(message, front.face, version)
+        effect = self._check_headers(http, effect, message.method) or effect
+        await self._serve_watched(http.peer(front, self.parked), effect, reply, http)
+
+    def _check_headers(
+        self, http: HttpRequest, effect: mcp.Effect, method: str
+    ) -> mcp.Rejected | None:
+        """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
+        if isinstance(effect, mcp.Rejected):
+            if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
+                return None
+            flaw = check_headers(http.text_headers(), method, {}, {})
+            return mcp.Rejected(effect.id, -32020, flaw) if flaw else None
+        if not isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
+            return None
+        params = effect.params if isinstance(effect, mcp.Inbound) else {}
+        annotations: Mapping[tuple[str, ...], str] = {}
+        if method == "tools/call":
+            name = str(params.get("name"))
+            annotations = self._front.upstream.annotations(http.profile, name)
+        flaw = http.duplicated() or check_headers(http.text_headers(), method, params, annotations)
+        return mcp.Rejected(effect.id, -32020, flaw) if flaw else None
+
+    async def _serve_watched(
+        self, peer: Peer, effect: mcp.Effect, reply: HttpReply, http: HttpRequest
+    ) -> None:
+        """Serve; closing the connection cancels, unless the call was parked meanwhile."""
+        task = asyncio.current_task()
+        watchers: list[asyncio.Task[None]] = []
+
+        def watch() -> None:
+            if task is not None:
+                watchers.append(asyncio.create_task(_cancel_when_gone(http, reply, task)))
+
+        timer = asyncio.get_running_loop().call_later(_WATCH_AFTER_S, watch)
+        try:
+            await peer.serve(effect, reply)
+            if not reply.done:
+                await reply.finished()
+        finally:
+            timer.cancel()
+            for one in watchers:
+                one.cancel()
+
+    # -- legacy
+
+    async def _legacy(self, http: HttpRequest, body: bytes, version: str) -> None:
+        named = http.headers.get(b"mcp-session-id")
+        session = None
+        if named is not None:
+            session = self.sessions.find(named.decode("latin-1"), http.caller)
+            if session is None:
+                await send_json(http.send, _NO_SESSION, 404)
+                return
+        if body.lstrip()[:1] == b"[":
+            await self._batch(http, body, session, version)
+            return
+        message = jsonrpc.parse(body, self._front.limits)
+        if session is None and _opens(message):
+            await self._open(http, message)
+            return
+        peer = self._peer(http, session, version)
+        await self._one(http, peer, peer.conversation.receive(message), session, ())
+
+    async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
+        session = self.sessions.open(http.caller, http.credential, http.profile)
+        ident = session.peer.session or ""
+        effect = session.peer.conversation.receive(message)
+        header = (b"mcp-session-id", ident.encode())
+        extra = (header,) if isinstance(effect, mcp.Hello) else ()
+        await self._one(http, session.peer, effect, session, extra)
+        if not extra:
+            self.sessions.close(ident)
+
+    async def _one(
+        self,
+        http: HttpRequest,
+        peer: Peer,
+        effect: mcp.Effect | None,
+        session: HttpSession | None,
+        extra: tuple[tuple[bytes, bytes], ...],
+    ) -> None:
+        if effect is None or peer.take(effect):
+            await send_plain(http.send, 202)
+            return
+        client = peer.conversation.client
+        reply = HttpReply(
+            http.send,
+            readable=http.reads_streams,
+            limit_bytes=self._front.queue_bytes,
+            streams=session.streams if session else None,
+            primed=client is not None and revision(client.revision).primed,
+            headers=extra,
+        )
+        await peer.serve(effect, reply)
+
+    def _peer(self, http: HttpRequest, session: HttpSession | None, version: str) -> Peer:
+        if session is not None:
+            return session.peer
+        peer = http.peer(self._front, self.parked)
+        peer.conversation.assume(version or "2025-03-26")
+        return peer
+
+    async def _batch(
+        self, http: HttpRequest, body: bytes, session: HttpSession | None, version: str
+    ) -> None:
+        """A JSON-RPC batch: what MCP 2025-03-26 asks servers to take, and no other revision has."""
+        peer = self._peer(http, session, version)
+        client = peer.conversation.client
+        if client is None or not revision(client.revision).batches:
+            await http.refuse(400, "batches exist in MCP 2025-03-26 only")
+            return
+        messages = jsonrpc.parse_many(body, self._front.limits)
+        if isinstance(messages, jsonrpc.Malformed):
+            await http.refuse(400, messages.message, messages.code)
+            return
+        collected = _Collected()
+        jobs = []
+        for message in messages:
+            effect = peer.conversation.receive(message)
+            if effect is not None and not peer.take(effect):
+                jobs.append(peer.serve(effect, collected))
+        await asyncio.gather(*jobs)
+        if collected.frames:
+            await send_json(http.send, b"[" + b",".join(collected.frames) + b"]")
+        else:
+            await send_plain(http.send, 202)
+
+    # -- GET and DELETE
+
+    async def _get(self, http: HttpRequest) -> None:
+        named = http.headers.get(b"mcp-session-id")
+        if named is None:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+            return
+        if not http.reads_streams:
+            await http.refuse(406, "a GET opens an event stream; accept text/event-stream")
+            return
+        session = self.sessions.find(named.decode("latin-1"), http.caller)
+        if session is None:
+            await send_json(http.send, _NO_SESSION, 404)
+            return
+        stream, after = session.streams.own, 0 if not session.streams.own.attached else None
+        last = http.headers.get(b"last-event-id")
+        if last is not None:
+            found = session.streams.find(last.decode("latin-1"))
+            if found is None:
+                await http.refuse(400, "Last-Event-ID was not given out in this session")
+                return
+            stream, after = found
+        await self._carry(http, stream, after)
+
+    async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
+        """Carry a stream on this response until it ends or the client leaves."""
+        writer = StreamWriter(http.send, self._front.queue_bytes)
+
+        def sink(ident: str, message: bytes) -> None:
+            writer.put(sse.encode(one_line(message), event="message", id=ident))
+            if stream.ended:
+                writer.end()
+
+        writer.start()
+        stream.attach(sink, after)
+        if stream.ended:
+            writer.end()
+        waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stream.detach(sink)
+            writer.end()
+            for one in waits:
+                one.cancel()
+
+    async def _delete(self, http: HttpRequest) -> None:
+        named = http.header(b"mcp-session-id")
+        if self.sessions.find(named, http.caller) is None:
+            await send_json(http.send, _NO_SESSION, 404)
+            return
+        self.sessions.close(named)
+        await send_plain(http.send, 200)
+
+
+_POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
+
+
+class _Collected:
+    """The answers of one batch."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def event(self, frame: bytes) -> None:
+        self.frames.append(frame)
+
+    def reconnect(self, retry_ms: int) -> None:
+        """A batch has no stream."""
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        self.frames.append(spelled.frame(ident))
+
+    async def abandon(self, ident: bytes) -> None:
+        """The request was cancelled; the batch goes on without its answer."""
+
+
+def _opens(message: jsonrpc.Message) -> bool:
+    return isinstance(message, jsonrpc.Request) and message.method == "initialize"
+
+
+async def _cancel_when_gone(http: HttpRequest, reply: HttpReply, task: asyncio.Task[Any]) -> None:
+    await http.gone()
+    if not reply.done:
+        task.cancel()
