@@ -31,12 +31,24 @@ __all__ = [
 
 MAX_LINES = 400
 DRAWERS = {"utils", "util", "common", "shared", "core", "helpers", "services", "managers"}
-FREE_TEST_FOLDERS = {"behaviour", "conformance", "peers", "house_rules", "scripts", "benchmarks"}
+FREE_TEST_FOLDERS = {
+    "behaviour",
+    "conformance",
+    "peers",
+    "house_rules",
+    "scripts",
+    "benchmarks",
+    "servers",
+}
 
 _LEFTOVER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplemented" + r"Error)\b")
 _LIMIT_NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa(?:\s*$|:.*(?:C901|PLR0915))")
 _NAME = re.compile(r"test_[a-z0-9]+(?:_[a-z0-9]+){2,}$")
-_CHECKS = re.compile(r"(?:^|_)(?:assert|check|expect|raises|warns|fail|verify|must)(?:_|$)")
+# A wait with a deadline is a check as well: it fails when what it waits for never comes.
+_WAITS = "within|until|eventually|wait_for|timeout"
+_CHECKS = re.compile(
+    rf"(?:^|_)(?:assert|check|expect|raises|warns|fail|verify|must|{_WAITS})(?:_|$)"
+)
 _ADDRESSES = (
     re.compile(r'"resolved":\s*"https?:'),
     re.compile(r"registry\s*=\s*[\"']?https?:"),
@@ -246,10 +258,16 @@ def unwanted_marks(name: str, text: str) -> list[str]:
 
 
 def _is_unwanted(dotted: str) -> bool:
-    last = dotted.rpartition(".")[2]
-    if last in {"skipif", "xfail", "importorskip", "skipIf", "skipUnless", "SkipTest"}:
-        return True
-    return dotted in {"pytest.skip", "pytest.mark.skip", "mark.skip", "unittest.skip"}
+    owner, _, last = dotted.rpartition(".")
+    if last == "skip":
+        return owner.rpartition(".")[2] in {"pytest", "mark", "unittest"}
+    return last.lower() in {
+        "skip" + "if",
+        "x" + "fail",
+        "importor" + "skip",
+        "skipunless",
+        "skiptest",
+    }
 
 
 def unreadable_test_names(name: str, text: str) -> list[str]:

