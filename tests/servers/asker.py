@@ -35,11 +35,11 @@ CAPABILITIES = {
     "completions": {},
     "logging": {},
 }
-RESOURCES = [
+RESOURCES: list[dict[str, Any]] = [
     {"uri": f"asker:///{name}", "name": name, "mimeType": "text/plain"}
     for name in ("alpha", "beta", "gamma")
 ]
-PROMPTS = [
+PROMPTS: list[dict[str, Any]] = [
     {"name": "plain", "description": "Nothing to fill in"},
     {
         "name": "greet",

@@ -21,14 +21,14 @@ async def _reply(child: Child, question: dict[str, Any], result: Any) -> None:
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-async def test_the_version_that_is_asked_for_is_the_one_that_is_spoken(version: str):
+async def test_the_version_that_is_asked_for_is_the_one_that_is_spoken(version: str) -> None:
     async with started("asker") as child:
         answer = await child.hello(version)
         assert answer["protocolVersion"] == version
         assert answer["instructions"] == "Ask before you answer."
 
 
-async def test_an_elicitation_reaches_the_client_and_its_answer_the_tool():
+async def test_an_elicitation_reaches_the_client_and_its_answer_the_tool() -> None:
     async with started("asker") as child:
         await child.hello(can=CAN_ALL)
         key = await child.ask("tools/call", {"name": "ask_elicitation", "arguments": {}})
@@ -39,14 +39,14 @@ async def test_an_elicitation_reaches_the_client_and_its_answer_the_tool():
         assert json.loads(answer["result"]["content"][0]["text"])["content"] == {"name": "Ada"}
 
 
-async def test_a_client_that_declared_nothing_is_not_asked():
+async def test_a_client_that_declared_nothing_is_not_asked() -> None:
     async with started("asker") as child:
         await child.hello()
         for tool in ("ask_elicitation", "ask_sampling", "ask_roots"):
             assert (await child.refused("tools/call", {"name": tool}))["code"] == -32602
 
 
-async def test_two_questions_come_one_after_the_other_with_progress_between():
+async def test_two_questions_come_one_after_the_other_with_progress_between() -> None:
     async with started("asker") as child:
         await child.hello(can=CAN_ALL)
         asked = {"name": "ask_twice", "_meta": {"progressToken": "t"}}
@@ -61,7 +61,7 @@ async def test_two_questions_come_one_after_the_other_with_progress_between():
         assert told == [0, 1, 2]
 
 
-async def test_roots_are_asked_for_and_an_error_of_the_client_fails_the_call():
+async def test_roots_are_asked_for_and_an_error_of_the_client_fails_the_call() -> None:
     async with started("asker") as child:
         await child.hello(can=CAN_ALL)
         key = await child.ask("tools/call", {"name": "ask_roots"})
@@ -71,7 +71,7 @@ async def test_roots_are_asked_for_and_an_error_of_the_client_fails_the_call():
         assert (await child.answer_to(key))["error"] == error
 
 
-async def test_a_cancelled_call_is_not_answered_and_is_remembered():
+async def test_a_cancelled_call_is_not_answered_and_is_remembered() -> None:
     async with started("asker") as child:
         await child.hello()
         asked = {"name": "slow", "arguments": {"seconds": 60}}
@@ -84,7 +84,7 @@ async def test_a_cancelled_call_is_not_answered_and_is_remembered():
         assert [each for each in child.seen if each.get("id") == "c-1"] == []
 
 
-async def test_slow_calls_run_side_by_side():
+async def test_slow_calls_run_side_by_side() -> None:
     async with started("asker") as child:
         await child.hello()
         late = await child.ask("tools/call", {"name": "slow", "arguments": {"seconds": 0.3}})
@@ -94,7 +94,7 @@ async def test_slow_calls_run_side_by_side():
         assert [first["id"], second["id"]] == [soon, late]
 
 
-async def test_a_grown_tool_is_announced_listed_and_works():
+async def test_a_grown_tool_is_announced_listed_and_works() -> None:
     async with started("asker") as child:
         await child.hello()
         before = len((await child.request("tools/list"))["tools"])
@@ -107,7 +107,7 @@ async def test_a_grown_tool_is_announced_listed_and_works():
         assert len((await child.request("tools/list"))["tools"]) == before
 
 
-async def test_only_subscribers_hear_of_a_touched_resource():
+async def test_only_subscribers_hear_of_a_touched_resource() -> None:
     async with started("asker") as child:
         await child.hello()
         assert await child.text("touch") == "False"
@@ -119,7 +119,7 @@ async def test_only_subscribers_hear_of_a_touched_resource():
         assert await child.text("touch") == "False"
 
 
-async def test_resources_come_in_pages_and_can_be_read():
+async def test_resources_come_in_pages_and_can_be_read() -> None:
     async with started("asker") as child:
         await child.hello()
         first = await child.request("resources/list")
@@ -133,7 +133,7 @@ async def test_resources_come_in_pages_and_can_be_read():
         assert (error["code"], error["data"]) == (-32002, {"uri": "asker:///none"})
 
 
-async def test_prompts_and_completions_answer():
+async def test_prompts_and_completions_answer() -> None:
     async with started("asker") as child:
         await child.hello()
         assert len((await child.request("prompts/list"))["prompts"]) == 2
@@ -147,7 +147,7 @@ async def test_prompts_and_completions_answer():
         assert done["completion"]["values"] == ["alice", "albert"]
 
 
-async def test_log_lines_below_the_level_are_kept_back():
+async def test_log_lines_below_the_level_are_kept_back() -> None:
     async with started("asker") as child:
         await child.hello()
         assert await child.request("logging/setLevel", {"level": "critical"}) == {}
@@ -156,7 +156,7 @@ async def test_log_lines_below_the_level_are_kept_back():
         assert levels == ["critical", "alert", "emergency"]
 
 
-async def test_failures_come_as_tool_errors_and_as_errors_with_data():
+async def test_failures_come_as_tool_errors_and_as_errors_with_data() -> None:
     async with started("asker") as child:
         await child.hello()
         assert (await child.call("tool_error"))["isError"] is True
@@ -167,7 +167,7 @@ async def test_failures_come_as_tool_errors_and_as_errors_with_data():
         assert (await child.refused("server/discover"))["code"] == -32601
 
 
-async def test_what_the_client_declared_and_sent_can_be_read_back():
+async def test_what_the_client_declared_and_sent_can_be_read_back() -> None:
     async with started("asker") as child:
         await child.hello(can=CAN_ALL)
         facts = json.loads(await child.text("facts"))
@@ -198,7 +198,7 @@ async def _open(http: aiohttp.ClientSession, url: str) -> dict[str, str]:
         return {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
 
 
-async def test_over_http_a_question_rides_the_stream_of_its_call():
+async def test_over_http_a_question_rides_the_stream_of_its_call() -> None:
     async with (
         asyncio.timeout(DEADLINE),
         listening("asker") as url,
@@ -219,7 +219,7 @@ async def test_over_http_a_question_rides_the_stream_of_its_call():
             assert [each async for each in stream] == []
 
 
-async def test_over_http_unasked_news_ride_the_standing_stream():
+async def test_over_http_unasked_news_ride_the_standing_stream() -> None:
     async with (
         asyncio.timeout(DEADLINE),
         listening("asker") as url,
@@ -234,7 +234,7 @@ async def test_over_http_unasked_news_ride_the_standing_stream():
             assert news["method"] == "notifications/tools/list_changed"
 
 
-async def test_the_transport_of_2024_is_there_too():
+async def test_the_transport_of_2024_is_there_too() -> None:
     async with (
         asyncio.timeout(DEADLINE),
         listening("asker") as url,

@@ -22,7 +22,7 @@ HELLO = {
 BOTH = {"Accept": "application/json, text/event-stream"}
 
 
-async def test_echo_says_the_same_again_and_leaves_when_stdin_closes():
+async def test_echo_says_the_same_again_and_leaves_when_stdin_closes() -> None:
     async with started("echo") as child:
         assert (await child.hello("2024-11-05"))["protocolVersion"] == "2024-11-05"
         assert await child.text("echo", message="déjà vu") == "déjà vu"
@@ -31,12 +31,12 @@ async def test_echo_says_the_same_again_and_leaves_when_stdin_closes():
         assert await child.end() == 0
 
 
-async def test_an_unknown_protocol_version_is_answered_with_the_newest_known_one():
+async def test_an_unknown_protocol_version_is_answered_with_the_newest_known_one() -> None:
     async with started("echo") as child:
         assert (await child.hello("1999-01-01"))["protocolVersion"] == "2025-11-25"
 
 
-async def test_delayed_calls_wait_side_by_side():
+async def test_delayed_calls_wait_side_by_side() -> None:
     async with started("echo", "--delay", "0.5") as child:
         await child.hello()
         begun = time.monotonic()
@@ -49,7 +49,7 @@ async def test_delayed_calls_wait_side_by_side():
         assert time.monotonic() - begun < 8 * 0.5
 
 
-async def test_echo_over_http_keeps_sessions_and_answers_plain_json():
+async def test_echo_over_http_keeps_sessions_and_answers_plain_json() -> None:
     async with listening("echo") as url, aiohttp.ClientSession(headers=BOTH) as http:
         async with asyncio.timeout(DEADLINE):
             async with http.post(url, json=HELLO) as answer:

@@ -25,7 +25,7 @@ async def _raw_result(child: Child, method: str, params: str = "{}") -> str:
     return found
 
 
-def test_the_hard_value_is_json_that_a_careless_reader_changes():
+def test_the_hard_value_is_json_that_a_careless_reader_changes() -> None:
     exact = json.loads(HARD, parse_float=Decimal)["numbers"]
     careless = json.loads(json.dumps(json.loads(HARD)["numbers"]))
     assert "1.10" in NUMBERS
@@ -33,7 +33,7 @@ def test_the_hard_value_is_json_that_a_careless_reader_changes():
     assert json.dumps(json.loads(HARD)) != HARD
 
 
-async def test_the_mirror_gives_back_every_character_of_its_params():
+async def test_the_mirror_gives_back_every_character_of_its_params() -> None:
     async with started("extras") as child:
         await child.hello()
         result = await _raw_result(child, "tools/call", PARAMS)
@@ -42,13 +42,13 @@ async def test_the_mirror_gives_back_every_character_of_its_params():
 
 
 @pytest.mark.parametrize("method", sorted(RESULTS))
-async def test_every_answer_arrives_as_it_was_written_down(method: str):
+async def test_every_answer_arrives_as_it_was_written_down(method: str) -> None:
     async with started("extras") as child:
         await child.hello()
         assert await _raw_result(child, method) == RESULTS[method]
 
 
-async def test_tool_results_keep_blanks_and_unknown_content():
+async def test_tool_results_keep_blanks_and_unknown_content() -> None:
     async with started("extras") as child:
         await child.hello()
         assert await _raw_result(child, "tools/call", '{"name":"spaced"}') == SPACED
@@ -57,14 +57,14 @@ async def test_tool_results_keep_blanks_and_unknown_content():
         assert "hologram" in kinds
 
 
-async def test_unknown_methods_are_answered_with_their_own_params():
+async def test_unknown_methods_are_answered_with_their_own_params() -> None:
     async with started("extras") as child:
         await child.hello()
         assert await _raw_result(child, "vendor/x", HARD) == HARD
         assert (await child.refused("server/discover"))["code"] == -32601
 
 
-async def test_an_error_carries_its_data_untouched():
+async def test_an_error_carries_its_data_untouched() -> None:
     async with started("extras") as child:
         await child.hello()
         error = await child.refused("tools/call", {"name": "fail"})
@@ -72,7 +72,7 @@ async def test_an_error_carries_its_data_untouched():
         assert error["data"]["vendor"]["numbers"][0] == 9007199254740993
 
 
-async def test_chatter_comes_before_its_answer_with_every_extra_in_it():
+async def test_chatter_comes_before_its_answer_with_every_extra_in_it() -> None:
     async with started("extras") as child:
         await child.hello()
         asked = {"name": "chatter", "_meta": {"progressToken": 7}}
@@ -89,7 +89,7 @@ async def test_chatter_comes_before_its_answer_with_every_extra_in_it():
         assert json.loads(lines[3])["id"] == key
 
 
-async def test_what_a_client_said_at_the_beginning_and_besides_can_be_read_back():
+async def test_what_a_client_said_at_the_beginning_and_besides_can_be_read_back() -> None:
     async with started("extras") as child:
         await child.hello(can={"vendor": {"a": 1}})
         await child.send('{"jsonrpc":"2.0","method":"notifications/vendor.x","params":{"n":1.10}}')
@@ -99,7 +99,7 @@ async def test_what_a_client_said_at_the_beginning_and_besides_can_be_read_back(
         assert '{"method":"notifications/vendor.x","params":{"n":1.10}}' in texts
 
 
-async def test_every_tool_on_the_list_can_be_called():
+async def test_every_tool_on_the_list_can_be_called() -> None:
     async with started("extras") as child:
         await child.hello()
         listed = [tool["name"] for tool in (await child.request("tools/list"))["tools"]]
@@ -110,7 +110,7 @@ async def test_every_tool_on_the_list_can_be_called():
         assert [each.get("error", {}).get("code", 0) for each in answers].count(0) == len(TOOLS) - 1
 
 
-async def test_over_http_the_mirror_is_as_exact_as_over_a_pipe():
+async def test_over_http_the_mirror_is_as_exact_as_over_a_pipe() -> None:
     both = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
     async with listening("extras") as url, aiohttp.ClientSession(headers=both) as http:
         first = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'

@@ -13,7 +13,7 @@ import pytest
 from tests.servers.drive import DEADLINE, Child, listening, started
 
 PREFIX = "io.modelcontextprotocol/"
-CAN_ALL = {"elicitation": {}, "sampling": {}, "roots": {}}
+CAN_ALL: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 WHO = {"action": "accept", "content": {"name": "Ada"}}
 SAID = {"role": "assistant", "content": {"type": "text", "text": "word"}, "model": "m"}
 PLACES = {"roots": [{"uri": "file:///x"}]}
@@ -28,7 +28,7 @@ async def _call(child: Child, tool: str, **params: Any) -> Any:
     return await child.request("tools/call", _with_meta({"name": tool, **params}))
 
 
-async def test_discovery_names_the_only_version_and_carries_caching_hints():
+async def test_discovery_names_the_only_version_and_carries_caching_hints() -> None:
     async with started("modern_asker") as child:
         told = await child.request("server/discover", _with_meta())
         assert told["supportedVersions"] == ["2026-07-28"]
@@ -40,7 +40,7 @@ async def test_discovery_names_the_only_version_and_carries_caching_hints():
         assert told["_meta"][PREFIX + "serverInfo"]["name"] == "modern_asker"
 
 
-async def test_a_handshake_is_refused_with_the_versions_that_are_spoken():
+async def test_a_handshake_is_refused_with_the_versions_that_are_spoken() -> None:
     async with started("modern_asker") as child:
         error = await child.refused("initialize", {"protocolVersion": "2025-11-25"})
         assert error["code"] == -32022
@@ -48,12 +48,12 @@ async def test_a_handshake_is_refused_with_the_versions_that_are_spoken():
 
 
 @pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "vendor/x"])
-async def test_removed_and_unknown_methods_are_not_found(method: str):
+async def test_removed_and_unknown_methods_are_not_found(method: str) -> None:
     async with started("modern_asker") as child:
         assert (await child.refused(method, _with_meta()))["code"] == -32601
 
 
-async def test_a_request_without_its_fields_or_with_another_version_is_refused():
+async def test_a_request_without_its_fields_or_with_another_version_is_refused() -> None:
     async with started("modern_asker") as child:
         assert (await child.refused("tools/list", {}))["code"] == -32602
         later = _with_meta(None, **{PREFIX + "protocolVersion": "2027-01-01"})
@@ -73,7 +73,7 @@ async def test_a_request_without_its_fields_or_with_another_version_is_refused()
         ("ask_three", {"who": WHO, "word": SAID, "places": PLACES}),
     ],
 )
-async def test_one_round_asks_and_the_retry_completes(tool: str, given: dict[str, Any]):
+async def test_one_round_asks_and_the_retry_completes(tool: str, given: dict[str, Any]) -> None:
     async with started("modern_asker") as child:
         first = await _call(child, tool)
         assert first["resultType"] == "input_required"
@@ -86,7 +86,7 @@ async def test_one_round_asks_and_the_retry_completes(tool: str, given: dict[str
         assert json.loads(last["content"][0]["text"]) == given
 
 
-async def test_two_rounds_carry_the_first_answer_in_a_new_state():
+async def test_two_rounds_carry_the_first_answer_in_a_new_state() -> None:
     async with started("modern_asker") as child:
         first = await _call(child, "ask_twice")
         second = await _call(
@@ -106,7 +106,7 @@ async def test_two_rounds_carry_the_first_answer_in_a_new_state():
         assert json.loads(last["content"][0]["text"]) == {"first": WHO, "second": SAID}
 
 
-async def test_a_round_may_ask_for_nothing_but_another_call():
+async def test_a_round_may_ask_for_nothing_but_another_call() -> None:
     async with started("modern_asker") as child:
         first = await _call(child, "come_again")
         assert "inputRequests" not in first
@@ -114,7 +114,7 @@ async def test_a_round_may_ask_for_nothing_but_another_call():
         assert last["content"][0]["text"] == "welcome back"
 
 
-async def test_a_changed_or_borrowed_state_is_refused():
+async def test_a_changed_or_borrowed_state_is_refused() -> None:
     async with started("modern_asker") as child:
         state = (await _call(child, "ask_elicitation"))["requestState"]
         for tool, sent in (("ask_elicitation", state + "x"), ("ask_roots", state)):
@@ -124,7 +124,7 @@ async def test_a_changed_or_borrowed_state_is_refused():
             assert error["code"] == -32602
 
 
-async def test_prompts_and_resources_ask_as_well():
+async def test_prompts_and_resources_ask_as_well() -> None:
     async with started("modern_asker") as child:
         for method, named in (
             ("prompts/get", {"name": "asks"}),
@@ -138,7 +138,7 @@ async def test_prompts_and_resources_ask_as_well():
         assert (error["code"], error["data"]) == (-32602, {"uri": "modern:///none"})
 
 
-async def test_listeners_are_acknowledged_first_and_hear_only_what_they_asked_for():
+async def test_listeners_are_acknowledged_first_and_hear_only_what_they_asked_for() -> None:
     async with started("modern_asker") as child:
         wanted = {"toolsListChanged": True, "resourceSubscriptions": ["modern:///alpha"]}
         key = await child.ask("subscriptions/listen", _with_meta({"notifications": wanted}))
@@ -159,7 +159,7 @@ async def test_listeners_are_acknowledged_first_and_hear_only_what_they_asked_fo
         assert (await child.answer_to(key))["result"]["resultType"] == "complete"
 
 
-async def test_cancelling_a_listener_over_a_pipe_ends_it_without_an_answer():
+async def test_cancelling_a_listener_over_a_pipe_ends_it_without_an_answer() -> None:
     async with started("modern_asker") as child:
         key = await child.ask("subscriptions/listen", _with_meta({"notifications": {}}))
         await child.next_call("notifications/subscriptions/acknowledged")
@@ -169,7 +169,7 @@ async def test_cancelling_a_listener_over_a_pipe_ends_it_without_an_answer():
         assert child.seen == []
 
 
-async def test_log_lines_come_only_when_the_request_wants_them():
+async def test_log_lines_come_only_when_the_request_wants_them() -> None:
     async with started("modern_asker") as child:
         await _call(child, "log")
         assert child.seen == []
@@ -196,7 +196,7 @@ async def _post(
         return answer.status, await answer.json()
 
 
-async def test_over_http_error_codes_decide_the_status():
+async def test_over_http_error_codes_decide_the_status() -> None:
     async with listening("modern_asker") as url, aiohttp.ClientSession() as http:
         good = _headers("tools/list")
         assert (await _post(http, url, good, "tools/list", _with_meta()))[0] == 200
@@ -210,7 +210,7 @@ async def test_over_http_error_codes_decide_the_status():
         assert (status, body["error"]["code"]) == (400, -32020)
 
 
-async def test_over_http_names_and_annotated_arguments_have_to_stand_in_the_headers():
+async def test_over_http_names_and_annotated_arguments_have_to_stand_in_the_headers() -> None:
     async with listening("modern_asker") as url, aiohttp.ClientSession() as http:
         params = _with_meta({"name": "located", "arguments": {"region": "süd"}})
         packed = "=?base64?" + base64.b64encode("süd".encode()).decode() + "?="
@@ -229,10 +229,10 @@ async def test_over_http_names_and_annotated_arguments_have_to_stand_in_the_head
         assert seen["mcp-name"] == "headers"
 
 
-async def test_over_http_closing_the_connection_cancels_the_call():
+async def test_over_http_closing_the_connection_cancels_the_call() -> None:
     async with listening("modern_asker") as url, aiohttp.ClientSession() as http:
         slow = {"name": "slow", "arguments": {"seconds": 60}}
-        body = {
+        asked = {
             "jsonrpc": "2.0",
             "id": 9,
             "method": "tools/call",
@@ -241,7 +241,7 @@ async def test_over_http_closing_the_connection_cancels_the_call():
         told = _with_meta({"name": "cancelled_ids"})
         headers = _headers("tools/call", "cancelled_ids")
         async with asyncio.timeout(DEADLINE):
-            async with http.post(url, json=body, headers=_headers("tools/call", "slow")) as answer:
+            async with http.post(url, json=asked, headers=_headers("tools/call", "slow")) as answer:
                 # The progress shows that the call has begun; then this caller hangs up.
                 assert await answer.content.readline() == b"event: message\n"
                 answer.close()

@@ -84,7 +84,7 @@ class _Exchange:
         if "method" in message or self.streaming:
             await self.event(text)
         else:
-            code = (message.get("error") or {}).get("code")
+            code = int((message.get("error") or {}).get("code", 0))
             await self.plain(STATUS_OF_CODE.get(code, 200) if self.modern else 200, text)
         if "method" not in message:
             await self.end()
