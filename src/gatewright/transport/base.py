@@ -5,11 +5,12 @@ message is whole, and `send` hands a message over without waiting. Waiting belon
 not to pipes. What keeps memory bounded without waiting is the slow-reader rule: a peer that does not take what is
 sent to it loses its connection, never the sender its turn.
 
-A peer is slow when it leaves more than `queue_bytes` unread for longer than `patience_s`, or when `burst_bytes`
-would be exceeded at any moment. The two numbers exist because a burst is not slowness: sixty-four answers that
-become ready in one turn of the loop are more than a pipe of the operating system holds, however quick its reader.
-One message alone is always accepted while the backlog before it is within `queue_bytes`, whatever its own size.
-Where even a burst is too much (many readers of one broadcast), set `burst_bytes` equal to `queue_bytes`.
+A peer is slow when more than `queue_bytes` wait for it and it takes fewer than `queue_bytes` of them within
+`patience_s`, or when `burst_bytes` would be exceeded at any moment. The two sizes exist because a burst is not
+slowness: sixty-four answers that become ready in one turn of the loop are more than a pipe of the operating system
+holds, however quick its reader. One message alone is always accepted while the backlog before it is within
+`queue_bytes`, whatever its own size. Where even a burst is too much (many readers of one broadcast), set
+`burst_bytes` equal to `queue_bytes`.
 """
 
 from __future__ import annotations
@@ -44,13 +45,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     frame_bytes: int = MIB
     """The longest message, HTTP body or event accepted from the peer."""
     queue_bytes: int = 256 * KIB
-    """What the peer may leave unread for `patience_s`."""
+    """How much may wait for a peer that does not read, and the least it must read in `patience_s`."""
     burst_bytes: int = 16 * MIB
     """What may wait for the peer at any one moment."""
     patience_s: float = 5.0
-    """How long more than `queue_bytes` may wait for the peer."""
+    """How long a peer that leaves more than `queue_bytes` waiting has to take as much."""
     turn_bytes: int = 256 * KIB
     """How much of one peer's input is looked at in one turn of the loop, so that a flood starves nobody."""
+    turn_messages: int = 256
+    """How many of one peer's messages are handed on in one turn of the loop, for the same reason."""
     stderr_line_bytes: int = 4 * KIB
     """A child's log line beyond this is cut."""
     stderr_lines_per_s: int = 100

@@ -1,0 +1,101 @@
+"""What the ends of every pipe have in common: a receiver that is told the end once, and a bounded backlog."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from gatewright.transport.base import Limits, Receiver
+
+__all__ = ["Backlog", "End"]
+
+log = logging.getLogger(__name__)
+
+
+class End:
+    """Stands between a pipe and its receiver: nothing after the end, the end once, and no exception out of it."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.reason: str | None = None
+        self._receiver = receiver
+        self._message = receiver.message
+        self._over = asyncio.Event()
+
+    def deliver(self, data: bytes) -> None:
+        """Hand one message on, unless the pipe has ended."""
+        if self.reason is not None:
+            return
+        try:
+            self._message(data)
+        except Exception:
+            log.exception("a receiver raised on a message; the message is lost")
+
+    def finish(self, reason: str) -> None:
+        """End with `reason`. Only the first call counts."""
+        if self.reason is not None:
+            return
+        self.reason = reason
+        self._over.set()
+        try:
+            self._receiver.closed(reason)
+        except Exception:
+            log.exception("a receiver raised on the end of its pipe")
+
+    async def wait(self) -> str:
+        """Wait for the end and return its reason."""
+        await self._over.wait()
+        return self.reason or ""
+
+
+class Backlog:
+    """Judges whether a peer reads (see `transport.base`). Holds no message itself.
+
+    `waiting` says how many bytes the peer has not taken yet; `slow` is called once, from a timer, when the peer
+    ran out of patience. Call `stop` when the pipe ends.
+    """
+
+    def __init__(
+        self, limits: Limits, waiting: Callable[[], int], slow: Callable[[], None]
+    ) -> None:
+        self._limits = limits
+        self._waiting = waiting
+        self._slow = slow
+        self._sent = 0
+        self._taken = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def admit(self, size: int) -> bool:
+        """Count a message of `size` bytes, about to be queued. False: the peer is a slow reader; do not queue it."""
+        before = self._waiting()
+        limit = self._limits.queue_bytes
+        if before > limit and before + size > self._limits.burst_bytes:
+            return False
+        self._sent += size
+        if before + size > limit and self._timer is None:
+            self._taken = self._sent - size - before
+            self._arm()
+        return True
+
+    def stop(self) -> None:
+        """Judge no longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._limits.patience_s, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        waiting = self._waiting()
+        limit = self._limits.queue_bytes
+        if waiting <= limit:
+            return
+        taken = self._sent - waiting
+        if taken - self._taken < limit:
+            self._slow()
+            return
+        self._taken = taken
+        self._arm()

@@ -1,0 +1,358 @@
+"""A tool server as a child process, seen as a pipe: one message a line on its standard input and output.
+
+Everything runs on the event loop: the pipes are asyncio transports, the exit is a descriptor to read (Linux) or a look
+every 50 ms (elsewhere), and every step of stopping is a timer. No thread and no task belongs to a child, so none
+can be forgotten or cancelled halfway.
+
+How a child ends. On Linux its exit is noticed while it is still a zombie; at that moment its number cannot have been
+given to another process, so what is left of its group is killed then, and only then is it reaped. What it wrote before
+is still delivered. A child that closes one of its streams without exiting is of no more use and is stopped. Stopping is
+what the MCP specification says: close its standard input, wait, SIGTERM, wait, SIGKILL, the signals to the whole group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.ends import End
+from gatewright.transport.launch import launch
+from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.stderr import LogLines
+
+__all__ = ["Child", "spawn"]
+
+LINGER_S = 1.0
+"""How long the exit may lag behind the end of the output, or the end of the output behind the exit."""
+CLOSE_GRACE_S = 5.0
+"""How patient `close` is at each step of stopping unless told otherwise."""
+LOOK_S = 0.05
+"""How often a child's exit is looked for where the operating system has no descriptor for it."""
+FLOOD_PAUSE_S = 0.01
+"""How long standard error is not read after `turn_bytes` of it; a flood of log lines may wait."""
+
+
+async def spawn(
+    command: str,
+    args: Sequence[str] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    receiver: Receiver,
+    limits: Limits = FROM_SERVERS,
+    stderr: Callable[[str], None],
+) -> Child:
+    """Start a tool server. `stderr` takes its log lines; `env` and `cwd` are as in `transport.launch`.
+
+    Raises `CannotStart`.
+    """
+    process = launch(command, args, env=env or {}, cwd=cwd)
+    child = Child(process, receiver, limits, stderr)
+    connecting = asyncio.ensure_future(child.connect())
+    try:
+        await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        # A half-made transport cannot be closed safely; it is a whole one in a turn or two.
+        connecting.add_done_callback(lambda _: child.close(0))
+        raise
+    except BaseException:
+        child.abandon()
+        raise
+    return child
+
+
+class Child:
+    """A running child; a `Pipe` with a `pid`. Made by `spawn`.
+
+    Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL`, `half a frame, then exited …`,
+    `slow reader`, `a message longer than N bytes`, `closed its input`, `closed its output`.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        receiver: Receiver,
+        limits: Limits,
+        stderr: Callable[[str], None],
+    ) -> None:
+        self.pid = process.pid
+        self._loop = asyncio.get_running_loop()
+        self._process = process
+        self._limits = limits
+        self._end = End(receiver)
+        self._log = LogLines(limits, stderr)
+        self._refused: str | None = None
+        self._verdict: str | None = None
+        self._half = False
+        self._exited = asyncio.Event()
+        self._input_open = True
+        self._open_outputs = 2
+        self._inbox: LineInbox | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        self._transports: list[asyncio.BaseTransport] = []
+        self._watch = _ExitWatch(process, self._on_exit)
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status, negative for a signal; None while the child runs."""
+        return self._process.returncode
+
+    async def connect(self) -> None:
+        """Attach the three pipes to the loop. `spawn` does this."""
+        process, loop = self._process, self._loop
+        self._stdin, _ = await loop.connect_write_pipe(
+            lambda: _Input(self._on_input_lost), process.stdin
+        )
+        self._transports.append(self._stdin)
+        self._outbox = LineOutbox(self._stdin, self._limits, lambda: self._fail(SLOW_READER))
+        for pipe, make in ((process.stdout, self._output), (process.stderr, self._errors)):
+            transport, _ = await loop.connect_read_pipe(make, pipe)
+            self._transports.append(transport)
+        self._watch.start()
+
+    def send(self, message: bytes) -> None:
+        """Write one message to the child's standard input; see `Pipe.send`."""
+        if self._refused is not None:
+            raise Closed(self._end.reason or self._refused)
+        if not self._outbox.send(message):
+            self._fail(SLOW_READER)
+            raise Closed(SLOW_READER)
+
+    def close(self, grace_s: float = CLOSE_GRACE_S) -> None:
+        """Stop the child as `stop` does, without waiting for it."""
+        if self._verdict is None:
+            self._begin_stop(grace_s)
+
+    async def stop(self, grace_s: float) -> None:
+        """Stop the child, giving it `grace_s` seconds after each step, and wait until it is gone."""
+        self._begin_stop(grace_s)
+        await self._exited.wait()
+        await self._end.wait()
+
+    async def wait_closed(self) -> str:
+        """Wait until the pipe is closed; the process itself may still be on its way out (see `stop`)."""
+        return await self._end.wait()
+
+    def abandon(self) -> None:
+        """Undo a start whose `connect` failed: kill, reap, close."""
+        self._kill_group()
+        self._process.wait()
+        for transport in self._transports:
+            transport.close()
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        for pipe in pipes[len(self._transports) :]:
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # the loop may have closed its descriptor
+                    pipe.close()
+
+    def _begin_stop(self, grace_s: float, reason: str = "stopped") -> None:
+        if self._exited.is_set():
+            return
+        self._refuse(reason)
+        self._verdict = self._verdict or reason
+        self._outbox.flush()
+        self._outbox.stop()
+        self._stdin.close()
+        self._cancel_timers()
+        self._after(grace_s, lambda: self._signal(signal.SIGTERM))
+        self._after(2 * grace_s, lambda: self._signal(signal.SIGKILL))
+
+    def _fail(self, reason: str) -> None:
+        """End the pipe at once; the process follows as quickly as it can be made to."""
+        self._refuse(reason)
+        self._finish(reason)
+        self._begin_stop(LINGER_S, reason)
+        self._signal(signal.SIGTERM)
+
+    def _refuse(self, reason: str) -> None:
+        if self._refused is None:
+            self._refused = reason
+
+    def _finish(self, reason: str) -> None:
+        self._outbox.stop()
+        self._end.finish(reason)
+        if self._inbox is not None:
+            self._inbox.drop()
+        if self._input_open and self._stdin.get_write_buffer_size():
+            self._stdin.abort()  # nobody will read it, and `close` would wait for somebody to
+        for transport in self._transports:
+            transport.close()
+
+    def _on_input_lost(self) -> None:
+        self._input_open = False
+        self._outbox.stop()
+        self._refuse("closed its input")
+        self._expect_exit("closed its input")
+
+    def _output(self) -> _Output:
+        def made(transport: asyncio.ReadTransport) -> LineInbox:
+            self._inbox = LineInbox(transport, self._end, self._limits, self._fail)
+            return self._inbox
+
+        return _Output(made, self._on_output_end)
+
+    def _errors(self) -> _Errors:
+        return _Errors(self._log, self._limits, lambda: self._on_output_end(half=False))
+
+    def _on_output_end(self, half: bool) -> None:
+        self._open_outputs -= 1
+        self._half = self._half or half
+        if not self._exited.is_set():
+            self._expect_exit("closed its output")
+        elif not self._open_outputs:
+            self._finish(self._describe_exit())
+
+    def _expect_exit(self, reason: str) -> None:
+        """A stream is over, which usually means that the exit is a moment away; otherwise make it so."""
+        if self._verdict is None and not self._exited.is_set():
+            self._after(LINGER_S, lambda: self._begin_stop(LINGER_S, reason))
+
+    def _on_exit(self) -> None:
+        self._kill_group()
+        self._process.wait()
+        self._exited.set()
+        self._cancel_timers()
+        self._refuse(self._describe_exit())
+        if self._open_outputs:
+            # Something that left the group may hold the pipes open; it cannot hold us.
+            self._after(LINGER_S, lambda: self._finish(self._describe_exit()))
+        else:
+            self._finish(self._describe_exit())
+
+    def _describe_exit(self) -> str:
+        status = self._process.returncode
+        if status >= 0:
+            exit_ = f"exited with status {status}"
+        else:
+            exit_ = f"killed by {signal.Signals(-status).name}"
+        return f"{HALF_A_FRAME}, then {exit_}" if self._half else self._verdict or exit_
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self._exited.is_set():
+            self._signal_group(number)
+
+    def _kill_group(self) -> None:
+        self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        # No such group: all are gone. No permission (macOS): nothing but zombies is left of it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def _after(self, delay: float, action: Callable[[], None]) -> None:
+        self._timers.append(self._loop.call_later(delay, action))
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+
+class _Input(asyncio.BaseProtocol):
+    """The child's standard input, of which we only want to know that it is gone."""
+
+    def __init__(self, lost: Callable[[], None]) -> None:
+        self._lost = lost
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost()
+
+
+class _Output(asyncio.Protocol):
+    """The child's standard output: messages."""
+
+    def __init__(
+        self,
+        made: Callable[[asyncio.ReadTransport], LineInbox],
+        over: Callable[[bool], None],
+    ) -> None:
+        self._made = made
+        self._over = over
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._inbox = self._made(cast("asyncio.ReadTransport", transport))
+
+    def data_received(self, data: bytes) -> None:
+        self._inbox.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._inbox.end(self._over)
+
+
+class _Errors(asyncio.Protocol):
+    """The child's standard error: log lines, read at leisure when there are too many."""
+
+    def __init__(self, lines: LogLines, limits: Limits, over: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines = lines
+        self._limits = limits
+        self._over = over
+        self._budget = limits.turn_bytes
+        self._pause: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.ReadTransport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._lines.feed(data, self._loop.time())
+        self._budget -= len(data)
+        if self._budget <= 0 and self._pause is None:
+            self._transport.pause_reading()
+            self._pause = self._loop.call_later(FLOOD_PAUSE_S, self._resume)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+        self._lines.end()
+        self._over()
+
+    def _resume(self) -> None:
+        self._pause = None
+        self._budget = self._limits.turn_bytes
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+
+class _ExitWatch:
+    """Calls `exited` once when the process has exited, before it is reaped where the system can tell."""
+
+    def __init__(self, process: subprocess.Popen[bytes], exited: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._process = process
+        self._exited = exited
+        self._descriptor: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        try:
+            self._descriptor = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):
+            # Not Linux, too old a kernel, or forbidden by a sandbox.
+            self._look()
+            return
+        self._loop.add_reader(self._descriptor, self._seen)
+
+    def cancel(self) -> None:
+        if self._descriptor is not None:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._process.poll() is None:
+            self._timer = self._loop.call_later(LOOK_S, self._look)
+        else:
+            self._seen()
+
+    def _seen(self) -> None:
+        self.cancel()
+        self._exited()

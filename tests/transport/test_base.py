@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from gatewright.transport.base import FROM_CLIENTS, FROM_SERVERS, Closed, Limits
+
+MIB = 1 << 20
+
+
+def test_the_default_limits_are_the_published_ones() -> None:
+    assert (FROM_CLIENTS.frame_bytes, FROM_SERVERS.frame_bytes) == (MIB, 64 * MIB)
+    assert (FROM_CLIENTS.queue_bytes, FROM_CLIENTS.header_bytes) == (256 << 10, 32 << 10)
+    assert (FROM_CLIENTS.header_timeout_s, FROM_CLIENTS.body_timeout_s) == (10, 30)
+
+
+def test_limits_cannot_be_changed_while_they_are_in_use() -> None:
+    with pytest.raises(AttributeError):
+        Limits().frame_bytes = 1  # type: ignore[misc]
+
+
+def test_a_closed_pipe_says_why_it_is_closed() -> None:
+    error = Closed("slow reader")
+    assert error.reason == "slow reader"
+    assert str(error) == "the connection is closed: slow reader"

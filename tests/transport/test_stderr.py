@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.stderr import LogLines
+
+
+def log(limits: Limits = FROM_SERVERS) -> tuple[LogLines, list[str]]:
+    said: list[str] = []
+    return LogLines(limits, said.append), said
+
+
+def test_lines_come_out_whole_whatever_pieces_they_arrive_in() -> None:
+    lines, said = log()
+    for piece in (b"one\r\ntw", b"o\n", b"\n", b"three"):
+        lines.feed(piece, 0)
+    assert said == ["one", "two"]
+    lines.end()
+    assert said == ["one", "two", "three"]
+
+
+def test_a_line_beyond_the_limit_is_cut_and_the_rest_of_it_dropped() -> None:
+    lines, said = log(Limits(stderr_line_bytes=10))
+    for _ in range(100):
+        lines.feed(b"x" * 7, 0)
+    lines.feed(b"\nnext\n" + b"y" * 11 + b"\n" + b"z" * 10 + b"\n", 0)
+    assert said == ["x" * 10 + "…", "next", "y" * 10 + "…", "z" * 10]
+
+
+def test_lines_beyond_the_rate_are_counted_and_told_a_second_later() -> None:
+    lines, said = log(Limits(stderr_lines_per_s=2))
+    lines.feed(b"1\n2\n3\n4\n", 10.0)
+    lines.feed(b"5\n6\npart", 10.5)
+    assert said == ["1", "2"]
+    lines.feed(b"ly 7\n", 11.0)
+    assert said == ["1", "2", "(4 more lines on standard error were left out)", "partly 7"]
+
+
+def test_lines_still_uncounted_at_the_end_are_told_then() -> None:
+    lines, said = log(Limits(stderr_lines_per_s=1))
+    lines.feed(b"1\n2\nhalf", 0)
+    lines.end()
+    assert said == ["1", "(2 more lines on standard error were left out)"]
+
+
+def test_control_characters_cannot_reach_a_terminal() -> None:
+    lines, said = log()
+    lines.feed(b"\x1b[31mred\x1b[0m \x1b]0;title\x07 a\rb\x9b tab\there \xff\n", 0)
+    (line,) = said
+    assert line.startswith("red \ufffd]0;title\ufffd a\ufffdb")
+    assert "tab\there" in line
+    assert not any(ord(character) < 32 and character != "\t" for character in line)
+
+
+def test_a_taker_that_raises_does_not_stop_the_lines(caplog: pytest.LogCaptureFixture) -> None:
+    said: list[str] = []
+
+    def take(line: str) -> None:
+        said.append(line)
+        raise RuntimeError("no more")
+
+    lines = LogLines(Limits(), take)
+    lines.feed(b"1\n2\n", 0)
+    assert said == ["1", "2"]
+    assert "raised" in caplog.text
+
+
+@given(st.lists(st.binary(max_size=50)), st.integers(1, 5), st.integers(1, 20))
+def test_no_stream_makes_more_or_longer_lines_than_allowed(
+    pieces: list[bytes], rate: int, length: int
+) -> None:
+    lines, said = log(Limits(stderr_lines_per_s=rate, stderr_line_bytes=length))
+    for piece in pieces:
+        lines.feed(piece, 0.5)
+    kept = [line for line in said if not line.startswith("(")]
+    assert len(kept) <= rate
+    assert all(len(line) <= length + 1 for line in kept)
