@@ -1,0 +1,56 @@
+"""THE ordered list of gates. Every call of every door passes all of them, in this order.
+
+Each gate is one file and asks one question; it refuses, or hands the call on with what it found out.
+Facts for the record: `access` (the level that decided), `validator_applied`, `confirmed_by`.
+A gate that adds nothing returns the very call it was given.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gatewright.call import Gate
+from gatewright.gates.access import Access
+from gatewright.gates.authenticate import LOCAL, Authenticate
+from gatewright.gates.confirm import Confirm
+from gatewright.gates.permission import Permission
+from gatewright.gates.rate import Rate
+from gatewright.gates.resolve import Catalogue, Resolve
+from gatewright.gates.schema import Schema
+from gatewright.gates.session import Session
+from gatewright.gates.validators import Validators
+
+__all__ = [
+    "LOCAL",
+    "Access",
+    "Authenticate",
+    "Catalogue",
+    "Confirm",
+    "Gates",
+    "Permission",
+    "Rate",
+    "Resolve",
+    "Schema",
+    "Session",
+    "Validators",
+    "ordered",
+]
+
+
+class Gates(NamedTuple):
+    """One of each, in order."""
+
+    authenticate: Authenticate  # first: everything after it is about somebody
+    session: Session  # before anything is spent on a stolen handle
+    rate: Rate  # before work that costs more than counting; after we know whose count it is
+    resolve: Resolve  # from here on there is one subject, whatever it was called
+    access: Access  # before schema and policy details are revealed to those who may not call it
+    schema: Schema  # before validators, which judge arguments of the right shape
+    validators: Validators  # before permission: a blocked argument is blocked whoever sends it
+    permission: Permission  # before confirm: nobody is asked about what would not be allowed anyway
+    confirm: Confirm  # last, a person's time; asks access once more after the wait
+
+
+def ordered(gates: Gates) -> tuple[Gate, ...]:
+    """The list that the kernel walks."""
+    return tuple(gates)

@@ -1,0 +1,122 @@
+"""Whose is it? A name that a caller used becomes the server and the tool that are meant.
+
+Theory: from here on nobody reads the caller's spelling any more: whatever name led here (exposed,
+canonical or dotted), policy decides about one subject. What is not found is answered with names that
+come close, and only with names that this caller may see: a suggestion must not tell what a list hides.
+
+A server that is down or restarting does not matter here, because dispatch waits for it where waiting
+has a prospect; only the catalogue knows why a name is missing that may yet appear, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice, pairwise
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from gatewright.call import Back, Call, Caller, Refusal, Target, Tool
+
+__all__ = ["Catalogue", "Resolve"]
+
+_COMPARED = 1000
+_NAME_CHARS = 128
+_SUGGESTED = 3
+_CLOSE = 0.5
+
+
+class Catalogue(Protocol):
+    """What can be called, by the names of one profile. Look-ups in memory, never I/O."""
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        """The tool of that name."""
+
+    def prompt(self, profile: str, name: str) -> Target | None:
+        """Whose prompt that is, under the server's own name."""
+
+    def resource(self, profile: str, uri: str) -> Target | None:
+        """Whose resource that is, under the server's own URI."""
+
+    def method(self, call: Call) -> Target | None:
+        """Which server answers a `method` call; None where the gateway answers it itself, or nobody."""
+
+    def tools(self, profile: str) -> Iterable[Tool]:
+        """Everything that `tool` finds, for suggestions."""
+
+    def absent(self, call: Call) -> Refusal | None:
+        """Why a name is missing although a server claims it: not ready, draining, disabled."""
+
+
+class Resolve:
+    """Gate `resolve`."""
+
+    name = "resolve"
+
+    def __init__(self, catalogue: Catalogue, may_see: Callable[[Caller, Tool], bool]) -> None:
+        """`may_see` is the access gate's."""
+        self._catalogue = catalogue
+        self._may_see = may_see
+
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if call.kind == "tool":
+            tool = self._catalogue.tool(call.profile, call.name)
+            if tool is None:
+                return self._no_tool(call)
+            return replace(call, target=tool.target, tool=tool)
+        if call.kind == "list":
+            return call
+        return self._other(call)
+
+    def _other(self, call: Call) -> Call | Refusal:
+        if call.kind == "prompt":
+            target = self._catalogue.prompt(call.profile, call.name)
+        elif call.kind == "resource":
+            target = self._catalogue.resource(call.profile, call.name)
+        else:
+            target = self._catalogue.method(call)
+            if target is None:
+                return call
+        if target is None:
+            return self._catalogue.absent(call) or Refusal(
+                "not_found", f"there is no {call.kind} {call.name[:_NAME_CHARS]!r}"
+            )
+        return replace(call, target=target)
+
+    def _no_tool(self, call: Call) -> Refusal:
+        absent = self._catalogue.absent(call)
+        if absent is not None:
+            return absent
+        visible = (
+            tool.exposed
+            for tool in self._catalogue.tools(call.profile)
+            if self._may_see(call.caller, tool)
+        )
+        close = _closest(call.name, islice(visible, _COMPARED))
+        name = call.name[:_NAME_CHARS]
+        hint = (
+            f"; did you mean {', '.join(close)}?" if close else "; tools/list shows what there is"
+        )
+        return Refusal("tool_not_found", f"there is no tool {name!r}{hint}", {"suggestions": close})
+
+
+def _closest(wanted: str, names: Iterable[str]) -> list[str]:
+    """The names that share most pairs of letters with the wanted one, best first.
+
+    A few microseconds a name: an edit distance over a thousand names would hold up everybody else.
+    """
+    pairs = _pairs(wanted)
+    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in names)
+    return [name for likeness, name in ranked[:_SUGGESTED] if -likeness >= _CLOSE]
+
+
+def _pairs(name: str) -> frozenset[str]:
+    letters = "".join(char for char in name[:_NAME_CHARS].casefold() if char.isalnum())
+    return frozenset(map("".join, pairwise(letters))) or frozenset({letters})
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of common pairs in the smaller set, so that a missing prefix costs little, times
+    their share in all, so that the nearest in length comes first."""
+    common = len(one & other)
+    return 0.75 * common / min(len(one), len(other)) + 0.25 * common / len(one | other)

@@ -1,0 +1,31 @@
+"""Does the session belong to the caller? A session id is a handle, never a proof of identity.
+
+A foreign session is answered exactly like one that never was, so that guessing ids teaches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gatewright.call import Back, Call, Refusal
+
+__all__ = ["Session"]
+
+_UNKNOWN = Refusal(
+    "session_unknown", "there is no such session, or it has ended: start a new one with initialize"
+)
+
+
+class Session:
+    """Gate `session`."""
+
+    name = "session"
+
+    def __init__(self, owner: Callable[[str], str | None]) -> None:
+        """`owner` gives the id of the caller who opened a session; None where there is no such session."""
+        self._owner = owner
+
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if call.session is None or self._owner(call.session) == call.caller.id:
+            return call
+        return _UNKNOWN
