@@ -155,7 +155,7 @@ def test_parsing_is_total(frame: bytes) -> None:
     [
         b'{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}',
         b'{"jsonrpc":"2.0","id":1,"m\\u0065thod":"a","method":"b"}',
-        b'{"jsonrpc":"2.0","id":1,"result":{},"result":{}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"a","params":{},"params":{"b":1}}',
     ],
 )
 def test_a_member_that_stands_twice_is_refused(frame: bytes) -> None:

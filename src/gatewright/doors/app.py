@@ -21,7 +21,7 @@ from gatewright.doors.websocket import WebSocketDoor
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
 
-__all__ = ["App", "Guard"]
+__all__ = ["App", "Guard", "bearer"]
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -72,7 +72,9 @@ class Guard:
 class App:
     """Routes; see the module's text."""
 
-    def __init__(self, front: Front, guard: Guard, profiles: frozenset[str], health: Health) -> None:
+    def __init__(
+        self, front: Front, guard: Guard, profiles: frozenset[str], health: Health
+    ) -> None:
         self._front = front
         self._guard = guard
         self._profiles = profiles

@@ -68,7 +68,11 @@ class Health:
             states,
             _gauge("gatewright_sessions", "HTTP sessions that are open.", numbers["sessions"]),
             _gauge("gatewright_calls_in_flight", "Calls that are running.", numbers["in_flight"]),
-            _gauge("gatewright_audit_up", "1 while the audit trail can be written.", numbers["audit_ok"]),
+            _gauge(
+                "gatewright_audit_up",
+                "1 while the audit trail can be written.",
+                numbers["audit_ok"],
+            ),
         ]
 
 

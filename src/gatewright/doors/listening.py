@@ -8,19 +8,17 @@ for them as for everything else.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from gatewright.call import Answer, CannotAsk, Event, Question
+from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question
+from gatewright.doors.exchange import Reply
+from gatewright.doors.front import Front
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import METHODS
-
-if TYPE_CHECKING:
-    from gatewright.doors.exchange import Reply
-    from gatewright.doors.front import Front
-    from gatewright.doors.peer import Peer
 
 __all__ = ["Listening"]
 
@@ -44,15 +42,21 @@ class _Deaf:
 class Listening:
     """One subscription."""
 
-    def __init__(self, front: Front, peer: Peer, listen: mcp.Listen, reply: Reply) -> None:
+    def __init__(
+        self,
+        front: Front,
+        call: Callable[[mcp.Inbound], Call],
+        listen: mcp.Listen,
+        reply: Reply,
+    ) -> None:
         self._front = front
-        self._peer = peer
+        self._call = call
         self._listen = listen
         self._reply = reply
         self._ident = jsonrpc.decode(listen.id)
         self._honoured: dict[str, Any] = {}
 
-    async def run(self, profile: str) -> None:
+    async def run(self, caller: Caller, profile: str) -> None:
         """Serve until cancelled, which is how a listen ends."""
         try:
             self._honoured = eras.acknowledgement(self._listen.wanted, self._front.subscriptions)
@@ -62,7 +66,7 @@ class Listening:
             return
         uris = self._honoured.get("resourceSubscriptions", [])
         self._notify("notifications/subscriptions/acknowledged", {"notifications": self._honoured})
-        unwatch = self._front.upstream.watch(self._peer.caller, profile, self._changed)
+        unwatch = self._front.upstream.watch(caller, profile, self._changed)
         subscribed = [uri for uri in uris if await self._resource("resources/subscribe", uri)]
         try:
             await asyncio.get_running_loop().create_future()
@@ -75,7 +79,7 @@ class Listening:
         inbound = mcp.Inbound(
             self._listen.id, method, {"uri": uri}, self._listen.client, METHODS[method]
         )
-        outcome = await self._front.kernel.handle(self._peer.call(inbound), _Deaf())
+        outcome = await self._front.kernel.handle(self._call(inbound), _Deaf())
         return isinstance(outcome, Answer)
 
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:

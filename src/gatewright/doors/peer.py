@@ -20,6 +20,7 @@ from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled
 from gatewright.wire import jsonrpc
+from gatewright.wire.versions import INTERRUPTIBLE
 
 __all__ = ["Peer", "spelled_rejection"]
 
@@ -113,7 +114,7 @@ class Peer:
     # -- calls
 
     async def _call(self, inbound: mcp.Inbound, reply: Reply) -> None:
-        if "requestState" in inbound.params and inbound.method in eras.INTERRUPTIBLE:
+        if "requestState" in inbound.params and inbound.method in INTERRUPTIBLE:
             opened = await self._reopen(inbound, reply)
             if opened is None:
                 return
@@ -240,7 +241,7 @@ class Peer:
         if task is not None:
             self._running[listen.id] = task
         try:
-            await Listening(self._front, self, listen, reply).run(self._profile)
+            await Listening(self._front, self.call, listen, reply).run(self.caller, self._profile)
         except asyncio.CancelledError:
             if task is None or task.uncancel() > 0:
                 raise

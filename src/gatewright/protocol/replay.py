@@ -52,7 +52,7 @@ class Stream:
 
     def detach(self, sink: Callable[[str, bytes], None]) -> None:
         """The connection is gone; a later one may attach. Ignored when another took over already."""
-        if self._sink is sink:
+        if self._sink == sink:  # bound methods are equal, but never identical
             self._sink = None
 
     @property

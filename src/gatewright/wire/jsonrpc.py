@@ -157,18 +157,20 @@ class Malformed(msgspec.Struct, frozen=True, gc=False):
 Message = Request | Notification | Response | Malformed
 
 
+_NONE = msgspec.Raw()
+
+
 class _Envelope(msgspec.Struct, gc=False):
     jsonrpc: str = ""
     method: str | None = None
-    id: msgspec.Raw = msgspec.Raw()
-    params: msgspec.Raw = msgspec.Raw()
-    result: msgspec.Raw = msgspec.Raw()
-    error: msgspec.Raw = msgspec.Raw()
-    trace_id: msgspec.Raw = msgspec.Raw()
+    id: msgspec.Raw = _NONE
+    params: msgspec.Raw = _NONE
+    result: msgspec.Raw = _NONE
+    error: msgspec.Raw = _NONE
+    trace_id: msgspec.Raw = _NONE
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-_MEMBERS = (b'"method"', b'"id"', b'"params"', b'"result"', b'"error"', b'"jsonrpc"')
 _DEFAULT = Limits()
 
 
@@ -182,11 +184,14 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         return Malformed(PARSE_ERROR, f"Parse error: {problem}")
     if envelope.jsonrpc != "2.0":
         return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
-    method = envelope.method
-    if _repeats(bytes(data)):
-        return Malformed(INVALID_REQUEST, "a member of the message stands twice")
-    if method is None:
+    if envelope.method is None:
         return _parse_response(envelope, limits)
+    if _repeats(data if type(data) is bytes else bytes(data)):
+        return Malformed(INVALID_REQUEST, "a member of the message stands twice")
+    return _parse_request(envelope, envelope.method, limits)
+
+
+def _parse_request(envelope: _Envelope, method: str, limits: Limits) -> Message:
     params = bytes(envelope.params)
     flaw = _flaw(params, limits)
     ident = bytes(envelope.id)
@@ -196,7 +201,8 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
     if flaw:
         return Malformed(INVALID_REQUEST, flaw, ident)
-    return Request(ident, method, params, _text(envelope.trace_id))
+    trace = envelope.trace_id
+    return Request(ident, method, params, _text(trace) if trace is not _NONE else None)
 
 
 def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malformed:
@@ -218,7 +224,14 @@ def _repeats(data: bytes) -> bool:
     Only a frame in which such a name occurs twice anywhere, or is perhaps spelled with escapes, pays
     for the exact look.
     """
-    if b"\\u" not in data and all(data.count(name) < 2 for name in _MEMBERS):
+    count = data.count
+    if (
+        count(b'"id"') < 2
+        and count(b'"method"') < 2
+        and count(b'"params"') < 2
+        and count(b'"jsonrpc"') < 2
+        and b"\\u" not in data
+    ):
         return False
     outermost: list[tuple[str, Any]] = []
 
