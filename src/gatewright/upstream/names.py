@@ -1,0 +1,192 @@
+"""What tools, prompts and resources of many servers are called behind one endpoint, and back.
+
+The canonical id of a tool is `(server, name)`; policy knows nothing else. Hosts and model APIs take
+fewer characters and shorter names than servers use, so each target gets an *exposed* name: server and
+tool joined by `__`, in letters, digits, `_` and `-`, within a budget. Theory: the names are a function
+of the set of targets, never of the order in which servers arrived, and a target that has to give way
+(too long, or two targets map to one name) ends in `_` and a digest of its canonical id. Nobody can take
+over the name of somebody else: of several claimants of one name only the one who is spelled exactly so
+keeps it, and where that is not one, none does.
+
+Names go back to targets by the table, so nothing has to be parsed out of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from gatewright.call import Target
+
+__all__ = [
+    "BUDGET",
+    "SMALLEST_BUDGET",
+    "Names",
+    "expose_names",
+    "expose_uris",
+    "unwrap_uri",
+    "wrap_template",
+    "wrap_uri",
+]
+
+BUDGET = 46
+"""What is left of 64 characters after `mcp__gatewright__`, with a little room for longer mounts."""
+
+SMALLEST_BUDGET = 34
+"""Room for one character and the longest digest."""
+
+_SEPARATOR = "__"
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+_DIGESTS = (0, 8, 16, 32)
+"""Hex digits by level; a target that still collides goes one level up."""
+
+_SCHEME = "gatewright://"
+
+
+class Names(msgspec.Struct, frozen=True):
+    """A table that goes both ways: target → exposed name, and every accepted spelling → target."""
+
+    exposed: Mapping[Target, str]
+    targets: Mapping[str, Target]
+
+    def find(self, name: str) -> Target | None:
+        """The target of an exposed name, else of canonical `server/tool`, else of `server.tool`."""
+        return self.targets.get(name)
+
+
+def expose_names(
+    targets: Iterable[Target],
+    *,
+    prefixes: Mapping[str, str] | None = None,
+    bare: Collection[str] = (),
+    fixed: Mapping[Target, str] | None = None,
+    budget: int = BUDGET,
+) -> Names:
+    """Names for these tools (or prompts).
+
+    `prefixes` gives a server another prefix than its id. Tools of the servers in `bare` keep their
+    own names letter by letter: nothing is mapped or cut for them. `fixed` names are given away first
+    and never change. Raises `ValueError` for a budget below `SMALLEST_BUDGET`, or for two targets
+    with one fixed name. The table keeps the order in which targets came; the names do not depend
+    on it.
+    """
+    if budget < SMALLEST_BUDGET:
+        raise ValueError(f"a budget of {budget} characters is below {SMALLEST_BUDGET}")
+    given = dict(fixed or {})
+    if len(set(given.values())) < len(given):
+        raise ValueError("two targets cannot have one fixed name")
+    free = [target for target in dict.fromkeys(targets) if target not in given]
+    plain = {target: _plain(target, prefixes or {}, bare) for target in free}
+    levels = {
+        target: int(target.server not in bare and len(plain[target]) > budget) for target in free
+    }
+    taken = set(given.values())
+    names = {target: _name(target, plain[target], levels[target], budget) for target in free}
+    while clashing := _clashing(names, taken):
+        for group in clashing:
+            for target in _giving_way(group, names, levels, taken, bare):
+                levels[target] += 1
+                names[target] = _name(target, plain[target], levels[target], budget)
+    return _table(names | given)
+
+
+def _plain(target: Target, prefixes: Mapping[str, str], bare: Collection[str]) -> str:
+    if target.server in bare:
+        return target.name
+    prefix = prefixes.get(target.server, target.server)
+    return _FOREIGN.sub("_", f"{prefix}{_SEPARATOR}{target.name}")
+
+
+def _name(target: Target, plain: str, level: int, budget: int) -> str:
+    if level == 0:
+        return plain
+    text = f"{target.server}/{target.name}".encode(errors="surrogatepass")
+    digits = _DIGESTS[level]
+    digest = hashlib.sha256(text).hexdigest()[:digits]
+    head = _FOREIGN.sub("_", plain)[: budget - digits - 1]
+    return f"{head}_{digest}"
+
+
+def _clashing(names: Mapping[Target, str], taken: Collection[str]) -> list[list[Target]]:
+    """The groups of targets that would share one name with each other or with a fixed name."""
+    groups: dict[str, list[Target]] = defaultdict(list)
+    for target, name in names.items():
+        groups[name].append(target)
+    return [group for name, group in groups.items() if len(group) > 1 or name in taken]
+
+
+def _giving_way(
+    group: list[Target],
+    names: Mapping[Target, str],
+    levels: Mapping[Target, int],
+    taken: Collection[str],
+    bare: Collection[str],
+) -> list[Target]:
+    """Who of a group must take a longer digest; decided by the group as a set."""
+    if names[group[0]] in taken:
+        return group
+    highest = max(levels[target] for target in group)
+    lower = [target for target in group if levels[target] < highest]
+    if lower:
+        return lower
+    exact = [target for target in group if levels[target] == 0 and _exact(target, names, bare)]
+    return [target for target in group if target not in exact] if len(exact) == 1 else group
+
+
+def _exact(target: Target, names: Mapping[Target, str], bare: Collection[str]) -> bool:
+    """Whether mapping changed nothing of the tool's own name."""
+    return target.server in bare or names[target].endswith(_SEPARATOR + target.name)
+
+
+def _table(exposed: Mapping[Target, str]) -> Names:
+    spellings: dict[str, set[Target]] = defaultdict(set)
+    for target in exposed:
+        spellings[f"{target.server}.{target.name}"].add(target)
+    # A dotted spelling that two targets share belongs to neither: it must not depend on order.
+    targets = {name: found.pop() for name, found in spellings.items() if len(found) == 1}
+    targets |= {f"{target.server}/{target.name}": target for target in exposed}
+    targets |= {name: target for target, name in exposed.items()}
+    return Names(dict(exposed), targets)
+
+
+def expose_uris(resources: Iterable[Target]) -> Names:
+    """URIs for resources, whose `name` is the URI their server gave them.
+
+    A URI that one server alone has stays as it is; one that several have is wrapped for each of them,
+    and so is one that looks wrapped already: a server must not answer under the name of another.
+    """
+    owners: dict[str, list[Target]] = defaultdict(list)
+    for resource in dict.fromkeys(resources):
+        owners[resource.name].append(resource)
+    exposed = {
+        resource: uri if len(found) == 1 and not uri.startswith(_SCHEME) else wrap_uri(resource)
+        for uri, found in owners.items()
+        for resource in found
+    }
+    return Names(exposed, {uri: resource for resource, uri in exposed.items()})
+
+
+def wrap_uri(resource: Target) -> str:
+    """`gatewright://SERVER/URI` with the server's own URI percent-encoded: valid, and reversible."""
+    return f"{_SCHEME}{resource.server}/{quote(resource.name, safe='', errors='surrogatepass')}"
+
+
+def wrap_template(template: Target) -> str:
+    """The same for a URI template. It is not encoded, because what its variables expand to is not."""
+    return f"{_SCHEME}{template.server}/{template.name}"
+
+
+def unwrap_uri(uri: str) -> Target | None:
+    """The server and its own URI from a wrapped URI or an expanded wrapped template, else None."""
+    if not uri.startswith(_SCHEME):
+        return None
+    server, slash, rest = uri.removeprefix(_SCHEME).partition("/")
+    if not (server and slash and rest):
+        return None
+    # Encoded text has no colon left, and every URI has one behind its scheme.
+    return Target(server, rest if ":" in rest else unquote(rest, errors="surrogatepass"))
