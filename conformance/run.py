@@ -23,11 +23,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SETS", "Outcome", "RunError", "Set", "gateway_config", "main"]
+__all__ = ["SETS", "Outcome", "RunError", "Set", "gateway_config", "judge", "main", "serving"]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -86,48 +86,57 @@ class RunError(Exception):
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a process group that was started here: first politely, then not."""
+    """End a process group that was started here: first politely, then what is left of it."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, sign)
-        except ProcessLookupError:
-            break
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait(STOP_SECONDS)
 
 
-def _read_until_ready(process: subprocess.Popen[str], log: Path) -> str:
-    """The URL of the first `ready …` line; all other output goes on into `log`."""
-    found: list[str] = []
-    seen = threading.Event()
+class _Ready:
+    """Waits for the `ready …` line on the stdout of a child; all of stdout goes into `log`."""
 
-    def pump() -> None:
-        assert process.stdout is not None
-        with log.open("a", encoding="utf-8") as sink:
-            for line in process.stdout:
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process = process
+        self.log = log
+        self.url = ""
+        self._seen = threading.Event()
+        self._thread = threading.Thread(target=self._pump, daemon=True)
+        self._thread.start()
+
+    def _pump(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as source, self.log.open("w", encoding="utf-8") as sink:
+            for line in source:
                 sink.write(line)
                 sink.flush()
-                url = URL.search(line) if line.startswith("ready ") else None
-                if url and not found:
-                    found.append(url.group())
-                    seen.set()
-        seen.set()
+                found = URL.search(line) if line.startswith("ready ") else None
+                if found and not self.url:
+                    self.url = found.group()
+                    self._seen.set()
+        self._seen.set()
 
-    threading.Thread(target=pump, daemon=True).start()
-    seen.wait(READY_SECONDS)
-    if found:
-        return found[0]
-    name = Path(str(process.args[0] if isinstance(process.args, list) else process.args)).name
-    why = "ended before it was ready" if process.poll() is not None else "never said it was ready"
-    raise RunError(f"{name} {why} (waited up to {READY_SECONDS:.0f} s); see {log.parent}")
+    def wait(self, command: list[str]) -> str:
+        """The URL, as soon as it is known."""
+        self._seen.wait(READY_SECONDS)
+        if self.url:
+            return self.url
+        ended = "ended before it was ready" if self._seen.is_set() else "never said it was ready"
+        waited = f"waited up to {READY_SECONDS:.0f} s; see {self.log.parent}"
+        raise RunError(f"{Path(command[0]).name} {ended} ({waited})")
+
+    def finish(self) -> None:
+        """Let the last lines reach the log."""
+        self._thread.join(STOP_SECONDS)
 
 
 @contextmanager
-def _serving(command: list[str], log: Path, cwd: Path) -> Iterator[str]:
-    """A server that runs for as long as the block; gives its URL."""
+def serving(command: list[str], log: Path, cwd: Path) -> Iterator[str]:
+    """A server that runs for as long as the block; gives its URL.
+
+    Raises RunError when it does not get ready.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as errors:
         process = subprocess.Popen(
@@ -141,10 +150,12 @@ def _serving(command: list[str], log: Path, cwd: Path) -> Iterator[str]:
             errors="replace",
             start_new_session=True,
         )
+        ready = _Ready(process, log.with_suffix(".out"))
         try:
-            yield _read_until_ready(process, log.with_suffix(".out"))
+            yield ready.wait(command)
         finally:
             _end(process)
+            ready.finish()
 
 
 def _suite(command: list[str], log: Path) -> str:
@@ -205,12 +216,12 @@ def _under_test(options: argparse.Namespace, folder: Path) -> Iterator[str]:
         url = ""
         if options.direct or options.upstream == "http":
             command = [str(SDK2_PYTHON), str(HERE / "everything_server.py"), "--port", "0"]
-            url = stack.enter_context(_serving(command, folder / "everything.log", ROOT))
+            url = stack.enter_context(serving(command, folder / "everything.log", ROOT))
         if not options.direct:
             config = folder / "mgp.toml"
             config.write_text(gateway_config(options.upstream, url), encoding="utf-8")
             command = [str(GATEWAY), "serve", "--config", str(config), "--port", "0"]
-            url = stack.enter_context(_serving(command, folder / "gateway.log", folder))
+            url = stack.enter_context(serving(command, folder / "gateway.log", folder))
         yield url
 
 
@@ -232,7 +243,7 @@ def _scored(chosen: Set, ran: list[str]) -> list[str]:
     return names
 
 
-def _judge(chosen: Set, output: str) -> Outcome:
+def judge(chosen: Set, output: str) -> Outcome:
     """Count what the suite printed; a scored scenario that never ran counts as failing.
 
     So does a client scenario without a single passed check: a client that does nothing at all
@@ -264,7 +275,7 @@ def _run(chosen: Set, options: argparse.Namespace) -> Outcome:
             # All client scenarios run at once; a small machine needs far more than the default.
             driver = f"{OWN_PYTHON} {DRIVER}"
             head = ["--command", driver, "--timeout", "120000"]
-        outcome = _judge(chosen, _suite([*suite, *head, *tail], folder / "suite.log"))
+        outcome = judge(chosen, _suite([*suite, *head, *tail], folder / "suite.log"))
     (folder / "summary.json").write_text(json.dumps(vars(outcome), indent=2), encoding="utf-8")
     return outcome
 

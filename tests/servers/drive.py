@@ -7,7 +7,7 @@ import itertools
 import json
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,13 @@ class Child:
         self._ids = itertools.count(1)
 
     async def send(self, message: dict[str, Any] | str) -> None:
-        """Write one line."""
+        """Write one line; a server that has left is noticed when its answer is read."""
         assert self.process.stdin is not None
         text = message if isinstance(message, str) else json.dumps(message)
         self.process.stdin.write(text.encode("utf-8") + b"\n")
-        async with asyncio.timeout(DEADLINE):
-            await self.process.stdin.drain()
+        with suppress(ConnectionError):
+            async with asyncio.timeout(DEADLINE):
+                await self.process.stdin.drain()
 
     async def line(self) -> str:
         """The next line, "" at the end of the stream."""
