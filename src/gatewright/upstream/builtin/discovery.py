@@ -1,0 +1,94 @@
+"""`mgp/discovery/list` (MGP §15.2): which servers there are, for a client that negotiated `discovery`.
+
+A server that is not connected yet is described by its configuration (§15.3). Only servers that exist for
+the caller are listed, and of their tools only those that the caller may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.catalogue import Catalogue
+from gatewright.upstream.keeper import State
+from gatewright.upstream.spec import ServerSpec
+from gatewright.wire import jsonrpc
+
+__all__ = ["Discovery"]
+
+
+class Discovery:
+    """`standing` gives a server's configuration, state and last hello by its id."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        standing: Callable[[str], tuple[ServerSpec, State, Hello] | None],
+    ) -> None:
+        self._catalogue = catalogue
+        self._standing = standing
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        """Answer one `mgp/discovery/list`."""
+        mgp = call.client.mgp
+        if mgp is None or "discovery" not in mgp.extensions:
+            return Failure("method_not_found", f"Method not found: {call.method}")
+        wanted = call.params.get("filter") or {}
+        flaw = _flaw(wanted)
+        if flaw:
+            return Failure("invalid_params", flaw)
+        found = []
+        for server in self._catalogue.servers(call.profile, call.caller):
+            standing = self._standing(server)
+            if standing is not None and _fits(standing, wanted):
+                found.append(self._entry(call, *standing))
+        return Answer(jsonrpc.encode({"servers": found}))
+
+    def _entry(self, call: Call, spec: ServerSpec, state: State, hello: Hello) -> dict[str, Any]:
+        view = self._catalogue.view(call.profile)
+        items = (item for item in view.items("tools/list") if item.server == spec.id)
+        may = self._catalogue.sight.tool
+        tools = [
+            item.tool.exposed
+            for item in items
+            if item.tool is not None and may(call.caller, item.tool)
+        ]
+        entry: dict[str, Any] = {"id": spec.id, "status": state, "tools": tools}
+        version, extensions = _mgp(spec, hello)
+        if version is not None:
+            entry["mgp_version"] = version
+        entry["extensions"] = list(extensions)
+        entry["trust_level"] = spec.trust_level or "standard"
+        return entry
+
+
+def _mgp(spec: ServerSpec, hello: Hello) -> tuple[str | None, tuple[str, ...]]:
+    if hello.mgp is not None:
+        return hello.mgp.version, hello.mgp.extensions
+    if spec.face is not None and not hello.revision:
+        return spec.face.version, spec.face.extensions
+    return None, ()
+
+
+def _fits(standing: tuple[ServerSpec, State, Hello], wanted: Mapping[str, Any]) -> bool:
+    spec, state, hello = standing
+    extensions = _mgp(spec, hello)[1]
+    if not set(wanted.get("extensions", ())) <= set(extensions):
+        return False
+    if not set(wanted.get("permissions", ())) <= set(spec.permissions):
+        return False
+    return bool(wanted.get("status", state) == state)
+
+
+def _flaw(wanted: Any) -> str:
+    if not isinstance(wanted, dict):
+        return "params.filter must be an object"
+    for name in ("extensions", "permissions"):
+        found = wanted.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            return f"params.filter.{name} must be an array of strings"
+    if not isinstance(wanted.get("status", ""), str):
+        return "params.filter.status must be a string"
+    return ""

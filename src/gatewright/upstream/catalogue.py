@@ -1,0 +1,181 @@
+"""What all servers offer together: who owns a name, and what a caller may see listed.
+
+Names are resolved and lists are made per profile, from immutable views that are rebuilt when
+something changed. A list is JSON text made of the servers' own texts; it is made once for each set of
+things somebody may see, and then only looked up.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Caller, Client, Target, Tool
+from gatewright.upstream.listing import EMPTY, Listing
+from gatewright.upstream.shelf import Shelf, build_shelf
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.view import LISTS, Item, Profile, View
+
+__all__ = ["EVERYTHING", "Catalogue", "Sight"]
+
+_LISTS_KEPT = 64
+_SIGHTS_KEPT = 4096
+
+_EMPTY_SHELF = Shelf()
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """What callers may see. `server` decides about prompts, resources and changes, `tool` about tools;
+    `version` changes with every change of what anybody may see."""
+
+    tool: Callable[[Caller, Tool], bool]
+    server: Callable[[Caller, str], bool]
+    version: Callable[[], Hashable]
+
+
+EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
+
+
+class Catalogue:
+    """See the module's text. `specs` are in the order of the configuration, which is the order of
+    every list. The profile of the empty name is the default one."""
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        profiles: Mapping[str, Profile] | None = None,
+        sight: Sight = EVERYTHING,
+    ) -> None:
+        self.version = 0
+        self.sight = sight
+        self._specs = {spec.id: spec for spec in specs}
+        self._profiles = {"": Profile(), **(profiles or {})}
+        self._listings: dict[str, Listing] = {}
+        self._shelves: dict[str, Shelf] = {}
+        self._views: dict[str, View] = {}
+        self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
+
+    # -- what servers say ----------------------------------------------------------------------------
+
+    def put(self, server: str, listing: Listing) -> bool:
+        """Take what a server offers now. False where nothing changed."""
+        if self._listings.get(server) == listing:
+            return False
+        self._listings[server] = listing
+        self._shelves[server] = build_shelf(self._specs[server], listing)
+        self._changed()
+        return True
+
+    def add(self, spec: ServerSpec, listing: Listing) -> None:
+        """A server that came after the start; it is listed last."""
+        self._specs[spec.id] = spec
+        self._changed()
+        self.put(spec.id, listing)
+
+    def drop(self, server: str) -> None:
+        """A server is no more."""
+        self._specs.pop(server, None)
+        self._listings.pop(server, None)
+        self._shelves.pop(server, None)
+        self._changed()
+
+    def warnings(self, server: str) -> tuple[str, ...]:
+        """What was left out of a server's offer, and other oddities."""
+        return self._shelves.get(server, _EMPTY_SHELF).warnings
+
+    def listing(self, server: str) -> Listing:
+        """What a server said last; empty where it never said anything."""
+        return self._listings.get(server, EMPTY)
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._views.clear()
+        self._lists.clear()
+        self._sights.clear()
+
+    # -- finding -------------------------------------------------------------------------------------
+
+    def knows(self, profile: str) -> bool:
+        """Whether there is such a profile."""
+        return profile in self._profiles
+
+    def view(self, profile: str) -> View:
+        """The names of one profile. Raises `KeyError` for an unknown one."""
+        found = self._views.get(profile)
+        if found is None:
+            shown = self._profiles[profile]
+            found = self._views[profile] = View(shown, self._specs, self._shelves)
+        return found
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        """A tool by its exposed or canonical name."""
+        return self.view(profile).tools.get(name)
+
+    def prompt(self, profile: str, name: str) -> Target | None:
+        """A prompt by its exposed or canonical name."""
+        return self.view(profile).prompt(name)
+
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        """The owner of a URI and its own URI there: the server that lists it, else the one with the
+        closest template, else the only one that has resources at all."""
+        visible = self.servers(profile, caller)
+        for target in self.view(profile).owners(uri):
+            if target.server in visible:
+                return target
+        having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
+        return Target(having[0], uri) if len(having) == 1 else None
+
+    def template(self, profile: str, text: str, caller: Caller) -> Target | None:
+        """The owner of a template by its listed text, or of a plain URI."""
+        for target in self.view(profile).templated(text):
+            if self.sight.server(caller, target.server):
+                return target
+        return self.resource(profile, text, caller)
+
+    def servers(self, profile: str, caller: Caller) -> list[str]:
+        """The servers of a profile that exist for a caller, in the order of the configuration."""
+        return [one for one in self.view(profile).servers if self.sight.server(caller, one)]
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    def list(self, method: str, profile: str, caller: Caller, client: Client) -> bytes:
+        """The JSON text of one list as the caller may see it. `method` is one of `LISTS`."""
+        mgp = client.mgp is not None and "security" in client.mgp.extensions
+        visible = self._visible(method, profile, caller)
+        key = method, profile, mgp, visible
+        found = self._lists.get(key)
+        if found is None:
+            found = self._make(method, profile, visible, mgp)
+            _keep(self._lists, key, found, _LISTS_KEPT)
+        return found
+
+    def _visible(self, method: str, profile: str, caller: Caller) -> frozenset[int] | None:
+        """Which items of a list the caller may see, by number; None means all of them."""
+        key = method, profile, caller, self.sight.version()
+        if key in self._sights:
+            return self._sights[key]
+        items = self.view(profile).items(method)
+        seen = frozenset(n for n, item in enumerate(items) if self._may_see(caller, item))
+        found = None if len(seen) == len(items) else seen
+        _keep(self._sights, key, found, _SIGHTS_KEPT)
+        return found
+
+    def _may_see(self, caller: Caller, item: Item) -> bool:
+        if item.tool is not None:
+            return self.sight.tool(caller, item.tool)
+        return self.sight.server(caller, item.server)
+
+    def _make(self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool) -> bytes:
+        items = self.view(profile).items(method)
+        texts = [item.text(mgp) for n, item in enumerate(items) if visible is None or n in visible]
+        return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
+
+
+def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:
+    cache[key] = value
+    if len(cache) > most:
+        cache.popitem(last=False)

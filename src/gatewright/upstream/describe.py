@@ -1,0 +1,65 @@
+"""What the servers behind one endpoint can do together, in the words of one server.
+
+A single server without a prefix is mirrored: what it says of itself, unknown capabilities included,
+is what a host hears. Several are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gatewright.protocol.mcp_client import Hello, without_mgp
+
+__all__ = ["describe"]
+
+INSTRUCTIONS_BYTES = 16 * 1024
+"""Longer joined instructions end with a note that says so."""
+
+_LISTED = ("tools", "prompts", "resources")
+
+
+def describe(hellos: Sequence[tuple[str, Hello]], *, mirror: bool) -> tuple[dict[str, Any], str]:
+    """Capabilities and instructions. `hellos` are server id and hello of those that are known."""
+    if mirror and len(hellos) == 1:
+        hello = hellos[0][1]
+        return _mirrored(hello), hello.instructions or ""
+    return _joined([hello for _, hello in hellos]), _instructions(hellos)
+
+
+def _mirrored(hello: Hello) -> dict[str, Any]:
+    capabilities = without_mgp(hello.capabilities)
+    for name in _LISTED:
+        if isinstance(capabilities.get(name), dict):
+            # We announce changes even where the server does not: it may come back different.
+            capabilities[name] = {**capabilities[name], "listChanged": True}
+    return capabilities
+
+
+def _joined(hellos: Sequence[Hello]) -> dict[str, Any]:
+    found: dict[str, Any] = {"tools": {"listChanged": True}}
+    for hello in hellos:
+        _join(found, without_mgp(hello.capabilities))
+    return found
+
+
+def _join(found: dict[str, Any], theirs: dict[str, Any]) -> None:
+    for name in _LISTED:
+        if name in theirs:
+            found.setdefault(name, {})["listChanged"] = True
+    resources = theirs.get("resources")
+    if isinstance(resources, dict) and resources.get("subscribe"):
+        found["resources"]["subscribe"] = True
+    found.update({name: {} for name in ("completions", "logging") if name in theirs})
+    for place in ("extensions", "experimental"):
+        if isinstance(theirs.get(place), dict):
+            found[place] = {**theirs[place], **found.get(place, {})}
+
+
+def _instructions(hellos: Sequence[tuple[str, Hello]]) -> str:
+    parts = [f"## {name}\n\n{hello.instructions}" for name, hello in hellos if hello.instructions]
+    text = "\n\n".join(parts)
+    if len(text.encode()) <= INSTRUCTIONS_BYTES:
+        return text
+    cut = text.encode()[:INSTRUCTIONS_BYTES].decode(errors="ignore")
+    return f"{cut}\n\n(The instructions of all servers together are longer than this.)"

@@ -1,0 +1,198 @@
+"""Whose call is it? The last step before the wire: from a call that may go on to the server that owns it.
+
+Tools, prompts and resources have an owner, which the gates have resolved. Lists are the catalogue's.
+A few methods concern several servers at once. Everything unknown is tried on the servers that the
+caller may use, in their order, until one knows it: a server that does not know a method has done nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal, Target
+from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.catalogue import Catalogue
+from gatewright.upstream.server import Server
+from gatewright.upstream.view import LISTS
+from gatewright.wire import jsonrpc
+
+__all__ = ["Builtin", "Dispatch", "Owner"]
+
+Builtin = Callable[[Call, Back], Awaitable[Outcome]]
+"""One of the gateway's own methods."""
+
+_TASKS_KEPT = 4096
+
+
+class Owner(Protocol):
+    """A server, however it is reached."""
+
+    id: str
+
+    @property
+    def hello(self) -> Hello:
+        """What it said of itself when it was last connected."""
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to it, in its own names."""
+
+
+class Dispatch:
+    """The kernel's `Dispatch`."""
+
+    def __init__(
+        self,
+        owners: Mapping[str, Owner],
+        catalogue: Catalogue,
+        builtin: Mapping[str, Builtin] | None = None,
+    ) -> None:
+        self._owners = owners
+        self._catalogue = catalogue
+        self._builtin = dict(builtin or {})
+        self._tasks: OrderedDict[str, str] = OrderedDict()
+        self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
+            "completion/complete": self._complete,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._subscribe,
+            "logging/setLevel": self._set_level,
+        }
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        """Take one call to its owner. Never raises, except for the cancellation of its task."""
+        target = call.target
+        if target is not None:
+            return await self._owned(call, target, back)
+        if call.kind == "list":
+            return self._list(call)
+        builtin = self._builtin.get(call.method)
+        if builtin is not None:
+            return await builtin(call, back)
+        if call.kind != "method":
+            return Failure("not_found", f"there is no {call.kind} {call.name!r}")
+        known = self._methods.get(call.method)
+        return await (known(call, back) if known is not None else self._unknown(call, back))
+
+    # -- what has an owner ---------------------------------------------------------------------------
+
+    async def _owned(self, call: Call, target: Target, back: Back) -> Outcome:
+        owner = self._owners.get(target.server)
+        if owner is None:
+            return Failure("upstream_unavailable", f"server {target.server} is no longer there")
+        params = call.params
+        member = "uri" if call.kind == "resource" else "name"
+        if params.get(member) != target.name:
+            params = {**params, member: target.name}
+        outcome = await owner.call(call.method, params, call, back)
+        if type(outcome) is Answer and b'"taskId"' in outcome.raw:
+            self._remember(outcome.raw, target.server)
+        return outcome
+
+    def _list(self, call: Call) -> Outcome:
+        if call.method not in LISTS:
+            return Failure("method_not_found", f"there is no list {call.method!r}")
+        if call.params.get("cursor") is not None:
+            # We never give one out: every list is one page.
+            return Failure("invalid_params", "this cursor was not given out by this gateway")
+        return Answer(self._catalogue.list(call.method, call.profile, call.caller, call.client))
+
+    # -- what concerns several -----------------------------------------------------------------------
+
+    def _visible(self, call: Call) -> list[Owner]:
+        found = (
+            self._owners.get(one) for one in self._catalogue.servers(call.profile, call.caller)
+        )
+        return [one for one in found if one is not None]
+
+    async def _complete(self, call: Call, back: Back) -> Outcome:
+        ref = call.params.get("ref")
+        found = self._completed(call, ref) if isinstance(ref, dict) else None
+        if found is None or found[0].server not in self._servers(call):
+            return Failure("invalid_params", "params.ref names nothing that can be completed")
+        target, member = found
+        params = {**call.params, "ref": {**ref, member: target.name}}  # type: ignore[dict-item]
+        return await self._owners[target.server].call(call.method, params, call, back)
+
+    def _completed(self, call: Call, ref: dict[str, Any]) -> tuple[Target, str] | None:
+        """Whose argument is to be completed, and the member that names it."""
+        member = "name" if ref.get("type") == "ref/prompt" else "uri"
+        name = ref.get(member)
+        if not isinstance(name, str):
+            return None
+        if member == "name":
+            target = self._catalogue.prompt(call.profile, name)
+        else:
+            target = self._catalogue.template(call.profile, name, call.caller)
+        return None if target is None else (target, member)
+
+    async def _subscribe(self, call: Call, back: Back) -> Outcome:
+        uri = call.params.get("uri")
+        if not isinstance(uri, str):
+            return Failure("invalid_params", "params.uri must be a string")
+        target = self._catalogue.resource(call.profile, uri, call.caller)
+        owner = self._owners.get(target.server) if target is not None else None
+        if not isinstance(owner, Server):
+            return Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
+        wish = (
+            owner.wishes.subscribe
+            if call.method == "resources/subscribe"
+            else owner.wishes.unsubscribe
+        )
+        uri = target.name if target is not None else uri
+        return await wish(uri, {**call.params, "uri": uri}, call, back)
+
+    async def _set_level(self, call: Call, back: Back) -> Outcome:
+        first: Outcome | None = None
+        for owner in self._visible(call):
+            if isinstance(owner, Server) and "logging" in owner.hello.capabilities:
+                outcome = await owner.wishes.level(call.params, call, back)
+                first = outcome if first is None or isinstance(outcome, Answer) else first
+        return first or Failure("method_not_found", "no server here writes logs")
+
+    async def _unknown(self, call: Call, back: Back) -> Outcome:
+        owners = self._visible(call)
+        if call.method.startswith("mgp/"):
+            # Between MGP peers only, on both sides (MGP §1.2, §2.4).
+            owners = [one for one in owners if one.hello.mgp is not None and call.client.mgp]
+        task = _task_id(call.params)
+        if task is not None and task in self._tasks:
+            owners = [one for one in owners if one.id == self._tasks[task]]
+        outcome: Outcome | None = None
+        for owner in owners:
+            outcome = await owner.call(call.method, call.params, call, back)
+            if not _does_not_know(outcome):
+                return outcome
+        if len(owners) == 1 and outcome is not None:
+            return outcome  # in the server's own words
+        return Failure("method_not_found", f"Method not found: {call.method}")
+
+    def _remember(self, raw: bytes, server: str) -> None:
+        """A server that made a task is the one to ask about it later (MCP tasks, both dialects)."""
+        members = jsonrpc.decode_members(raw)
+        task = members.get("task", raw)
+        try:
+            found = jsonrpc.decode_members(task).get("taskId")
+            name = jsonrpc.decode(found) if found is not None else None
+        except ValueError:
+            return
+        if isinstance(name, str):
+            self._tasks[name] = server
+            if len(self._tasks) > _TASKS_KEPT:
+                self._tasks.popitem(last=False)
+
+
+def _task_id(params: Mapping[str, Any]) -> str | None:
+    found = params.get("taskId")
+    return found if isinstance(found, str) else None
+
+
+def _does_not_know(outcome: Outcome) -> bool:
+    if isinstance(outcome, Answer):
+        return False
+    if isinstance(outcome, Refusal) or outcome.error is None:
+        return outcome.reason == "method_not_found"
+    try:
+        return bool(jsonrpc.decode(outcome.error).get("code") == jsonrpc.METHOD_NOT_FOUND)
+    except ValueError:
+        return False

@@ -1,0 +1,223 @@
+"""One connection to a server, kept: made, lost, made again, given up.
+
+What a caller feels: a server that just died is back before the next call needs it; one that dies
+again and again is asked ever more rarely, and its calls are refused with the reason instead of
+waiting; an HTTP server that is down costs a call no more than the refused connection, and is tried
+again by the next call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from gatewright.call import Failure
+from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.upstream.spec import ServerSpec
+
+__all__ = ["Connect", "Keeper", "State"]
+
+log = logging.getLogger("gatewright.upstream")
+
+State = Literal[
+    "registered", "connecting", "connected", "draining", "disconnected", "error", "restarting"
+]
+
+Connect = Callable[[], Awaitable[Link]]
+"""Makes one connection, hello included. Raises `UpstreamFailed` or `OSError`."""
+
+STABLE_S = 5.0
+"""A connection that lived so long did not fail at once, so the next is made without waiting."""
+
+_AT_LEAST_S = 1.0
+"""How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
+
+
+class Keeper:
+    """See the module's text. `connected` is awaited with each new link before anybody hears of the
+    state; `changed` hears every state with its reason."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        connect: Connect,
+        *,
+        connected: Callable[[Link], Awaitable[None]],
+        changed: Callable[[State, str], None],
+    ) -> None:
+        self.spec = spec
+        self.link: Link | None = None
+        self.state: State = "registered"
+        self.reason = ""
+        self.restarts = 0
+        self._connect = connect
+        self._connected = connected
+        self._changed = changed
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._turn: asyncio.Future[None] = self._loop.create_future()
+        self._poke = asyncio.Event()
+        self._recent: deque[float] = deque()
+        self._quick = 0
+        self._attempts = 0
+        self._next_at = 0.0
+        self._tried_at = -1e9
+
+    def start(self) -> None:
+        """Begin. Idempotent."""
+        if self._task is None:
+            self._task = self._loop.create_task(self._keep())
+
+    async def close(self, reason: str = "the gateway stops") -> None:
+        """End the connection and make no other. What is in flight fails."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        link, self.link = self.link, None
+        if link is not None:
+            link.close(reason)
+        self._to("disconnected", reason)
+
+    async def ready(self, patience_s: float) -> Link | Failure:
+        """The connection, after waiting for it where that has a prospect; else why there is none."""
+        deadline = self._loop.time() + patience_s
+        attempts = self._attempts
+        self._hurry()
+        while True:
+            link = self.link
+            if link is not None and link.open:
+                return link
+            refusal = self._hopeless(deadline, self._attempts > attempts)
+            if refusal is not None:
+                return refusal
+            await asyncio.wait([self._turn], timeout=max(0.0, deadline - self._loop.time()))
+
+    async def settled(self) -> None:
+        """Wait until the first attempt has succeeded or failed."""
+        while self._attempts == 0:
+            await asyncio.wait([self._turn])
+
+    # -- the loop ------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        while True:
+            self._tried_at = self._loop.time()
+            self._to("restarting" if self._attempts else "connecting", self.reason)
+            reason = await self._attempt()
+            now = self._loop.time()
+            self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
+            log.warning("server %s: %s", self.spec.id, reason)
+            self._to("disconnected", reason)
+            await self._pause(now)
+            self.restarts += 1
+
+    async def _attempt(self) -> str:
+        """Connect, stay connected, and return why that ended."""
+        link: Link | None = None
+        try:
+            async with asyncio.timeout(self.spec.connect_s):
+                link = await self._connect()
+        except TimeoutError:
+            return self._tried(f"no hello within {self.spec.connect_s:g} s")
+        except (UpstreamFailed, OSError) as problem:
+            return self._tried(str(problem))
+        except Exception as problem:
+            log.exception("server %s could not be connected", self.spec.id)
+            return self._tried(f"internal error: {problem}")
+        self.link = link
+        self._to("connected", "")
+        try:
+            await self._connected(link)
+            self._tried("")
+            return await link.wait_closed()
+        except UpstreamFailed as problem:
+            return self._tried(str(problem))
+        finally:
+            self.link = None
+            link.close("the connection is given up")
+
+    def _tried(self, reason: str) -> str:
+        self._attempts += 1
+        self._wake()
+        return reason
+
+    async def _pause(self, now: float) -> None:
+        """Wait until the next attempt is due: by the restart rule, or because a call wants it."""
+        rule = self.spec.restart
+        self._poke.clear()
+        while self._recent and self._recent[0] < now - rule.window_s:
+            self._recent.popleft()
+        stdio = self.spec.transport == "stdio"
+        exhausted = stdio and len(self._recent) >= rule.max
+        if rule.policy == "never" or exhausted:
+            self._next_at = self._recent[0] + rule.window_s if exhausted else float("inf")
+            why = f"; {rule.max} restarts in {rule.window_s:g} s were tried" if exhausted else ""
+            self._to("error", self.reason + why)
+            await self._poke.wait()
+        else:
+            delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
+            self._next_at = now + (delay if self._quick > 1 else 0.0)
+            self._to("restarting" if stdio else "disconnected", self.reason)
+            if self._quick > 1:
+                try:
+                    async with asyncio.timeout_at(self._next_at):
+                        await self._poke.wait()
+                except TimeoutError:
+                    pass
+        self._recent.append(self._loop.time())
+
+    # -- what calls see ------------------------------------------------------------------------------
+
+    def _hurry(self) -> None:
+        """A call wants the server: try now where trying is due or cheap."""
+        now = self._loop.time()
+        if self.state == "error":
+            due = now >= self._next_at
+        else:
+            due = self.spec.transport != "stdio" and now - self._tried_at >= _AT_LEAST_S
+        if due:
+            self._poke.set()
+
+    def _hopeless(self, deadline: float, tried: bool) -> Failure | None:
+        """Why it makes no sense to wait any longer, if so."""
+        now = self._loop.time()
+        name = self.spec.id
+        if self._task is None:
+            return Failure("upstream_unavailable", f"server {name} is stopped: {self.reason}")
+        pausing = self.state in ("error", "disconnected", "restarting") and not self._poke.is_set()
+        waiting = pausing and self._next_at > now
+        wait_ms = None if self._next_at == float("inf") else _ms(self._next_at - now)
+        if self.state == "error" and waiting:
+            text = f"server {name} is down: {self.reason}"
+            return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
+        if waiting and (self._next_at > deadline or tried or self.spec.transport != "stdio"):
+            text = f"server {name} is down: {self.reason}"
+            return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
+        if now >= deadline:
+            fresh = self._attempts == 0
+            return Failure(
+                "server_not_ready" if fresh else "restarting",
+                f"server {name} is still starting" if fresh else f"server {name} is restarting",
+                retry_after_ms=1000,
+            )
+        return None
+
+    def _to(self, state: State, reason: str) -> None:
+        told = (state, reason) != (self.state, self.reason)
+        self.state, self.reason = state, reason
+        self._wake()
+        if told:
+            self._changed(state, reason)
+
+    def _wake(self) -> None:
+        turn, self._turn = self._turn, self._loop.create_future()
+        if not turn.done():
+            turn.set_result(None)
+
+
+def _ms(seconds: float) -> int:
+    return max(100, int(seconds * 1000))

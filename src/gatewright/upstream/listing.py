@@ -1,0 +1,93 @@
+"""What one server offers, fetched page by page and kept member by member.
+
+Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
+has never heard of passes byte for byte. What breaks a limit is left out, and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.upstream.spec import ServerSpec
+from gatewright.wire import jsonrpc
+
+__all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
+
+Definition = Mapping[str, msgspec.Raw]
+"""One tool, prompt, resource or template, as the server wrote it."""
+
+Section = Literal["tools", "prompts", "resources", "resourceTemplates"]
+
+KINDS: Mapping[Section, tuple[str, str]] = {
+    "tools": ("tools/list", "tools"),
+    "prompts": ("prompts/list", "prompts"),
+    "resources": ("resources/list", "resources"),
+    "resourceTemplates": ("resources/templates/list", "resources"),
+}
+"""Section → the method that lists it, and the capability without which it is not asked for."""
+
+_PAGE_S = 30.0
+_MOST = 100_000
+
+_page = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What one server offers. `warnings` say what was left out and why."""
+
+    hello: Hello
+    sections: Mapping[Section, Sequence[Definition]] = {}
+    warnings: tuple[str, ...] = ()
+
+    def of(self, section: Section) -> Sequence[Definition]:
+        """The definitions of one kind, in the server's own order."""
+        return self.sections.get(section, ())
+
+
+EMPTY = Listing(Hello(""))
+
+
+async def fetch_listing(link: Link, spec: ServerSpec) -> Listing:
+    """Everything that a connected server says it offers. A section that cannot be had is empty, with
+    a warning; only the end of the connection is raised, as `UpstreamFailed`."""
+    hello = link.hello or Hello("")
+    sections: dict[Section, Sequence[Definition]] = {}
+    warnings: list[str] = []
+    for section, (method, capability) in KINDS.items():
+        if capability not in hello.capabilities:
+            continue
+        try:
+            sections[section] = await fetch_section(link, spec, section)
+        except UpstreamFailed as problem:
+            if not link.open:
+                raise
+            if section != "resourceTemplates" or "-32601" not in str(problem):
+                warnings.append(f"{method} failed: {problem}")
+    return Listing(hello, sections, tuple(warnings))
+
+
+async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:
+    """All pages of one list. Raises `UpstreamFailed`."""
+    method = KINDS[section][0]
+    found: list[Definition] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    for _ in range(spec.catalogue.pages):
+        raw = await link.fetch(method, {} if cursor is None else {"cursor": cursor}, _PAGE_S)
+        try:
+            members = jsonrpc.decode_members(raw)
+            found.extend(_page.decode(members.get(section, b"[]")))
+            cursor = jsonrpc.decode(members["nextCursor"]) if "nextCursor" in members else None
+        except (ValueError, msgspec.DecodeError) as problem:
+            raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
+        if not isinstance(cursor, str):
+            return found
+        if cursor in seen or len(found) > _MOST:
+            raise UpstreamFailed(f"{method}: the list has no end")
+        seen.add(cursor)
+    raise UpstreamFailed(f"{method}: more than {spec.catalogue.pages} pages")

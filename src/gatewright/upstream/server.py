@@ -1,0 +1,293 @@
+"""One tool server: its connections, what it offers, what clients want to hear of it.
+
+The main connection serves everybody and feeds the catalogue. With `share = "session"` each client
+session has one of its own beside it, closed with the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Back, Call, Failure, Outcome
+from gatewright.protocol.mcp_client import ASKABLE, Hello
+from gatewright.upstream.connect import connect
+from gatewright.upstream.keeper import Keeper, State
+from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.upstream.listing import EMPTY, Listing, fetch_listing
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.wishes import Wishes
+
+__all__ = ["CHANGES", "Server", "Status", "Told"]
+
+CHANGES: Mapping[str, str] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+}
+"""The notifications after which lists are fetched anew, and which."""
+
+DEBOUNCE_S = 0.02
+"""Servers announce each of many changes; one fetch answers all that come within this time."""
+
+STDERR_LINES = 200
+
+
+class Status(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an operator sees of a server."""
+
+    id: str
+    state: State
+    transport: str
+    reason: str = ""
+    revision: str = ""
+    info: Mapping[str, Any] = {}
+    mgp_version: str | None = None
+    mgp_extensions: tuple[str, ...] = ()
+    trust_level: str | None = None
+    tools: int = 0
+    sessions: int = 0
+    restarts: int = 0
+    dropped: int = 0
+    warnings: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Whom a server tells what: all of it is called on the event loop and must not block."""
+
+    listed: Callable[[str, Listing, bool], None]
+    """Server id, what it offers now, whether the server itself said that it changed."""
+    said: Callable[[str, str, dict[str, Any], str | None], None]
+    """Server id, method, params, and the session whose own connection said it."""
+    event: Callable[[str, str, dict[str, Any]], None]
+    """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
+
+
+class Server:
+    """One configured server that is reached over a connection."""
+
+    def __init__(self, spec: ServerSpec, info: Mapping[str, Any], told: Told) -> None:
+        self.spec = spec
+        self.id = spec.id
+        self.listing = EMPTY
+        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self.wishes = Wishes(self)
+        self._info = info
+        self._told = told
+        self._log = logging.getLogger(f"gatewright.server.{spec.id}")
+        self._loop = asyncio.get_running_loop()
+        self._main = Keeper(
+            spec, self._connect, connected=self._connected, changed=self._main_changed
+        )
+        self._sessions: dict[str, Keeper] = {}
+        self._refresh: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to connect, if the configuration lets it."""
+        if self.spec.problem:
+            self._main.state, self._main.reason = "error", self.spec.problem
+        elif self.spec.enabled:
+            self._main.start()
+
+    async def settled(self) -> None:
+        """Wait until the first attempt has succeeded or failed."""
+        if self.spec.enabled and not self.spec.problem:
+            await self._main.settled()
+
+    async def close(self, grace_s: float) -> None:
+        """Stop the server and everything that was started for it."""
+        for task in list(self._tasks):
+            task.cancel()
+        keepers = [self._main, *self._sessions.values()]
+        self._sessions.clear()
+        await asyncio.gather(*(_stop(keeper, grace_s) for keeper in keepers))
+
+    def forget(self, session: str) -> None:
+        """A client session is over."""
+        self.wishes.forget(session)
+        keeper = self._sessions.pop(session, None)
+        if keeper is not None:
+            self.spawn(_stop(keeper, 1.0))
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for; a failure is logged."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self._log.warning("%s", problem)
+
+    # -- calls ---------------------------------------------------------------------------------------
+
+    @property
+    def hello(self) -> Hello:
+        """What the server said of itself when it was last connected."""
+        return self.listing.hello
+
+    @property
+    def link(self) -> Link | None:
+        """The main connection, while it is there."""
+        return self._main.link
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to the server, in the server's own names; waits for a server that is just
+        (re)starting. Never raises, except for the cancellation of the caller's task."""
+        now = self._loop.time()
+        deadline = now + self.spec.call_s if call.deadline is None else call.deadline
+        outcome: Outcome | None = None
+        for _ in range(2):
+            keeper = self._main if self.spec.share == "gateway" else self._own(call)
+            link = keeper.link
+            if link is None or not link.open:
+                ready = await keeper.ready(min(self.spec.restart_wait_s, deadline - now))
+                if isinstance(ready, Failure):
+                    return outcome or self._explained(ready)
+                link = ready
+            outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
+            if type(outcome) is not Failure or outcome.details.get("sent") is not False:
+                return outcome
+        return outcome or Failure("internal")
+
+    def _explained(self, failure: Failure) -> Failure:
+        if self.spec.problem:
+            return Failure("upstream_unavailable", f"server {self.id}: {self.spec.problem}")
+        if not self.spec.enabled:
+            return Failure("upstream_unavailable", f"server {self.id} is disabled")
+        return failure
+
+    def _own(self, call: Call) -> Keeper:
+        """The connection of the call's session; callers without sessions share the main one."""
+        if call.session is None:
+            return self._main
+        keeper = self._sessions.get(call.session)
+        if keeper is None:
+            keeper = self._sessions[call.session] = self._for_session(call.session, call)
+            keeper.start()
+        return keeper
+
+    def _for_session(self, session: str, call: Call) -> Keeper:
+        theirs = call.client.capabilities
+        capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
+        sink = _SessionSink(self, session)
+
+        async def make() -> Link:
+            return await connect(self.spec, self._info, sink, self._stderr, capabilities)
+
+        async def connected(_: Link) -> None:
+            return None
+
+        return Keeper(self.spec, make, connected=connected, changed=lambda *_: None)
+
+    # -- what the server says ------------------------------------------------------------------------
+
+    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Take one notification that belongs to no call (`Sink`)."""
+        if method in CHANGES:
+            if self._refresh is None:
+                self._refresh = self._loop.call_later(DEBOUNCE_S, self._refresh_now)
+            return
+        self._told.said(self.id, method, params, None)
+
+    def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
+        """The same, on a session's own connection."""
+        if method in CHANGES:
+            self.said(link, method, params)
+        else:
+            self._told.said(self.id, method, params, session)
+
+    def _refresh_now(self) -> None:
+        self._refresh = None
+        link = self._main.link
+        if link is not None and link.open and link.hello is not None:
+            self.spawn(self._load(link, announced=True))
+
+    async def _load(self, link: Link, *, announced: bool) -> None:
+        listing = await fetch_listing(link, self.spec)
+        if self._main.link is link:
+            self.listing = listing
+            self._told.listed(self.id, listing, announced)
+
+    # -- the main connection -------------------------------------------------------------------------
+
+    async def _connect(self) -> Link:
+        return await connect(self.spec, self._info, self, self._stderr)
+
+    async def _connected(self, link: Link) -> None:
+        try:
+            await self._load(link, announced=False)
+        except UpstreamFailed as problem:
+            self._log.warning("the lists could not be fetched: %s", problem)
+            if not link.open:
+                raise
+        await self.wishes.renew(link)
+
+    def _main_changed(self, state: State, reason: str) -> None:
+        if state == "connected":
+            hello = self._main.link.hello if self._main.link is not None else None
+            self._log.info("connected, MCP %s", hello.revision if hello else "?")
+            self._told.event("SERVER_CONNECTED", self.id, {})
+        elif state == "disconnected":
+            self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
+
+    def _stderr(self, line: str) -> None:
+        self.stderr.append(line)
+        self._log.info("%s", line)
+
+    # -- for the operator ----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """Where the main connection stands."""
+        return self._main.state
+
+    def status(self) -> Status:
+        """What an operator sees."""
+        link = self._main.link
+        hello = self.hello
+        return Status(
+            id=self.id,
+            state=self._main.state,
+            transport=self.spec.transport,
+            reason=self._main.reason,
+            revision=hello.revision,
+            info=hello.info,
+            mgp_version=hello.mgp.version if hello.mgp else None,
+            mgp_extensions=hello.mgp.extensions if hello.mgp else (),
+            trust_level=self.spec.trust_level,
+            tools=len(self.listing.of("tools")),
+            sessions=len(self._sessions),
+            restarts=self._main.restarts,
+            dropped=link.dropped if link is not None else 0,
+            warnings=self.listing.warnings,
+            stderr=tuple(self.stderr),
+        )
+
+
+class _SessionSink:
+    """Remembers whose connection it was that said something."""
+
+    def __init__(self, server: Server, session: str) -> None:
+        self._server = server
+        self._session = session
+
+    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        self._server.said_to(self._session, link, method, params)
+
+
+async def _stop(keeper: Keeper, grace_s: float) -> None:
+    link = keeper.link
+    await keeper.close()
+    if link is not None:
+        await link.stop(grace_s)

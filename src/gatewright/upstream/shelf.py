@@ -1,0 +1,150 @@
+"""One server's part of the catalogue: its definitions, measured and understood as far as policy needs.
+
+A definition keeps every member as the server wrote it. Only what the gateway judges is decoded: the
+name, the input schema, the hints, the declared security. What cannot be used safely is left out, and
+the server's status says which and why; nothing is cut or corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Target, Tool
+from gatewright.upstream.listing import Definition, Listing, Section
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.templates import Template
+from gatewright.validators.schema_graph import Graph, UnusableSchema
+from gatewright.validators.security import effective_security, problems
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import param_headers
+
+__all__ = ["Entry", "Shelf", "build_shelf", "encode_definition"]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A prompt, resource or template."""
+
+    target: Target
+    definition: Definition
+
+
+class Shelf(msgspec.Struct, frozen=True):
+    """What one server offers, in its own order. A `Tool` here has its own name as the exposed one."""
+
+    tools: tuple[Tool, ...] = ()
+    prompts: tuple[Entry, ...] = ()
+    resources: tuple[Entry, ...] = ()
+    templates: tuple[tuple[Entry, Template], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def build_shelf(spec: ServerSpec, listing: Listing) -> Shelf:
+    """Understand a listing. Never raises: a broken definition is left out, with a warning."""
+    warnings = list(listing.warnings)
+    tools = tuple(_tools(spec, listing, warnings))
+    templates = tuple(
+        (entry, Template(entry.target.name))
+        for entry in _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
+    )
+    return Shelf(
+        tools,
+        tuple(_entries(spec, listing, "prompts", "name", warnings)),
+        tuple(_entries(spec, listing, "resources", "uri", warnings)),
+        templates,
+        tuple(warnings),
+    )
+
+
+def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str]) -> bytes:
+    """The JSON text of a definition with some members replaced; their place stays."""
+    return jsonrpc.encode({key: instead.get(key, value) for key, value in definition.items()})
+
+
+def _tools(spec: ServerSpec, listing: Listing, warnings: list[str]) -> Iterable[Tool]:
+    count = 0
+    for name, definition in _named(listing, "tools", "name", warnings):
+        word = spec.tools.get(name)
+        if word is not None and not word.enabled:
+            continue
+        if count >= spec.catalogue.tools:
+            warnings.append(f"only the first {spec.catalogue.tools} tools are offered")
+            return
+        try:
+            tool = _tool(spec, name, definition)
+        except (ValueError, UnusableSchema) as problem:
+            warnings.append(f"tool {name!r} is left out: {problem}")
+            continue
+        count += 1
+        _look(spec, name, definition, warnings)
+        yield tool
+
+
+def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+    schema = _decoded(definition, "inputSchema")
+    if isinstance(schema, dict):
+        try:
+            Graph(schema)
+        except UnusableSchema as problem:
+            raise UnusableSchema(f"its input schema {problem}") from None
+    hints = _decoded(definition, "annotations")
+    headers: Mapping[tuple[str, ...], str] = {}
+    try:
+        headers = param_headers(schema)
+    except ValueError:
+        # Such a tool must not be offered by a client that speaks HTTP; on a pipe nothing is mirrored.
+        if spec.transport == "http":
+            raise
+    return Tool(
+        target=Target(spec.id, name),
+        exposed=name,
+        definition=definition,
+        schema=schema,
+        security=effective_security(
+            _decoded(definition, "security"), spec.tools.get(name), name, hints
+        ),
+        headers=headers,
+        read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
+    )
+
+
+def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[str]) -> None:
+    """What is odd about a tool that is offered all the same."""
+    size = len(bytes(definition.get("description", b"")))
+    if size > spec.catalogue.description_bytes:
+        warnings.append(f"tool {name!r} has a description of {size} bytes")
+    flaws = problems(_decoded(definition, "security"))
+    warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
+
+
+def _entries(
+    spec: ServerSpec, listing: Listing, section: Section, key: str, warnings: list[str]
+) -> Iterable[Entry]:
+    for name, definition in _named(listing, section, key, warnings):
+        yield Entry(Target(spec.id, name), definition)
+
+
+def _named(
+    listing: Listing, section: Section, key: str, warnings: list[str]
+) -> Iterable[tuple[str, Definition]]:
+    """Definitions with the member that names them; a name that occurs twice counts once."""
+    seen: set[str] = set()
+    for definition in listing.of(section):
+        try:
+            name = _decoded(definition, key)
+        except ValueError:
+            name = None
+        if not isinstance(name, str) or not name:
+            warnings.append(f"{section}: an entry without a usable {key!r} is left out")
+        elif name in seen:
+            warnings.append(f"{section}: {name!r} is listed twice; the first one counts")
+        else:
+            seen.add(name)
+            yield name, definition
+
+
+def _decoded(definition: Definition, key: str) -> Any:
+    found = definition.get(key)
+    return None if found is None else jsonrpc.decode(found)

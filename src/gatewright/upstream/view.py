@@ -1,0 +1,204 @@
+"""One profile's view of the catalogue: which name means what. Immutable once built.
+
+Exposed names come from `names`. Besides its exposed name a tool answers to its canonical and its
+dotted one; all lead to the same `Tool`, so policy judges one subject whatever it was called.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Security, Target, Tool
+from gatewright.upstream.names import Names, expose_names, expose_uris, unwrap_uri, wrap_template
+from gatewright.upstream.shelf import Shelf, encode_definition
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.templates import Template
+from gatewright.wire import jsonrpc
+
+__all__ = ["LISTS", "SECURITY_META", "Item", "Profile", "View"]
+
+LISTS: Mapping[str, str] = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""The methods that the catalogue answers, and the member of their result."""
+
+SECURITY_META = "dev.cloto/security"
+"""Where `security` stands a second time, for MGP clients on SDKs that drop unknown members of tools."""
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """A named view. Empty `servers` or `tools` leave that side open; tools are canonical names
+    (`server/tool`) or exposed ones. `unprefixed` shows the only server's names as they are."""
+
+    servers: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    unprefixed: bool = False
+
+
+class Item:
+    """One entry of a list; its text is made when it is first asked for. `instead` are the members
+    that read differently here."""
+
+    __slots__ = ("_definition", "_instead", "_mgp", "_plain", "server", "tool")
+
+    def __init__(
+        self,
+        server: str,
+        definition: Mapping[str, Any],
+        instead: Mapping[str, str],
+        tool: Tool | None = None,
+    ) -> None:
+        self.server = server
+        self.tool = tool
+        self._definition = definition
+        self._instead = instead
+        self._plain: bytes | None = None
+        self._mgp: bytes | None = None
+
+    def text(self, mgp: bool) -> bytes:
+        """The JSON text; with `mgp`, for a client that negotiated `security`."""
+        if mgp and self.tool is not None:
+            if self._mgp is None:
+                self._mgp = encode_definition(_with_security(self.tool), self._instead)
+            return self._mgp
+        if self._plain is None:
+            plain = self._definition
+            if self.tool is not None and "security" in plain:
+                # MGP's word, which no client hears that did not ask for MGP.
+                plain = {key: value for key, value in plain.items() if key != "security"}
+            self._plain = encode_definition(plain, self._instead)
+        return self._plain
+
+
+class View:
+    """The names of one profile."""
+
+    def __init__(
+        self, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
+    ) -> None:
+        wanted = [one for one in specs if not profile.servers or one in profile.servers]
+        self.servers: tuple[str, ...] = tuple(wanted)
+        self.unprefixed = profile.unprefixed and len(wanted) == 1
+        self._prefixes = {
+            one: prefix for one in wanted if (prefix := specs[one].prefix) is not None
+        }
+        self._bare = wanted if self.unprefixed else ()
+        self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
+        self.tools: dict[str, Tool] = {}
+        """By exposed, canonical (`server/tool`) and dotted name."""
+        shelved = [shelves[one] for one in wanted if one in shelves]
+        self._place_tools(shelved, profile)
+        self._prompts = self._place_prompts(shelved)
+        self._uris = self._place_resources(shelved)
+        self._templates = self._place_templates(shelved)
+
+    def items(self, method: str) -> Sequence[Item]:
+        """What one list holds, whoever may see it."""
+        return self._items[method]
+
+    def prompt(self, name: str) -> Target | None:
+        """A prompt by any of its names."""
+        return self._prompts.find(name)
+
+    def owners(self, uri: str) -> list[Target]:
+        """Whose resource this may be, and its own URI there: who lists it, else whose wrapped
+        URI it is, else whose templates fit, the closest first."""
+        listed = self._uris.find(uri)
+        if listed is not None:
+            return [listed]
+        wrapped = unwrap_uri(uri)
+        if wrapped is not None:
+            return [wrapped] if wrapped.server in self.servers else []
+        fitting = [one for one in self._templates if one[0].matches(uri)]
+        fitting.sort(key=lambda one: -one[0].weight)
+        return [Target(target.server, uri) for _, target, _ in fitting]
+
+    def templated(self, text: str) -> list[Target]:
+        """The template that is listed with this text."""
+        return [target for _, target, exposed in self._templates if exposed == text]
+
+    def uri(self, resource: Target) -> str:
+        """What a server's resource is called here."""
+        return self._uris.exposed.get(resource, resource.name)
+
+    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
+        tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
+        names = expose_names(tools, prefixes=self._prefixes, bare=self._bare)
+        shown: dict[Target, Tool] = {}
+        for target, tool in tools.items():
+            exposed = names.exposed[target]
+            canonical = f"{target.server}/{target.name}"
+            if profile.tools and exposed not in profile.tools and canonical not in profile.tools:
+                continue
+            shown[target] = msgspec.structs.replace(tool, exposed=exposed)
+            item = Item(target.server, tool.definition, {"name": exposed}, shown[target])
+            self._items["tools/list"].append(item)
+        self.tools = {
+            name: shown[target] for name, target in names.targets.items() if target in shown
+        }
+
+    def _place_prompts(self, shelved: list[Shelf]) -> Names:
+        prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
+        names = expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
+        self._items["prompts/list"] = [
+            Item(target.server, entry.definition, {"name": names.exposed[target]})
+            for target, entry in prompts.items()
+        ]
+        return names
+
+    def _place_resources(self, shelved: list[Shelf]) -> Names:
+        resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
+        names = expose_uris(resources)
+        self._items["resources/list"] = [
+            Item(target.server, entry.definition, _instead("uri", target, names.exposed[target]))
+            for target, entry in resources.items()
+        ]
+        return names
+
+    def _place_templates(self, shelved: list[Shelf]) -> list[tuple[Template, Target, str]]:
+        found: list[tuple[Template, Target, str]] = []
+        pairs = [pair for shelf in shelved for pair in shelf.templates]
+        count = Counter(template.text for _, template in pairs)
+        for entry, template in pairs:
+            target = entry.target
+            exposed = target.name if count[template.text] == 1 else wrap_template(target)
+            found.append((template, target, exposed))
+            instead = _instead("uriTemplate", target, exposed)
+            item = Item(target.server, entry.definition, instead)
+            self._items["resources/templates/list"].append(item)
+        return found
+
+
+def _instead(member: str, target: Target, exposed: str) -> dict[str, str]:
+    """Nothing where the name is the server's own: then not even its spelling changes."""
+    return {} if exposed == target.name else {member: exposed}
+
+
+def _with_security(tool: Tool) -> dict[str, Any]:
+    """A definition with the effective security in both places, what the server declared besides kept."""
+    declared = tool.definition.get("security")
+    found = jsonrpc.decode(declared) if declared is not None else {}
+    shown = {**(found if isinstance(found, dict) else {}), **_spelled(tool.security)}
+    meta = tool.definition.get("_meta")
+    around = jsonrpc.decode_members(meta) if meta is not None and bytes(meta)[:1] == b"{" else {}
+    return {
+        **tool.definition,
+        "security": shown,
+        "_meta": {**around, SECURITY_META: shown},
+    }
+
+
+def _spelled(security: Security) -> dict[str, Any]:
+    return {
+        "risk_level": security.risk_level,
+        "permissions_required": list(security.permissions_required),
+        "validator": security.validator,
+        "confirmation_required": security.confirmation_required,
+    }

@@ -1,0 +1,196 @@
+"""What clients want to hear of one server: log levels and resources, joined into what the server is told.
+
+Many sessions, one connection: the server hears the most verbose level that anybody wants, and of each
+resource once. All of it is told anew to each new connection. A modern server takes log levels with each
+request and subscriptions in one `subscriptions/listen`, which replaces the one before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.upstream.link import Link, UpstreamFailed
+
+if TYPE_CHECKING:
+    from gatewright.upstream.server import Server
+
+__all__ = ["LEVELS", "Wishes"]
+
+log = logging.getLogger("gatewright.upstream")
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""MCP's log levels, most verbose first."""
+
+_PATIENCE_S = 10.0
+_EMPTY = Answer(b"{}")
+
+
+class Wishes:
+    """The wishes about one server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._levels: dict[str, str] = {}
+        self._level: str | None = None
+        self._holders: dict[str, Counter[str]] = {}
+        self._listen: asyncio.Task[None] | None = None
+
+    # -- log levels ----------------------------------------------------------------------------------
+
+    async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """One session's `logging/setLevel`."""
+        level = params.get("level")
+        self._levels[_holder(call)] = level if level in LEVELS else LEVELS[0]
+        wanted = self._most_verbose()
+        modern = self._server.hello.modern
+        if modern or wanted == self._level:
+            return _EMPTY
+        outcome = await self._server.call(
+            "logging/setLevel", {**params, "level": wanted}, call, back
+        )
+        if isinstance(outcome, Answer):
+            self._level = wanted
+            return _EMPTY
+        return outcome
+
+    def _most_verbose(self) -> str | None:
+        return min(self._levels.values(), key=LEVELS.index, default=None)
+
+    # -- resources -----------------------------------------------------------------------------------
+
+    async def subscribe(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """One holder's wish to hear of a resource; the server hears of the first."""
+        holders = self._holders.setdefault(uri, Counter())
+        first = not holders
+        if call.session is None or call.session not in holders:
+            holders[_holder(call)] += 1
+        if not first:
+            return _EMPTY
+        if self._server.hello.modern:
+            await self._listen_anew()
+            return _EMPTY
+        outcome = await self._server.call("resources/subscribe", params, call, back)
+        if not isinstance(outcome, Answer):
+            self._release(uri, _holder(call))
+        return outcome
+
+    async def unsubscribe(
+        self, uri: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """The end of one holder's wish; the server hears of the last."""
+        known = uri in self._holders
+        if known and not self._release(uri, _holder(call)):
+            return _EMPTY
+        if self._server.hello.modern:
+            await self._listen_anew()
+            return _EMPTY
+        return await self._server.call("resources/unsubscribe", params, call, back)
+
+    def _release(self, uri: str, holder: str) -> bool:
+        """True where nobody holds the resource any more."""
+        holders = self._holders.get(uri)
+        if holders is None:
+            return False
+        holders[holder] -= 1
+        if holders[holder] <= 0:
+            del holders[holder]
+        if holders:
+            return False
+        del self._holders[uri]
+        return True
+
+    # -- connections and sessions --------------------------------------------------------------------
+
+    def forget(self, session: str) -> None:
+        """A session is over, and wants nothing any more."""
+        self._levels.pop(session, None)
+        freed = [uri for uri, who in list(self._holders.items()) if session in who]
+        freed = [uri for uri in freed if self._release(uri, session)]
+        if freed:
+            self._server.spawn(self._withdraw(freed))
+
+    async def _withdraw(self, uris: list[str]) -> None:
+        link = self._server.link
+        if link is None or link.hello is None:
+            return
+        if link.hello.modern:
+            await self._listen_anew()
+            return
+        for uri in uris:
+            await link.fetch("resources/unsubscribe", {"uri": uri}, _PATIENCE_S)
+
+    async def renew(self, link: Link) -> None:
+        """Tell a new connection everything that is wanted."""
+        self._level = None
+        hello = link.hello
+        if hello is None:
+            return
+        if hello.modern:
+            await self._listen_anew()
+            return
+        wanted = self._most_verbose()
+        try:
+            if wanted is not None and "logging" in hello.capabilities:
+                await link.fetch("logging/setLevel", {"level": wanted}, _PATIENCE_S)
+                self._level = wanted
+            for uri in list(self._holders):
+                await link.fetch("resources/subscribe", {"uri": uri}, _PATIENCE_S)
+        except UpstreamFailed as problem:
+            log.warning("server %s: a wish could not be renewed: %s", self._server.id, problem)
+
+    async def _listen_anew(self) -> None:
+        """Replace the one listening request to a modern server by one for all that is wanted now."""
+        if self._listen is not None:
+            self._listen.cancel()
+            self._listen = None
+        link = self._server.link
+        if link is None or link.hello is None:
+            return
+        wanted = _filter(link.hello.capabilities)
+        if self._holders:
+            wanted["resourceSubscriptions"] = list(self._holders)
+        if not wanted:
+            return
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        work = self._listening(link, {"notifications": wanted}, told)
+        self._listen = asyncio.get_running_loop().create_task(work)
+        await asyncio.wait([told], timeout=_PATIENCE_S)
+
+    async def _listening(
+        self, link: Link, params: dict[str, Any], told: asyncio.Future[None]
+    ) -> None:
+        pause_s = 1.0
+        try:
+            while link.open:
+                try:
+                    await link.listen(params, told)
+                except UpstreamFailed as problem:
+                    log.info("server %s: listening ended: %s", self._server.id, problem)
+                    if "-32601" in str(problem):
+                        return
+                if not told.done():
+                    told.set_result(None)
+                await asyncio.sleep(pause_s)
+                pause_s = min(30.0, pause_s * 2)
+        finally:
+            if not told.done():
+                told.set_result(None)
+
+
+def _filter(capabilities: Any) -> dict[str, Any]:
+    """The changes a modern server says it announces."""
+    wanted: dict[str, Any] = {}
+    for name in ("tools", "prompts", "resources"):
+        found = capabilities.get(name)
+        if isinstance(found, dict) and found.get("listChanged"):
+            wanted[f"{name}ListChanged"] = True
+    return wanted
+
+
+def _holder(call: Call) -> str:
+    """Who wishes: a session is one, however often it asks; callers without one are counted."""
+    return call.session if call.session is not None else f" {call.caller.id}"
