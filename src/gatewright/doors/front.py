@@ -31,14 +31,20 @@ Changes = Callable[[str, str, dict[str, Any]], None]
 class Upstream(Protocol):
     """What doors ask of the other half besides calls."""
 
+    async def settled(self) -> bool:
+        """Wait until the servers have started or had their time; at once ever after."""
+
     async def describe(self, profile: str, caller: Caller) -> Described:
         """What the servers behind a profile can do, as far as they have started."""
 
     async def notify(self, caller: Caller, method: str, params: dict[str, Any]) -> None:
         """Pass a client's notification on to the servers the caller may use."""
 
-    def watch(self, caller: Caller, profile: str, take: Changes) -> Callable[[], None]:
-        """Tell `take` of changes in servers the caller may see; the result ends that."""
+    def watch(
+        self, caller: Caller, profile: str, take: Changes, session: str | None = None
+    ) -> Callable[[], None]:
+        """Tell `take` of changes in servers the caller may see; the result ends that. `session`
+        also hears what comes on connections of its own."""
 
     def annotations(self, profile: str, name: str) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones."""
@@ -57,6 +63,8 @@ class Front(msgspec.Struct):
     face: Face
     info: Mapping[str, Any]
     sealer: Sealer
+    owners: dict[str, str] = {}
+    """Session id → id of the caller who opened it; kept by the doors, read by the session gate."""
     limits: Limits = Limits()
     frame_bytes: int = 1024 * 1024
     queue_bytes: int = 256 * 1024

@@ -25,7 +25,7 @@ class Health:
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)  # type: ignore[arg-type]
+        self._registry.register(self)
 
     async def __call__(self, path: str, send: Send) -> None:
         """`/livez` or `/readyz`."""

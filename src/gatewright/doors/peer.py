@@ -67,6 +67,8 @@ class Peer:
         self._asks: dict[bytes, asyncio.Future[Any]] = {}
         self._subscribed: set[str] = set()
         self._unwatch: Callable[[], None] | None = None
+        if session is not None:
+            front.owners[session] = caller.id
 
     # -- what arrives
 
@@ -123,6 +125,7 @@ class Peer:
         if flaw:
             await reply.finish(inbound.id, spelled_rejection(flaw))
             return
+        await self._front.upstream.settled()  # what is still starting is not missing
         call = self.call(inbound)
         exchange = Exchange(
             self._front, self._parked, self.conversation, inbound, reply, self._asks
@@ -216,7 +219,9 @@ class Peer:
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
         if self._unwatch is None:
-            self._unwatch = front.upstream.watch(self.caller, self._profile, self._changed)
+            self._unwatch = front.upstream.watch(
+                self.caller, self._profile, self._changed, self.session
+            )
         return self.conversation.welcome(hello, capabilities, instructions, front.info)
 
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
@@ -259,6 +264,7 @@ class Peer:
             if not asked.done():
                 asked.set_exception(CannotAsk("the caller went away", -32000))
         if self.session is not None:
+            self._front.owners.pop(self.session, None)
             self._front.upstream.forget(self.session)
 
 

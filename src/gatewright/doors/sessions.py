@@ -71,11 +71,6 @@ class Sessions:
         self._sessions.move_to_end(ident)
         return session
 
-    def owner(self, ident: str) -> str | None:
-        """The id of the caller who opened a session, or None where there is no such session."""
-        session = self._sessions.get(ident)
-        return None if session is None else session.peer.caller.id
-
     def close(self, ident: str) -> None:
         """End a session; unknown ones are ignored."""
         session = self._sessions.pop(ident, None)

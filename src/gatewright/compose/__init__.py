@@ -1,0 +1,5 @@
+"""The only folder that knows every part: settings become a running gateway."""
+
+from gatewright.compose.gateway import Gateway, Ready, run
+
+__all__ = ["Gateway", "Ready", "run"]

@@ -1,0 +1,92 @@
+"""What settings say, in the words of the parts that are made of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gatewright.protocol.negotiate import Face
+from gatewright.settings import Settings
+from gatewright.settings import model as said
+from gatewright.stores.grants import Grant, Grants
+from gatewright.transport.base import FROM_SERVERS
+from gatewright.upstream.spec import CatalogueLimits, Restart, ServerSpec
+from gatewright.upstream.view import Profile
+from gatewright.wire import jsonrpc
+
+__all__ = ["grants_of", "json_limits", "profiles_of", "spec_of"]
+
+
+def grants_of(settings: Settings) -> Grants:
+    """The access table that the configuration writes."""
+
+    def one(grant: said.Grant) -> Grant:
+        expires = grant.expires_at.timestamp() if grant.expires_at is not None else None
+        return Grant(
+            agent=grant.agent,
+            server=grant.server,
+            tool=grant.tool,
+            permission=grant.permission,
+            granted_by=f"config {grant.origin}",
+            granted_at=0.0,
+            expires_at=expires,
+            justification=grant.justification,
+            permissions=grant.permissions,
+        )
+
+    defaults = {server.id: server.default_policy for server in settings.servers}
+    return Grants(map(one, settings.grants), defaults)
+
+
+def profiles_of(settings: Settings) -> dict[str, Profile]:
+    """The named views, and the default one under the empty name."""
+    named = {
+        name: Profile(servers=one.servers, tools=one.tools, unprefixed=one.unprefixed)
+        for name, one in settings.profiles.items()
+    }
+    return {"": Profile(unprefixed=settings.gateway.unprefixed), **named}
+
+
+def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
+    """One server as the upstream half wants to know it."""
+    limits, restart, mgp = settings.limits, server.restart, server.mgp
+    return ServerSpec(
+        id=server.id,
+        transport=server.transport,
+        command=server.command,
+        args=server.args,
+        env=server.env,
+        cwd=str(server.cwd) if server.cwd is not None else None,
+        url=server.url,
+        headers=server.headers,
+        era=server.era,
+        face=Face(mgp.extensions) if mgp is not None else None,
+        share=server.share,
+        enabled=server.enabled,
+        problem=str(server.problem) if server.problem is not None else "",
+        restart=Restart(
+            policy=restart.policy,
+            max=restart.max_restarts,
+            window_s=restart.restart_window_secs,
+            first_s=restart.backoff_base_ms / 1000,
+            most_s=restart.backoff_max_ms / 1000,
+        ),
+        connect_s=server.connect_timeout_s,
+        call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        in_flight=limits.in_flight_per_server,
+        limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
+        catalogue=CatalogueLimits(
+            tools=limits.tools_per_server,
+            description_bytes=limits.description_bytes,
+            schema_depth=limits.schema_depth,
+            subschemas=limits.subschemas,
+        ),
+        prefix=server.tool_prefix,
+        tools=server.tools,
+        trust_level=mgp.trust_level if mgp is not None else None,
+        permissions=mgp.permissions_required if mgp is not None else (),
+    )
+
+
+def json_limits(limits: said.Limits) -> jsonrpc.Limits:
+    """The bounds of one frame."""
+    return jsonrpc.Limits(limits.depth, limits.keys, limits.batch, limits.id_chars)
