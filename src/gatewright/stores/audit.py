@@ -1,0 +1,268 @@
+"""The audit trail as the kernel sees it: opened with each call, closed with its outcome.
+
+The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
+a full disk or an outage of the store; when it cannot be recorded, the call is refused.
+
+`close` writes before the answer leaves, so the first half needs no more than `Journal.append`. A
+tool call that may change something has an intent record before it is forwarded, so that nothing
+runs unrecorded even if its end cannot be written. The intent of a `dangerous` call is on disk
+first, in every mode. With `sync="always"` every record is on disk before its answer leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from gatewright.call import Call, Outcome, Refusal, Unrecorded
+from gatewright.stores.database import DatabaseError
+from gatewright.stores.errors import StoreError
+from gatewright.stores.feeder import Feeder, follow_on
+from gatewright.stores.flusher import Flusher
+from gatewright.stores.journal import SEGMENT_BYTES, Journal
+from gatewright.stores.lock import FolderLock
+from gatewright.stores.records import (
+    GATEWAY,
+    Actor,
+    Record,
+    Request,
+    Stamps,
+    Subject,
+    Verdict,
+    encode,
+    end_of,
+    intent_of,
+    request_of,
+)
+from gatewright.stores.recovery import recover
+from gatewright.stores.rows import Rows, open_rows
+
+__all__ = ["AuditLog", "Sync"]
+
+log = logging.getLogger("gatewright.audit")
+
+Sync = Literal["process", "always"]
+"""What every answered call survives: the death of the gateway, or that of the machine."""
+
+_VALIDATING_GATES = frozenset({"schema", "validators"})
+
+
+class AuditLog:
+    """The trail of one state folder. Its calls come from the event loop's thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        random: Callable[[int], bytes],
+        sync: Sync = "process",
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
+        """Take the folder, mend what a crash left, and go on.
+
+        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes.
+        Raises `StoreBusyError` (another gateway), `StoreDamagedError` (records are gone),
+        `StoreTooNewError`, or `StoreError`.
+        """
+        self._monotonic = monotonic
+        self._stamps = Stamps(clock, random)
+        self._mending = Stamps(clock, random)  # for the flusher's thread
+        self._always = sync == "always"
+        self._failing = False
+        self._refused = 0
+        self._lock = FolderLock(folder)
+        try:
+            self._open(folder, segment_bytes)
+        except BaseException as problem:
+            self._lock.release()
+            if isinstance(problem, OSError | DatabaseError):
+                raise StoreError(
+                    f"the audit trail in {folder} cannot be used: {problem}"
+                ) from problem
+            raise
+
+    def _open(self, folder: Path, segment_bytes: int) -> None:
+        found = recover(folder)
+        self._database = open_rows(folder)
+        try:
+            rows = Rows(self._database)
+            lost = follow_on(folder, rows, found.end)
+            self._journal = Journal(folder, found.end, segment_bytes=segment_bytes)
+        except BaseException:
+            self._database.close()
+            raise
+        self._flusher = Flusher(self._journal, on_fault=self._mend)
+        self._feeder = Feeder(folder, self._journal, rows)
+        for piece in found.torn:
+            self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
+        if lost is not None:
+            self._report("rows_lost", {"first": lost[0], "last": lost[1]})
+
+    def _report(self, what: str, details: dict[str, Any]) -> None:
+        log.warning("audit: %s %s", what, details)
+        try:
+            self.event(f"dev.gatewright.audit.{what}", outcome="failure", details=details)
+        except Unrecorded:  # a full disk, say: calls are refused until it is mended
+            log.exception("audit: the piece is there, its record is not")
+
+    @property
+    def fault(self) -> str | None:
+        """Why calls are refused at present, as a sentence for `/readyz`; None when all is well."""
+        return self._journal.fault
+
+    @property
+    def feed_problem(self) -> str | None:
+        """Why the database falls behind the journal; None while it does not."""
+        return self._feeder.problem
+
+    @property
+    def written(self) -> int:
+        """Records in the trail."""
+        return self._journal.end.seq
+
+    @property
+    def lag(self) -> int:
+        """Records that are in the journal and not yet in the database."""
+        return self._journal.end.seq - self._feeder.fed.seq
+
+    def open(self, call: Call) -> _Trail:
+        """Begin the record of one call. Raises `Unrecorded`."""
+        if self._journal.fault is not None:
+            self._refused += 1
+            raise Unrecorded(self._journal.fault)
+        return _Trail(self, call)
+
+    def event(
+        self,
+        event_type: str,
+        *,
+        actor: Actor = GATEWAY,
+        target: Subject | None = None,
+        outcome: Verdict = "success",
+        details: Mapping[str, Any] | None = None,
+        trace_id: str | None = None,
+    ) -> int:
+        """Record something that is not a call, and return its number. Raises `Unrecorded`.
+
+        `event_type` is a name of MGP §6.4 or one in reverse-domain form. Without a trace id the
+        record's own id stands for it.
+        """
+        moment, id = self._stamps.take()
+        record = Record(
+            id=id,
+            time=moment,
+            event_type=event_type,
+            outcome=outcome,
+            actor=actor,
+            target=target or Subject(),
+            trace_id=trace_id or id,
+            details=details or {},
+        )
+        return self._journal.append(encode(record))
+
+    async def close(self) -> None:
+        """Write everything down, let the database catch up, and give the folder back."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._flusher.close()
+        self._feeder.close()
+        try:
+            self._journal.close()
+        finally:
+            self._database.close()
+            self._lock.release()
+
+    def _mend(self) -> None:
+        """Try to write again. In the flusher's thread, again and again until it works."""
+        if not self._failing:
+            self._failing = True
+            log.error("calls are refused: %s", self._journal.fault)
+        moment, id = self._mending.take()
+        resumed = Record(
+            id=id,
+            time=moment,
+            event_type="dev.gatewright.audit.resumed",
+            outcome="success",
+            actor=GATEWAY,
+            target=Subject(),
+            trace_id=id,
+            details={"fault": self._journal.fault, "refused": self._refused},
+        )
+        try:
+            self._journal.repair()
+            self._journal.append(encode(resumed))
+        except (OSError, Unrecorded):
+            return
+        self._failing = False
+        self._refused = 0
+        log.warning("the audit trail is written again, and calls are taken")
+
+
+class _Trail:
+    """The record of one call (`kernel.Trail`)."""
+
+    __slots__ = ("_call", "_forwarded", "_log", "_request", "_seq", "_started")
+
+    def __init__(self, log: AuditLog, call: Call) -> None:
+        self._log = log
+        self._call = call
+        self._forwarded = False
+        self._request: Request | None = None
+        self._seq = 0
+        self._started = log._monotonic()
+
+    def intent(self, call: Call) -> bool:
+        self._call = call
+        self._forwarded = True
+        self._request = request_of(call)
+        if call.kind != "tool":
+            return False
+        risk = "moderate" if call.tool is None else call.tool.security.risk_level
+        if risk != "dangerous" and (risk == "safe" or (call.tool and call.tool.read_only)):
+            return False
+        record = intent_of(call, self._log._stamps.take(), self._request)
+        self._seq = self._log._journal.append(encode(record))
+        return risk == "dangerous"
+
+    async def on_disk(self) -> None:
+        await self._log._flusher.wait_for(self._seq)
+
+    def close(self, call: Call, outcome: Outcome) -> Outcome:
+        try:
+            self._write_end(self._call if self._forwarded else call, outcome)
+        except Unrecorded as problem:
+            self._log._refused += 1
+            return Refusal("audit_unavailable", str(problem))
+        except Exception:
+            log.exception("call %s could not be put into a record", call.id)
+            return Refusal("audit_unavailable", "the call could not be recorded")
+        return outcome
+
+    async def settled(self) -> None:
+        if self._log._always:
+            await self._log._flusher.wait_for(self._seq)
+
+    def _write_end(self, call: Call, outcome: Outcome) -> None:
+        owner = self._log
+        request = self._request if self._forwarded else request_of(call)
+        record = end_of(
+            call,
+            outcome,
+            owner._stamps.take(),
+            request,
+            forwarded=self._forwarded,
+            duration_ms=round((owner._monotonic() - self._started) * 1000, 3),
+        )
+        if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
+            failed = replace(record, event_type="VALIDATION_FAILED")  # besides the block, MGP §6.4
+            owner._journal.append(encode(failed))
+            record = replace(record, id=owner._stamps.take()[1])
+        self._seq = owner._journal.append(encode(record))

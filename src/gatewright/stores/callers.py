@@ -1,0 +1,261 @@
+"""API keys: who may call, as rows in the state database and as a dictionary in memory.
+
+A key is `gw_`, eight characters that name it, `_`, and 256 random bits. Only the SHA-256 of the
+whole text is kept, so the text is shown once and never again. A random key of that length cannot
+be guessed, which is why a slow password hash would buy nothing here.
+
+`verify` touches no database. Another process may change the keys meanwhile (`gatewright key
+revoke`): whoever owns this store calls `refresh_if_changed` at least twice a second. Each change
+leaves a row in `key_changes` in the same transaction, until the gateway has put it into the audit
+trail (`changes`, `recorded`): also a change made while no gateway ran gets there.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from gatewright.call import Caller
+from gatewright.stores.database import Database, DatabaseError
+from gatewright.stores.errors import StoreError
+
+__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "Rejected"]
+
+KeyKind = Literal["agent", "operator"]
+Rejected = Literal["unknown", "expired", "revoked"]
+"""Why a credential is no good. For the record: a caller is told the same in all three cases."""
+
+_PREFIX = "gw_"
+_NAME_CHARS = 8
+_ID = slice(len(_PREFIX), len(_PREFIX) + _NAME_CHARS)
+_SECRET_BYTES = 32
+_SECRET_CHARS = 43  # 62 ** 43 is just above 2 ** 256
+_NOBODY = (bytes(32), None, None)
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TAKEN = frozenset({"*", "anonymous"})
+_MIGRATIONS = (
+    (
+        """CREATE TABLE keys (
+            id TEXT PRIMARY KEY, digest BLOB NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+            created REAL NOT NULL, expires REAL, revoked REAL, last_used REAL
+        ) STRICT""",
+        """CREATE TABLE key_changes (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
+            key_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, who TEXT NOT NULL
+        ) STRICT""",
+    ),
+)
+_COLUMNS = "id, name, kind, created, expires, revoked, last_used"
+
+
+class Key(msgspec.Struct, frozen=True):
+    """One key without its secret. Times are Unix seconds."""
+
+    id: str
+    name: str
+    """The agent or operator that the key speaks for."""
+    kind: KeyKind
+    created: float
+    expires: float | None = None
+    revoked: float | None = None
+    last_used: float | None = None
+
+
+class KeyChange(msgspec.Struct, frozen=True):
+    """One change of the keys that the audit trail does not have yet."""
+
+    number: int
+    time: float
+    action: Literal["created", "revoked"]
+    key_id: str
+    name: str
+    kind: KeyKind
+    by: str
+
+
+class Callers:
+    """The keys of one state folder. Use it from one thread at a time."""
+
+    def __init__(
+        self, path: Path, *, clock: Callable[[], float], random: Callable[[int], bytes]
+    ) -> None:
+        """Open or create the database at `path`.
+
+        `clock` gives Unix seconds, `random(n)` n bytes fit for secrets. Raises `StoreError`.
+        """
+        self._database = Database.open(path, _MIGRATIONS)
+        self._clock = clock
+        self._random = random
+        self._known: dict[str, tuple[bytes, Key | None, Caller | None]] = {}
+        self._used: dict[str, float] = {}
+        self._seen = -1
+        self.refresh_if_changed()
+
+    def verify(self, credential: str) -> Caller | Rejected:
+        """Who presents `credential`? Touches no database."""
+        digest = sha256(credential.encode("utf-8", "surrogatepass")).digest()
+        expected, key, caller = self._known.get(credential[_ID], _NOBODY)
+        if not hmac.compare_digest(expected, digest) or key is None or caller is None:
+            return "unknown"
+        now = self._clock()
+        if key.revoked is not None:
+            return "revoked"
+        if key.expires is not None and key.expires <= now:
+            return "expired"
+        self._used[key.id] = now
+        return caller
+
+    def create(
+        self, name: str, *, kind: KeyKind = "agent", expires: float | None = None, by: str
+    ) -> tuple[Key, str]:
+        """Make a key for the agent or operator `name`. The second value is the secret, shown once.
+
+        `by` says who did it, for the record. Raises `ValueError` for a name or expiry that cannot
+        be, `StoreError` when the database does not take it.
+        """
+        now = self._clock()
+        _check(name, kind, expires, now)
+        while (id := _base62(self._random(_NAME_CHARS), _NAME_CHARS)) in self._known:
+            pass
+        secret = f"{_PREFIX}{id}_{_base62(self._random(_SECRET_BYTES), _SECRET_CHARS)}"
+        key = Key(id, name, kind, now, expires)
+        with _reported(self._database), self._database.transaction():
+            self._database.execute(
+                "INSERT INTO keys (id, digest, name, kind, created, expires) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (id, sha256(secret.encode()).digest(), name, kind, now, expires),
+            )
+            self._note("created", key, now, by)
+        self._load()
+        return key, secret
+
+    def revoke(self, id: str, *, by: str) -> Key:
+        """End a key now; one that has ended already stays as it is.
+
+        Raises `KeyError` for an unknown id, `StoreError` when the database does not take it.
+        """
+        now = self._clock()
+        with _reported(self._database), self._database.transaction():
+            changed = self._database.execute(
+                "UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, id)
+            ).rowcount
+            key = self._read(id)
+            if changed:
+                self._note("revoked", key, now, by)
+        self._load()
+        return key
+
+    def keys(self) -> list[Key]:
+        """Every key, oldest first, ended ones included."""
+        with _reported(self._database):
+            rows = self._database.execute(
+                f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
+            ).fetchall()
+        keys = [Key(*row) for row in rows]
+        return [
+            msgspec.structs.replace(key, last_used=self._used.get(key.id, key.last_used))
+            for key in keys
+        ]
+
+    def refresh_if_changed(self) -> bool:
+        """Read the keys again if another process has changed them. A few microseconds if not.
+
+        Raises `StoreError`.
+        """
+        with _reported(self._database):
+            if self._database.data_version() == self._seen:
+                return False
+        self._load()
+        return True
+
+    def save_last_used(self) -> None:
+        """Write down when each key was last used; once a minute is enough. Raises `StoreError`."""
+        if not self._used:
+            return
+        with _reported(self._database), self._database.transaction():
+            for id, used in self._used.items():
+                self._database.execute("UPDATE keys SET last_used = ? WHERE id = ?", (used, id))
+        self._used.clear()
+
+    def changes(self) -> list[KeyChange]:
+        """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
+        with _reported(self._database):
+            rows = self._database.execute(
+                "SELECT number, time, action, key_id, name, kind, who FROM key_changes "
+                "ORDER BY number"
+            ).fetchall()
+        return [KeyChange(*row) for row in rows]
+
+    def recorded(self, number: int) -> None:
+        """The audit trail has every change up to `number`. Raises `StoreError`."""
+        with _reported(self._database), self._database.transaction():
+            self._database.execute("DELETE FROM key_changes WHERE number <= ?", (number,))
+
+    def close(self) -> None:
+        """Save the times of last use and close the database."""
+        try:
+            self.save_last_used()
+        finally:
+            self._database.close()
+
+    def _load(self) -> None:
+        with _reported(self._database):
+            seen = self._database.data_version()  # first: what changes while we read is read again
+            rows = self._database.execute(
+                f"SELECT digest, {_COLUMNS} FROM keys"  # noqa: S608 - a constant
+            ).fetchall()
+        keys = [(digest, Key(*rest)) for digest, *rest in rows]
+        self._known = {
+            key.id: (digest, key, Caller(key.name, key.kind, key.id)) for digest, key in keys
+        }
+        self._seen = seen
+
+    def _read(self, id: str) -> Key:
+        row = self._database.execute(
+            f"SELECT {_COLUMNS} FROM keys WHERE id = ?",  # noqa: S608 - a constant
+            (id,),
+        ).fetchone()
+        if row is None:
+            raise KeyError(id)
+        return Key(*row)
+
+    def _note(self, action: str, key: Key, now: float, by: str) -> None:
+        self._database.execute(
+            "INSERT INTO key_changes (time, action, key_id, name, kind, who) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (now, action, key.id, key.name, key.kind, by),
+        )
+
+
+@contextmanager
+def _reported(database: Database) -> Iterator[None]:
+    try:
+        yield
+    except DatabaseError as problem:
+        raise StoreError(f"the keys in {database.path} cannot be used: {problem}") from problem
+
+
+def _check(name: str, kind: str, expires: float | None, now: float) -> None:
+    if not 1 <= len(name) <= 128 or not name.isprintable() or name != name.strip():
+        raise ValueError("the name of a key's agent is 1 to 128 printable characters")
+    if name in _TAKEN:
+        raise ValueError(f"{name!r} means somebody else; choose another name")
+    if kind not in get_args(KeyKind):
+        raise ValueError(f"a key is for an agent or an operator, not for {kind!r}")
+    if expires is not None and expires <= now:
+        raise ValueError("the key would have expired before it was made")
+
+
+def _base62(data: bytes, length: int) -> str:
+    number = int.from_bytes(data, "big")
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)

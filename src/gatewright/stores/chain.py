@@ -1,0 +1,86 @@
+"""The hash chain: how a record becomes a line, and how a line proves its place. Pure.
+
+A line is compact JSON in UTF-8, one record, with `seq` as its first member, `prev_hash` and `hash`
+as its last two, and the others in the order of `records.Record`. `hash` is the SHA-256, in hex, of
+the line's own bytes without the `hash` member (and without the newline). Since `prev_hash` is among
+those bytes, each hash covers every record before it. The first record has the number 1 and 64
+zeros as `prev_hash`.
+
+The bytes of the line are the canonical form. Nothing is ever encoded again to check it, so the
+check does not depend on a JSON library.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import msgspec
+
+__all__ = ["GENESIS", "BrokenChainError", "Chain", "Link", "read_link", "seal"]
+
+GENESIS = b"0" * 64
+"""The `prev_hash` of the first record."""
+
+_SEQ = b'{"seq":'
+_PREVIOUS = b',"prev_hash":"'
+_HASH = b',"hash":"'
+_TAIL = len(_PREVIOUS) + 64 + 1 + len(_HASH) + 64 + 2
+
+
+class BrokenChainError(Exception):
+    """A line is not what the chain says must stand here. The message says how it differs."""
+
+
+class Link(msgspec.Struct, frozen=True, gc=False):
+    """What a line says about its place."""
+
+    seq: int
+    previous: bytes
+    hash: bytes
+
+
+def seal(seq: int, body: bytes, previous: bytes) -> tuple[bytes, bytes]:
+    """Make record `body` (a JSON object with members) line number `seq`, newline included.
+
+    The second value is the hash, which the next line takes as `previous`.
+    """
+    head = b'{"seq":%d,%b,"prev_hash":"%b"' % (seq, body[1:-1], previous)
+    digest = sha256(head + b"}").hexdigest().encode()
+    return b'%b,"hash":"%b"}\n' % (head, digest), digest
+
+
+def read_link(line: bytes) -> Link:
+    """Read and prove one line (without its newline). Raises `BrokenChainError`."""
+    cut = len(line) - _TAIL
+    if cut < len(_SEQ) or not line.startswith(_SEQ):
+        raise BrokenChainError("is not a record")
+    tail = line[cut:]
+    if tail[:14] != _PREVIOUS or tail[78:88] != b'"' + _HASH or tail[152:] != b'"}':
+        raise BrokenChainError("does not end with its two hashes")
+    if sha256(line[: cut + 79] + b"}").hexdigest().encode() != tail[88:152]:
+        raise BrokenChainError("was changed: its hash does not fit")
+    digits = line[len(_SEQ) : line.index(b",")]
+    if not digits.isdigit():
+        raise BrokenChainError("has no number")
+    return Link(int(digits), tail[14:78], tail[88:152])
+
+
+class Chain:
+    """The chain up to one record, ready for the next."""
+
+    __slots__ = ("hash", "seq")
+
+    def __init__(self, seq: int = 0, hash: bytes = GENESIS) -> None:  # noqa: A002 - its name
+        self.seq = seq
+        self.hash = hash
+
+    def follow(self, line: bytes) -> Link:
+        """Take the next line (without its newline). Raises `BrokenChainError`, and stays put."""
+        link = read_link(line)
+        if link.seq != self.seq + 1:
+            raise BrokenChainError(f"is record {link.seq}, and record {self.seq + 1} must be here")
+        if link.previous != self.hash:
+            raise BrokenChainError("does not follow the record before it")
+        self.seq = link.seq
+        self.hash = link.hash
+        return link

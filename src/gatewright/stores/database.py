@@ -1,0 +1,163 @@
+"""SQLite, and the only file that knows it: connections, pragmas, transactions, versions.
+
+Theory: one writer per file, write-ahead log, readers beside it. A statement runs outside Python's
+global lock, so work given to SQLite as one statement costs the event loop nothing but a core.
+
+A store carries its version in `PRAGMA user_version`. `migrations[n]` are the statements that bring
+version n to n + 1; they run in one transaction, so a crash leaves the old version whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gatewright.stores.errors import StoreError, StoreTooNewError
+
+__all__ = ["Database", "DatabaseError"]
+
+DatabaseError = sqlite3.Error
+"""What a statement raises when it fails."""
+
+_OLDEST = (3, 38, 0)  # generated columns and JSON functions compiled in
+_BUSY_MS = 5000
+_PAGE_BYTES = 8192
+
+
+class Database:
+    """One connection. Use it from one thread at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self.path = path
+
+    @classmethod
+    def open(cls, path: Path, migrations: Sequence[Sequence[str]]) -> Database:
+        """Open for reading and writing; create the file (mode 0600) or bring it up to date.
+
+        Raises `StoreTooNewError` for a store of a later version, `StoreError` for anything unusable.
+        """
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            database = cls(_connect(path, "rwc"), path)
+        except (OSError, sqlite3.Error) as problem:
+            raise _unusable(path, problem) from problem
+        try:
+            database._prepare(migrations)
+        except sqlite3.Error as problem:
+            database.close()
+            raise _unusable(path, problem) from problem
+        except StoreTooNewError:
+            database.close()
+            raise
+        return database
+
+    @classmethod
+    def open_to_read(cls, path: Path, version: int) -> Database:
+        """Open an existing store of exactly `version`. Temporary tables may still be written."""
+        try:
+            database = cls(_connect(path, "ro"), path)
+        except sqlite3.Error as problem:
+            raise _unusable(path, problem) from problem
+        try:
+            found = database.version()
+        except sqlite3.Error as problem:
+            database.close()
+            raise _unusable(path, problem) from problem
+        if found != version:
+            database.close()
+            raise _other_version(path, found, version)
+        return database
+
+    def version(self) -> int:
+        """The version of the store's form."""
+        return int(self.execute("PRAGMA user_version").fetchone()[0])
+
+    def data_version(self) -> int:
+        """A number that changes whenever another connection has changed the file."""
+        return int(self.execute("PRAGMA data_version").fetchone()[0])
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement. The result is an iterable of tuples. Raises `DatabaseError`."""
+        return self._connection.execute(sql, parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; waits up to five seconds for another writer."""
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one moment."""
+        self.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self._connection.in_transaction:
+                self.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._connection.close()
+
+    def _prepare(self, migrations: Sequence[Sequence[str]]) -> None:
+        self.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        self.execute("PRAGMA journal_mode = WAL")
+        self.execute("PRAGMA synchronous = FULL")
+        self.execute("PRAGMA foreign_keys = ON")
+        self._migrate(migrations)
+
+    def _migrate(self, migrations: Sequence[Sequence[str]]) -> None:
+        if self.version() == len(migrations):
+            return
+        with self.transaction():
+            found = self.version()  # once more: another process may have been faster
+            if found > len(migrations):
+                raise _other_version(self.path, found, len(migrations))
+            for step in migrations[found:]:
+                for statement in step:
+                    self.execute(statement)
+            self.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise StoreError(
+            f"this Python was built with SQLite {sqlite3.sqlite_version}; "
+            f"Gatewright needs {'.'.join(map(str, _OLDEST))} or newer: use another Python"
+        )
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,  # transactions are said, never guessed
+        check_same_thread=False,  # made in one thread, used in another: never in two at once
+        timeout=_BUSY_MS / 1000,
+    )
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def _unusable(path: Path, problem: Exception) -> StoreError:
+    return StoreError(f"the store {path} cannot be used: {problem}; check its owner, mode and disk")
+
+
+def _other_version(path: Path, found: int, known: int) -> StoreError:
+    if found > known:
+        return StoreTooNewError(
+            f"{path} was written by a newer Gatewright (form {found}, this one knows {known}): "
+            "update Gatewright, or give it another state folder"
+        )
+    return StoreError(
+        f"{path} is of an older form ({found}, now {known}): start the gateway once to update it"
+    )

@@ -1,0 +1,140 @@
+"""Copies the journal into SQLite, in a thread, behind the calls' back.
+
+It follows only what is known to be on disk, so the rows can never know a record that a power cut
+took from the journal. Its place is part of the same transaction as its rows: a crash between
+journal and database costs nothing but time.
+
+Batches are large and the statement that adds one runs outside Python's global lock, so that the
+event loop next door hardly notices. When a whole segment is in the rows and two newer ones exist,
+its file is deleted; the rows hold every line of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from gatewright.stores.chain import BrokenChainError, read_link
+from gatewright.stores.database import DatabaseError
+from gatewright.stores.errors import damaged_trail
+from gatewright.stores.journal import Journal
+from gatewright.stores.rows import Fed, Rows
+from gatewright.stores.segments import Head, lines_from, segment_numbers, segment_path
+
+__all__ = ["Feeder", "follow_on"]
+
+log = logging.getLogger("gatewright.audit")
+
+_BATCH_BYTES = 2 << 20
+_PAUSE_S = 0.5
+_PAUSE_AFTER_PROBLEM_S = 5.0
+_KEPT_SEGMENTS = 2
+
+
+class Feeder:
+    """The thread. `problem` says why the rows fall behind, None while they do not."""
+
+    def __init__(self, folder: Path, journal: Journal, rows: Rows) -> None:
+        """`rows` belongs to the feeder from here on."""
+        self.problem: str | None = None
+        self._folder = folder
+        self._journal = journal
+        self._rows = rows
+        self.fed = rows.fed()
+        """How far the rows go."""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="audit-feeder", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Copy what is on disk by now and end the thread."""
+        self._stopping.set()
+        self._thread.join()
+        self._try_to_catch_up()
+
+    def catch_up(self) -> None:
+        """Copy everything that is on disk by now. Raises `OSError` or `DatabaseError`."""
+        target = self._journal.synced
+        while self.fed.seq < target.seq:
+            lines, upto = self._next_batch(target.segment, target.offset)
+            if not lines:
+                raise OSError(f"{segment_path(self._folder, upto.segment)} ends too early")
+            self._rows.feed(lines, upto)
+            self.fed = upto
+        self._forget_segments()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_PAUSE_S if self.problem is None else _PAUSE_AFTER_PROBLEM_S):
+            self._try_to_catch_up()
+
+    def _try_to_catch_up(self) -> None:
+        try:
+            self.catch_up()
+        except (OSError, DatabaseError, BrokenChainError) as problem:
+            if self.problem is None:  # once, not every five seconds
+                log.warning("audit rows fall behind the journal, which goes on: %s", problem)
+            self.problem = str(problem)
+        else:
+            if self.problem is not None:
+                log.warning("audit rows follow the journal again")
+            self.problem = None
+
+    def _next_batch(self, last_segment: int, last_offset: int) -> tuple[list[bytes], Fed]:
+        segment, offset = self.fed.segment, self.fed.offset
+        while True:
+            stop = last_offset if segment == last_segment else None
+            lines, offset = _read(segment_path(self._folder, segment), offset, stop)
+            if lines or segment >= last_segment:
+                break
+            segment, offset = segment + 1, 0
+        seq = self.fed.seq + len(lines)
+        if lines and (read_link(lines[0]).seq, read_link(lines[-1]).seq) != (self.fed.seq + 1, seq):
+            raise BrokenChainError(
+                f"{segment_path(self._folder, segment)} does not go on with record "
+                f"{self.fed.seq + 1}: run `gatewright audit verify`"
+            )
+        return lines, Fed(seq, segment, offset)
+
+    def _forget_segments(self) -> None:
+        for number in segment_numbers(self._folder)[:-_KEPT_SEGMENTS]:
+            if number < self.fed.segment:
+                segment_path(self._folder, number).unlink(missing_ok=True)
+
+
+def follow_on(folder: Path, rows: Rows, end: Head) -> tuple[int, int] | None:
+    """Bring the rows' place in line with the journal, which ends at `end`, before it is fed.
+
+    Returns the first and last number of records that neither has any more, as after the loss of
+    the database: the rows go on behind them. Raises `StoreDamagedError` when the rows know more
+    than the journal.
+    """
+    fed = rows.fed()
+    if fed.seq > end.seq:
+        raise damaged_trail(
+            folder, f"the database has record {fed.seq}, the journal ends at {end.seq}"
+        )
+    for segment, _, line in lines_from(folder, fed.segment, fed.offset):
+        try:
+            first = read_link(line).seq
+        except BrokenChainError as problem:
+            raise damaged_trail(folder, f"the line after record {fed.seq} {problem}") from problem
+        if first == fed.seq + 1:
+            return None
+        rows.go_on_at(Fed(first - 1, segment, 0))
+        return fed.seq + 1, first - 1
+    return None
+
+
+def _read(path: Path, offset: int, stop: int | None) -> tuple[list[bytes], int]:
+    """Complete lines from `offset`, not beyond `stop`, and the offset behind them."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = _BATCH_BYTES if stop is None else min(_BATCH_BYTES, stop - offset)
+        data = os.pread(file, size, offset)
+    finally:
+        os.close(file)
+    lines = data.split(b"\n")
+    rest = lines.pop()
+    return lines, offset + len(data) - len(rest)

@@ -1,0 +1,86 @@
+"""Reading the trail: what `audit tail`, `audit query` and the console see, beside a gateway or alone.
+
+The rows are a second or so behind the journal. Each question therefore puts what the journal has
+beyond the rows into a temporary table of the same form, and asks both: an answered call is in the
+answer at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.stores.database import Database, DatabaseError
+from gatewright.stores.errors import StoreError
+from gatewright.stores.rows import Fed, Query, Rows, open_rows_to_read
+from gatewright.stores.segments import lines_from
+from gatewright.stores.verify import Verification, verify
+
+__all__ = ["AuditReader"]
+
+
+class AuditReader:
+    """The trail of one state folder. Holds nothing open between questions."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def query(self, query: Query) -> Iterator[dict[str, Any]]:
+        """The records that fit, decoded, one after the other, all of one moment.
+
+        Raises `StoreError` when there is no trail, or it cannot be read.
+        """
+        with closing(self._open()) as database:
+            try:
+                with database.snapshot():
+                    self._see_journal(Rows(database))
+                    for line in Rows(database).find(query):
+                        yield msgspec.json.decode(line)
+            except (DatabaseError, msgspec.DecodeError) as problem:
+                raise StoreError(
+                    f"the audit trail in {self._folder} cannot be read: {problem}; "
+                    "`gatewright audit verify` says whether it is whole"
+                ) from problem
+
+    def tail(
+        self, count: int = 10, *, follow: Callable[[], bool] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The last `count` records, oldest first, and with `follow` everything that comes after.
+
+        `follow` waits as long as the caller likes between two looks, and says whether to go on.
+        Raises `StoreError`.
+        """
+        with closing(self._open()) as database:
+            place = Rows(database).fed()
+        last = place.seq
+        for record in reversed([*self.query(Query(limit=count))]):
+            yield record
+            last = record["seq"]
+        while follow is not None and follow():
+            for behind, record in self._after(place):
+                place = behind
+                if record["seq"] > last:
+                    yield record
+                    last = record["seq"]
+
+    def verify(self) -> Verification:
+        """Prove the whole trail, and name the first wrong place. Raises `StoreError`."""
+        with closing(self._open()) as database:
+            return verify(self._folder, database)
+
+    def _open(self) -> Database:
+        return open_rows_to_read(self._folder)
+
+    def _see_journal(self, rows: Rows) -> None:
+        fed = rows.fed()
+        lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
+        rows.show_also(lines, fed.seq + len(lines))
+
+    def _after(self, place: Fed) -> Iterator[tuple[Fed, dict[str, Any]]]:
+        for segment, offset, line in lines_from(self._folder, place.segment, place.offset):
+            record = msgspec.json.decode(line)
+            yield Fed(record["seq"], segment, offset + len(line) + 1), record

@@ -1,0 +1,183 @@
+"""The trail in SQLite: one row a record, the line as it is, and two indexes to find it by.
+
+Theory. A row is the line and its number; everything else is a generated column that SQLite reads
+out of the line, so a row can never say one thing and its record another. A batch goes in as one
+statement: SQLite cuts the batch into lines by itself, outside Python's global lock.
+
+Both indexes begin with `bucket`, the number divided by 16,384. A trace id falls anywhere in an
+index over all records, so the cost of adding one would grow with the store; inside the newest
+bucket it always falls on pages that are in memory. A question asks bucket after bucket, newest
+first, and stops when it has enough: about 60 look-ups for a million records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.stores.database import Database
+
+__all__ = ["DATABASE", "Fed", "Query", "Rows", "open_rows", "open_rows_to_read"]
+
+DATABASE = "audit.db"
+
+_COLUMNS = """
+    seq INTEGER PRIMARY KEY,
+    record TEXT NOT NULL,
+    bucket INTEGER AS (seq >> 14) VIRTUAL,
+    trace_id TEXT AS (json_extract(record, '$.trace_id')) VIRTUAL,
+    agent TEXT AS (json_extract(record, '$.actor.id')) VIRTUAL,
+    server TEXT AS (json_extract(record, '$.target.server_id')) VIRTUAL,
+    tool TEXT AS (json_extract(record, '$.target.tool_name')) VIRTUAL,
+    event_type TEXT AS (json_extract(record, '$.event_type')) VIRTUAL,
+    outcome TEXT AS (json_extract(record, '$.outcome')) VIRTUAL,
+    time TEXT AS (json_extract(record, '$.time')) VIRTUAL
+"""
+_MIGRATIONS = (
+    (
+        f"CREATE TABLE records ({_COLUMNS})",
+        "CREATE INDEX records_by_trace ON records (bucket, trace_id)",
+        """CREATE INDEX records_by_facts ON records
+            (bucket, agent, server, tool, event_type, outcome, time)""",
+        """CREATE TABLE fed (
+            one INTEGER PRIMARY KEY CHECK (one = 1),
+            seq INTEGER NOT NULL, segment INTEGER NOT NULL, offset INTEGER NOT NULL
+        ) STRICT""",
+        "INSERT INTO fed VALUES (1, 0, 1, 0)",
+    ),
+)
+_INSERT = """
+    INSERT INTO {table} (seq, record)
+    SELECT ?1 + key, CAST(substr(?2, value >> 32, value & 0xffffffff) AS TEXT) FROM json_each(?3)
+"""
+_BUCKET_BITS = 14
+
+
+class Fed(msgspec.Struct, frozen=True):
+    """How far the rows have followed the journal."""
+
+    seq: int
+    segment: int
+    offset: int
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for. Members left out do not restrict; times are ISO 8601 in UTC as recorded."""
+
+    agent: str | None = None
+    server: str | None = None
+    tool: str | None = None
+    event_type: str | None = None
+    outcome: str | None = None
+    trace_id: str | None = None
+    since: str | None = None
+    """Not before this time."""
+    until: str | None = None
+    """Before this time."""
+    limit: int | None = None
+    newest_first: bool = True
+
+
+class Rows:
+    """The table of one connection, and a second, temporary one for what the journal has beyond it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def fed(self) -> Fed:
+        """How far the rows go."""
+        return Fed(*self._database.execute("SELECT seq, segment, offset FROM fed").fetchone())
+
+    def feed(self, lines: Sequence[bytes], upto: Fed) -> None:
+        """Add `lines`, without newlines, the last of which is record `upto.seq`. All or nothing."""
+        with self._database.transaction():
+            self._insert("records", lines, upto.seq)
+            self.go_on_at(upto)
+
+    def go_on_at(self, place: Fed) -> None:
+        """Set how far the rows go without adding any."""
+        self._database.execute(
+            "UPDATE fed SET seq = ?, segment = ?, offset = ?",
+            (place.seq, place.segment, place.offset),
+        )
+
+    def show_also(self, lines: Sequence[bytes], last: int) -> None:
+        """Let `find` see `lines`, the last of which is record `last`, in this connection only."""
+        self._database.execute("DROP TABLE IF EXISTS temp.tail")
+        self._database.execute(f"CREATE TEMP TABLE tail ({_COLUMNS})")
+        self._insert("temp.tail", lines, last)
+
+    def lines(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Every row behind record `after`, by number."""
+        yield from self._database.execute(
+            "SELECT seq, CAST(record AS BLOB) FROM records WHERE seq > ? ORDER BY seq", (after,)
+        )
+
+    def find(self, query: Query) -> Iterator[bytes]:
+        """The records that fit, in order; those given to `show_also` are newer than all rows."""
+        where, values = _where(query)
+        index = f"INDEXED BY records_by_{'facts' if query.trace_id is None else 'trace'}"
+        left = query.limit
+        for source, key in self._sources(query):
+            if left is not None and left <= 0:
+                return
+            rows = self._database.execute(
+                f"SELECT CAST(record AS BLOB) FROM {source} WHERE seq IN "  # noqa: S608 - constants
+                f"(SELECT seq FROM {source} {index if key else ''} "
+                f"WHERE {' AND '.join([*key, *where]) or 'TRUE'}) "
+                f"ORDER BY seq {'DESC' if query.newest_first else 'ASC'} LIMIT ?",
+                (*key.values(), *values, -1 if left is None else left),
+            )
+            for (record,) in rows:
+                yield record
+                left = None if left is None else left - 1
+
+    def _sources(self, query: Query) -> Iterator[tuple[str, dict[str, int]]]:
+        """Where to look, in the order of the answer: each bucket, and the temporary table."""
+        low, high = self._database.execute("SELECT min(seq), max(seq) FROM records").fetchone()
+        buckets: list[tuple[str, dict[str, int]]] = []
+        if low is not None:
+            numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1)
+            buckets = [("records", {"bucket = ?": number}) for number in numbers]
+        everything = [*buckets, ("temp.tail", {})]
+        yield from reversed(everything) if query.newest_first else everything
+
+    def _insert(self, table: str, lines: Sequence[bytes], last: int) -> None:
+        ends = accumulate((len(line) for line in lines), initial=1)
+        pieces = [start << 32 | len(line) for start, line in zip(ends, lines, strict=False)]
+        self._database.execute(
+            _INSERT.format(table=table),
+            (last - len(lines) + 1, b"".join(lines), msgspec.json.encode(pieces).decode()),
+        )
+
+
+def open_rows(folder: Path) -> Database:
+    """The database of `folder` for the one process that feeds it. Raises `StoreError`."""
+    database = Database.open(folder / DATABASE, _MIGRATIONS)
+    database.execute("PRAGMA wal_autocheckpoint = 2000")
+    database.execute("PRAGMA cache_size = -8000")
+    return database
+
+
+def open_rows_to_read(folder: Path) -> Database:
+    """The database of `folder` for any process. Raises `StoreError`."""
+    return Database.open_to_read(folder / DATABASE, len(_MIGRATIONS))
+
+
+def _where(query: Query) -> tuple[list[str], list[Any]]:
+    wanted = {
+        "agent = ?": query.agent,
+        "server = ?": query.server,
+        "tool = ?": query.tool,
+        "event_type = ?": query.event_type,
+        "outcome = ?": query.outcome,
+        "trace_id = ?": query.trace_id,
+        "time >= ?": query.since,
+        "time < ?": query.until,
+    }
+    known = {condition: value for condition, value in wanted.items() if value is not None}
+    return list(known), list(known.values())
