@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from benchmarks.commands import echo_stdio, gatewright
 from benchmarks.processes import Process, started
 
-__all__ = ["Upstream", "config", "gateway", "stdio_command"]
+__all__ = ["Upstream", "config", "gateway", "own_gateway", "stdio_command"]
 
 
 @dataclass(frozen=True)
@@ -39,49 +40,54 @@ class Upstream:
         return "\n".join(lines)
 
 
-def config(
-    upstreams: Sequence[Upstream], folder: Path, sync: str = "", more: Sequence[str] = ()
-) -> str:
-    """The text of a configuration. `sync` is `[audit] sync` where it is not the default; `more` are
-    further tables."""
+def config(upstreams: Sequence[Upstream], state: Path, sync: str = "") -> str:
+    """The text of a configuration: everybody may call everything. `sync` is `[audit] sync` where it
+    is not the default."""
     audit = [f"[audit]\nsync = {json.dumps(sync)}"] if sync else []
     tables = [
         '[gateway]\nanonymous = "allow"',
-        f"[storage]\npath = {json.dumps(str(folder / 'data'))}",
+        f"[storage]\npath = {json.dumps(str(state))}",
         "[limits]\ntools_per_server = 20000",
         *audit,
         *(one.table() for one in upstreams),
-        *(
-            f'[[grants]]\nagent = "*"\nserver = {json.dumps(one.name)}\npermission = "allow"'
-            for one in upstreams
-        ),
-        *more,
+        *(f'[[grants]]\nagent = "*"\nserver = {json.dumps(one.name)}' for one in upstreams),
     ]
     return "\n\n".join(tables) + "\n"
 
 
-def _written(
-    name: str, upstreams: Sequence[Upstream], folder: Path, sync: str, more: Sequence[str]
-) -> Path:
+def _written(name: str, upstreams: Sequence[Upstream], folder: Path, sync: str = "") -> Path:
     home = folder / name
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     path = home / "mgp.toml"
-    path.write_text(config(upstreams, home, sync, more), encoding="utf-8")
+    path.write_text(config(upstreams, home / "data", sync), encoding="utf-8")
     return path
 
 
 @contextmanager
 def gateway(
+    folder: Path, upstreams: Sequence[Upstream], *, name: str = "gatewright", sync: str = ""
+) -> Iterator[Process]:
+    """A gateway over HTTP for as long as the block; its state is in `folder/name/data`."""
+    path = _written(name, upstreams, folder, sync)
+    command = gatewright("serve", "--config", str(path), "--port", "0")
+    with started(name, command, folder) as process:
+        yield process
+
+
+@contextmanager
+def own_gateway(
     folder: Path,
     upstreams: Sequence[Upstream],
     *,
-    name: str = "gatewright",
-    sync: str = "",
-    more: Sequence[str] = (),
+    name: str,
+    local: bool = False,
+    grants: int = 0,
 ) -> Iterator[Process]:
-    """A gateway over HTTP for as long as the block, with state of its own below `folder`."""
-    path = _written(name, upstreams, folder, sync, more)
-    command = gatewright("serve", "--config", str(path), "--port", "0")
+    """A gateway with a Python tool (`local/echo`), or with so many more grants."""
+    path = _written(name, upstreams, folder)
+    command = [sys.executable, "-m", "benchmarks.servers.own_gateway", str(path)]
+    command += ["--local"] if local else []
+    command += ["--grants", str(grants)]
     with started(name, command, folder) as process:
         yield process
 
@@ -90,5 +96,5 @@ def stdio_command(
     folder: Path, upstreams: Sequence[Upstream], name: str = "gatewright_stdio"
 ) -> list[str]:
     """The command of a gateway that speaks stdio to its one client."""
-    path = _written(name, upstreams, folder, "", ())
+    path = _written(name, upstreams, folder)
     return gatewright("serve", "--stdio", "--config", str(path))

@@ -28,8 +28,8 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     fastmcp = as_system(stack.enter_context(fastmcp_proxy(folder, [server.url])))
     systems = [
         System("alone", server.url, server.pid),
-        System("legacy", ours.url, ours.pid, tool="old.echo"),
-        System("modern", ours.url, ours.pid, "modern", tool="new.echo"),
+        System("legacy", ours.url, ours.pid, tool="old/echo"),
+        System("modern", ours.url, ours.pid, "modern", tool="new/echo"),
         as_system(stack.enter_context(sdk_server(folder))),
         fastmcp,
     ]

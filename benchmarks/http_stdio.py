@@ -33,8 +33,8 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     peer_server = echo_stdio("--era", "both")  # a proxy that mirrors its client may choose
     systems = [
         as_system(stack.enter_context(raw_responder(folder)), bare=True),
-        System("legacy", ours.url, ours.pid, tool="old.echo"),
-        System("modern", ours.url, ours.pid, "modern", tool="new.echo"),
+        System("legacy", ours.url, ours.pid, tool="old/echo"),
+        System("modern", ours.url, ours.pid, "modern", tool="new/echo"),
         System("sdk legacy", sdk.url, sdk.pid),
         System("sdk modern", sdk.url, sdk.pid, "modern"),
         as_system(stack.enter_context(fastmcp_proxy(folder, peer_server))),
@@ -44,9 +44,9 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     yield from _rates(got, loader.kind)
     yield from _targets(got)
     across = [
-        System("legacy", ours.url, ours.pid, tool="old.echo"),
-        System("modern_to_legacy", ours.url, ours.pid, "modern", tool="old.echo"),
-        System("legacy_to_modern", ours.url, ours.pid, tool="new.echo"),
+        System("legacy", ours.url, ours.pid, tool="old/echo"),
+        System("modern_to_legacy", ours.url, ours.pid, "modern", tool="old/echo"),
+        System("legacy_to_modern", ours.url, ours.pid, tool="new/echo"),
     ]
     got = measure(loader, across, [16], options.rounds, options.seconds)
     same = got["legacy", 16]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from benchmarks.load.generate import PLACE
 from benchmarks.processes import Trouble
 
-__all__ = ["HELLO", "LEGACY", "MODERN", "Session", "close_all", "open_sessions"]
+__all__ = ["HELLO", "LEGACY", "MODERN", "Session", "close_all", "is_called", "open_sessions"]
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
@@ -24,6 +24,16 @@ _META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": _INFO,
 }
+
+
+def is_called(shown: str, name: str) -> bool:
+    """Whether a name that a gateway shows is that of the tool `name`, or `server/name`. Gateways put
+    the server's name before it, with some separator between."""
+    server, _, own = name.rpartition("/")
+    if shown == own and not server:
+        return True
+    prefix = shown.removesuffix(own)
+    return prefix != shown and prefix.startswith(server) and not prefix[-1:].isalnum()
 
 
 def _message(kind: str, body: bytes) -> Any:
@@ -69,10 +79,10 @@ class Session:
         return result
 
     def tool(self, name: str) -> str:
-        """What the server calls a tool whose own name is `name`: gateways put a prefix before it."""
+        """What the server calls a tool: `echo`, or `server/echo` behind a gateway with several."""
         listed = [each["name"] for each in self.ask("tools/list", {})["tools"]]
         for each in listed:
-            if each == name or (each.endswith(name) and not each[-len(name) - 1].isalnum()):
+            if is_called(each, name):
                 return str(each)
         raise Trouble(f"port {self.port} offers no tool {name}, only {listed[:10]}")
 

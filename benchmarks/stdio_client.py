@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.load.generate import PLACE, right
-from benchmarks.mcp_client import HELLO
+from benchmarks.mcp_client import HELLO, is_called
 from benchmarks.processes import ROOT, Trouble, end
 
 __all__ = ["StdioClient", "stdio_client"]
@@ -58,10 +58,10 @@ class StdioClient:
         return result
 
     def tool(self, name: str) -> str:
-        """What the server calls a tool whose own name is `name`."""
+        """What the server calls a tool; see `is_called`."""
         listed = [each["name"] for each in self.ask("tools/list", {})["tools"]]
         for each in listed:
-            if each == name or (each.endswith(name) and not each[-len(name) - 1].isalnum()):
+            if is_called(each, name):
                 return str(each)
         raise Trouble(f"no tool {name} over stdio, only {listed[:10]}")
 

@@ -12,7 +12,7 @@ from gatewright.settings import load
 def test_a_written_configuration_loads_without_a_word_of_complaint(tmp_path: Path) -> None:
     upstreams = [Upstream.echo("one", "--era", "legacy"), Upstream("two", url="http://[::1]:9/mcp")]
     path = tmp_path / "mgp.toml"
-    path.write_text(config(upstreams, tmp_path, sync="always"), encoding="utf-8")
+    path.write_text(config(upstreams, tmp_path, "always"), encoding="utf-8")
     settings = load(path, environ={})
     assert settings.warnings == ()
     assert settings.gateway.anonymous == "allow"
