@@ -1,0 +1,176 @@
+"""Who owns a name, and what each caller sees listed."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.catalogue import Catalogue, Sight
+from gatewright.upstream.listing import Listing
+from gatewright.upstream.spec import CatalogueLimits, ServerSpec
+from gatewright.upstream.view import Profile
+from tests.upstream.rig import LEGACY
+from tests.upstream.test_shelf import listing, tool
+
+ANN, BOB = Caller("ann"), Caller("bob")
+MGP = Client("2025-11-25", mgp=Mgp("0.2.0", ("security",)))
+
+
+def having(capabilities: dict[str, Any], **sections: Any) -> Listing:
+    made = listing(**sections)
+    return Listing(Hello("2025-11-25", capabilities), made.sections)
+
+
+class Grants:
+    """Who may see what, with the version that a change bumps."""
+
+    def __init__(self, **tools: set[str]) -> None:
+        self.tools = tools
+        self.number = 0
+
+    @property
+    def sight(self) -> Sight:
+        def tool_(caller: Caller, one: Tool) -> bool:
+            return one.exposed in self.tools.get(caller.id, set())
+
+        def server(caller: Caller, name: str) -> bool:
+            return any(one.startswith(f"{name}__") for one in self.tools.get(caller.id, set()))
+
+        return Sight(tool_, server, lambda: self.number)
+
+
+def names(raw: bytes) -> list[str]:
+    found = json.loads(raw)
+    return [one["name"] for one in found["tools"]]
+
+
+def two_servers(sight: Sight | None = None, **profiles: Profile) -> Catalogue:
+    more = {} if sight is None else {"sight": sight}
+    found = Catalogue([ServerSpec(id="a"), ServerSpec(id="b")], profiles, **more)
+    found.put("b", listing(tools=[tool("t")]))
+    found.put("a", listing(tools=[tool("t"), tool("u")]))
+    return found
+
+
+def test_lists_come_in_the_order_of_the_configuration_not_of_arrival():
+    assert names(two_servers().list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__t"]
+
+
+def test_a_caller_sees_only_what_it_may_call():
+    found = two_servers(Grants(ann={"a__u", "b__t"}, bob={"b__t"}).sight)
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__u", "b__t"]
+    assert names(found.list("tools/list", "", BOB, LEGACY)) == ["b__t"]
+    assert names(found.list("tools/list", "", Caller("eve"), LEGACY)) == []
+
+
+def test_a_new_grant_shows_as_soon_as_its_version_counts():
+    grants = Grants(ann={"b__t"})
+    found = two_servers(grants.sight)
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__t"]
+    grants.tools["ann"] = {"a__t", "b__t"}
+    grants.number += 1
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "b__t"]
+
+
+def test_callers_who_see_the_same_share_one_text():
+    found = two_servers(Grants(ann={"a__t"}, bob={"a__t"}).sight)
+    first = found.list("tools/list", "", ANN, LEGACY)
+    assert found.list("tools/list", "", BOB, LEGACY) is first
+
+
+def test_every_change_has_a_new_version_and_a_new_list():
+    found = two_servers()
+    version = found.version
+    assert not found.put("b", listing(tools=[tool("t")]))
+    assert found.version == version
+    assert found.put("b", listing(tools=[tool("new")]))
+    assert found.version == version + 1
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__new"]
+    found.drop("a")
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__new"]
+    found.add(ServerSpec(id="c"), listing(tools=[tool("t")]))
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__new", "c__t"]
+
+
+def test_a_client_with_mgp_security_has_a_list_of_its_own():
+    found = two_servers()
+    assert b'"security"' not in found.list("tools/list", "", ANN, LEGACY)
+    assert found.list("tools/list", "", ANN, MGP).count(b'"security"') == 3
+    assert b'"security"' not in found.list("tools/list", "", ANN, LEGACY)
+
+
+@pytest.mark.parametrize(
+    ("method", "member"),
+    [
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ],
+)
+def test_every_list_is_an_object_with_its_own_member_also_when_empty(method: str, member: str):
+    assert json.loads(two_servers().list(method, "", ANN, LEGACY)) == {member: []}
+
+
+def test_profiles_are_views_of_one_catalogue():
+    found = two_servers(small=Profile(servers=("b",), unprefixed=True))
+    assert names(found.list("tools/list", "small", ANN, LEGACY)) == ["t"]
+    assert found.tool("small", "t") is not None
+    assert found.tool("small", "a__t") is None
+    assert found.servers("small", ANN) == ["b"]
+    assert (found.knows("small"), found.knows("none")) == (True, False)
+    with pytest.raises(KeyError):
+        found.view("none")
+
+
+def test_a_resource_belongs_to_who_lists_it_then_to_a_template_then_to_the_only_one():
+    capable = {"resources": {}}
+    found = Catalogue([ServerSpec(id="a"), ServerSpec(id="b"), ServerSpec(id="c")])
+    found.put("a", having(capable, resources=[{"uri": "x://1", "name": "r"}]))
+    found.put("c", having({"tools": {}}))
+    assert found.resource("", "x://1", ANN) == Target("a", "x://1")
+    assert found.resource("", "y://?", ANN) == Target("a", "y://?")
+    template = {"uriTemplate": "y://{id}", "name": "t"}
+    found.put("b", having(capable, resourceTemplates=[template]))
+    assert found.resource("", "y://7", ANN) == Target("b", "y://7")
+    assert found.resource("", "z://7", ANN) is None
+    assert found.template("", "y://{id}", ANN) == Target("b", "y://{id}")
+    assert found.template("", "x://1", ANN) == Target("a", "x://1")
+
+
+def test_a_resource_of_an_invisible_server_does_not_exist():
+    found = Catalogue([ServerSpec(id="a")], sight=Grants(ann={"a__x"}).sight)
+    template = {"uriTemplate": "y://{id}", "name": "t"}
+    resources = [{"uri": "x://1", "name": "r"}]
+    offer = having({"resources": {}}, resources=resources, resourceTemplates=[template])
+    found.put("a", offer)
+    assert found.resource("", "x://1", ANN) == Target("a", "x://1")
+    for uri in ("x://1", "y://2", "z://3"):
+        assert found.resource("", uri, BOB) is None
+    assert found.template("", "y://{id}", BOB) is None
+    assert found.list("resources/list", "", BOB, LEGACY) == b'{"resources":[]}'
+
+
+def test_a_thousand_tools_are_listed_quickly_and_then_only_looked_up():
+    limits = CatalogueLimits(tools=2000)
+    specs = [ServerSpec(id=f"s{n}", catalogue=limits) for n in range(2)]
+    found = Catalogue(specs)
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 80}}}
+    for spec in specs:
+        tools = [tool(f"tool_{n}", description="d" * 100, inputSchema=schema) for n in range(500)]
+        found.put(spec.id, listing(tools=tools))
+    found.view("")
+    first = _seconds(lambda: found.list("tools/list", "", ANN, LEGACY))
+    again = _seconds(lambda: found.list("tools/list", "", ANN, LEGACY))
+    assert len(names(found.list("tools/list", "", ANN, LEGACY))) == 1000
+    assert again * 10 < first
+
+
+def _seconds(work: Any) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun

@@ -1,0 +1,69 @@
+"""What several servers say together."""
+
+from __future__ import annotations
+
+from gatewright.protocol.mcp_client import Hello
+from gatewright.protocol.negotiate import EXTENSION
+from gatewright.upstream.describe import INSTRUCTIONS_BYTES, describe
+
+OFFER = {"version": "0.2.0", "extensions": []}
+
+
+def test_a_single_server_without_prefix_is_mirrored_unknown_words_included():
+    theirs = {
+        "tools": {"vendor": None},
+        "logging": {},
+        "tasks": {"list": {}},
+        "experimental": {"mgp": OFFER, "x": 1},
+        "extensions": {EXTENSION: OFFER},
+        "mgp": OFFER,
+    }
+    found = describe([("one", Hello("2025-11-25", theirs, instructions="Be kind."))], mirror=True)
+    expected = {
+        "tools": {"vendor": None, "listChanged": True},
+        "logging": {},
+        "tasks": {"list": {}},
+        "experimental": {"x": 1},
+    }
+    assert found == (expected, "Be kind.")
+
+
+def test_several_servers_are_joined():
+    first = Hello(
+        "2025-11-25",
+        {"tools": {}, "resources": {}, "logging": {}, "extensions": {"a": 1, "b": {}}},
+        instructions="First.",
+    )
+    second = Hello(
+        "2026-07-28",
+        {"resources": {"subscribe": True}, "completions": {}, "extensions": {"a": 2}},
+        instructions="Second.",
+    )
+    third = Hello("2024-11-05", {"prompts": {}, "unknown": {}})
+    found = describe([("one", first), ("two", second), ("three", third)], mirror=False)
+    expected = {
+        "tools": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": True},
+        "prompts": {"listChanged": True},
+        "logging": {},
+        "completions": {},
+        "extensions": {"a": 1, "b": {}},
+    }
+    assert found == (expected, "## one\n\nFirst.\n\n## two\n\nSecond.")
+
+
+def test_no_server_at_all_still_offers_tools():
+    assert describe([], mirror=False) == ({"tools": {"listChanged": True}}, "")
+
+
+def test_a_broken_capability_breaks_nothing():
+    hello = Hello("2025-11-25", {"resources": 1, "extensions": [], "tools": None})
+    assert describe([("a", hello)], mirror=False)[0]["resources"] == {"listChanged": True}
+    assert describe([("a", hello)], mirror=True)[0]["tools"] is None
+
+
+def test_instructions_without_end_are_cut_with_a_note():
+    hello = Hello("2025-11-25", instructions="é" * INSTRUCTIONS_BYTES)
+    text = describe([("a", hello), ("b", hello)], mirror=False)[1]
+    assert len(text.encode()) < INSTRUCTIONS_BYTES + 200
+    assert text.endswith("is longer than this.)") or "longer than this" in text

@@ -1,0 +1,81 @@
+"""Who hears what servers say: everybody who listens and may see the server, nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatewright.call import Caller
+from gatewright.upstream.hub import UPDATED, Hub
+
+ANN, BOB = Caller("ann"), Caller("bob")
+Heard = list[tuple[str, str, dict[str, Any]]]
+
+
+def may_see(caller: Caller, profile: str, server: str) -> bool:
+    return caller == ANN or (profile, server) == ("wide", "open")
+
+
+def listening(hub: Hub, *args: Any, **more: Any) -> tuple[Heard, Any]:
+    heard: Heard = []
+
+    def take(server: str, method: str, params: dict[str, Any]) -> None:
+        heard.append((server, method, params))
+
+    return heard, hub.watch(args[0], args[1], take, **more)
+
+
+def test_a_notification_reaches_those_who_may_see_its_server():
+    hub = Hub(may_see)
+    ann, _ = listening(hub, ANN, "")
+    bob, _ = listening(hub, BOB, "")
+    wide, _ = listening(hub, BOB, "wide")
+    hub.tell("open", "notifications/x", {"a": 1})
+    hub.tell("secret", "notifications/y", {})
+    told = ("open", "notifications/x", {"a": 1})
+    assert ann == [told, ("secret", "notifications/y", {})]
+    assert bob == []
+    assert wide == [told]
+
+
+def test_the_end_of_listening_is_the_end_also_twice():
+    hub = Hub(may_see)
+    heard, end = listening(hub, ANN, "")
+    end()
+    end()
+    hub.tell("open", "notifications/x", {})
+    assert heard == []
+
+
+def test_what_a_sessions_own_connection_says_is_for_that_session_alone():
+    hub = Hub(may_see)
+    mine, _ = listening(hub, ANN, "", session="s1")
+    other, _ = listening(hub, ANN, "", session="s2")
+    nobody, _ = listening(hub, ANN, "")
+    hub.tell("open", "notifications/x", {}, session="s1")
+    assert (len(mine), other, nobody) == (1, [], [])
+
+
+def test_a_changed_resource_is_told_by_the_uri_of_each_profile():
+    hub = Hub(lambda *_: True, lambda profile, server, uri: f"{profile}:{server}:{uri}")
+    plain, _ = listening(hub, ANN, "")
+    wide, _ = listening(hub, ANN, "wide")
+    params = {"uri": "x://a", "vendor": None}
+    hub.tell("open", UPDATED, params)
+    assert plain == [("open", UPDATED, {"uri": ":open:x://a", "vendor": None})]
+    assert wide == [("open", UPDATED, {"uri": "wide:open:x://a", "vendor": None})]
+    assert params == {"uri": "x://a", "vendor": None}
+
+
+def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture):
+    hub = Hub(may_see)
+
+    def broken(server: str, method: str, params: dict[str, Any]) -> None:
+        raise RuntimeError("broken")
+
+    hub.watch(ANN, "", broken)
+    heard, _ = listening(hub, ANN, "")
+    hub.tell("open", "notifications/x", {})
+    assert len(heard) == 1
+    assert "failed to take notifications/x" in caplog.text

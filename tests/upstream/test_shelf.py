@@ -1,0 +1,134 @@
+"""What of a server's offer reaches the catalogue, and what is said about the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.call import Security
+from gatewright.protocol.mcp_client import Hello
+from gatewright.settings.model import ToolRule
+from gatewright.upstream.listing import Listing
+from gatewright.upstream.shelf import Shelf, build_shelf, encode_definition
+from gatewright.upstream.spec import CatalogueLimits, ServerSpec
+from gatewright.wire import jsonrpc
+
+
+def listing(**sections: Any) -> Listing:
+    made = {
+        name: [jsonrpc.decode_members(json.dumps(one).encode()) for one in entries]
+        for name, entries in sections.items()
+    }
+    return Listing(Hello("2025-11-25"), made)  # type: ignore[arg-type]
+
+
+def shelf(spec: ServerSpec | None = None, **sections: Any) -> Shelf:
+    return build_shelf(spec or ServerSpec(id="s"), listing(**sections))
+
+
+def tool(name: Any = "t", **more: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object"}, **more}
+
+
+def test_a_tool_keeps_every_member_as_its_server_wrote_it():
+    text = b'{"z":1.10,"name":"t","inputSchema":{"x":1e400},"vendor":null}'
+    made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
+    found = build_shelf(ServerSpec(id="s"), made)
+    assert encode_definition(found.tools[0].definition, {}) == text
+    named = encode_definition(found.tools[0].definition, {"name": "s__t"})
+    assert named == text.replace(b'"t"', b'"s__t"')
+
+
+def test_what_policy_judges_is_decoded():
+    found = shelf(
+        tools=[
+            tool(
+                annotations={"readOnlyHint": True},
+                security={"risk_level": "dangerous", "validator": "sandbox"},
+            )
+        ]
+    ).tools[0]
+    assert (found.target.server, found.target.name, found.schema) == ("s", "t", {"type": "object"})
+    assert found.read_only
+    assert found.security == Security("dangerous", (), "sandbox", declared=True)
+
+
+def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist():
+    rules = {"a": ToolRule(risk_level="dangerous"), "b": ToolRule(enabled=False)}
+    spec = ServerSpec(id="s", tools=rules)
+    found = shelf(spec, tools=[tool("a"), tool("b"), tool("c")])
+    assert [one.target.name for one in found.tools] == ["a", "c"]
+    assert found.tools[0].security.risk_level == "dangerous"
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("name", [None, 3, "", {"a": 1}])
+def test_an_entry_without_a_name_is_left_out_with_a_warning(name: Any):
+    found = shelf(tools=[tool(name), tool("ok")], prompts=[{"name": name}], resources=[{}])
+    assert [one.target.name for one in found.tools] == ["ok"]
+    assert len(found.warnings) == 3
+
+
+def test_a_name_that_comes_twice_counts_once():
+    found = shelf(tools=[tool("t", n=1), tool("t", n=2)])
+    assert [bytes(one.definition["n"]) for one in found.tools] == [b"1"]
+    assert found.warnings == ("tools: 't' is listed twice; the first one counts",)
+
+
+def test_more_tools_than_the_limit_are_left_out_with_one_warning():
+    spec = ServerSpec(id="s", catalogue=CatalogueLimits(tools=2))
+    found = shelf(spec, tools=[tool(f"t{n}") for n in range(9)])
+    assert [one.target.name for one in found.tools] == ["t0", "t1"]
+    assert found.warnings == ("only the first 2 tools are offered",)
+
+
+def test_a_schema_out_of_bounds_costs_its_tool_and_no_other():
+    deep: dict[str, Any] = {}
+    for _ in range(70):
+        deep = {"properties": {"a": deep}}
+    wide = {"anyOf": [{"const": n} for n in range(1001)]}
+    found = shelf(tools=[tool("deep", inputSchema=deep), tool("wide", inputSchema=wide), tool()])
+    assert [one.target.name for one in found.tools] == ["t"]
+    assert "'deep' is left out: its input schema is nested deeper" in found.warnings[0]
+    assert "'wide' is left out: its input schema has more than" in found.warnings[1]
+
+
+def test_a_long_description_is_kept_and_warned_about():
+    found = shelf(tools=[tool(description="x" * 5000)])
+    assert len(found.tools[0].definition["description"]) > 5000
+    assert "5002 bytes" in found.warnings[0]
+
+
+def test_a_security_that_cannot_be_read_makes_its_tool_dangerous():
+    found = shelf(tools=[tool(security={"risk_level": "harmless"})])
+    assert found.tools[0].security.risk_level == "dangerous"
+    assert "counts as dangerous" in found.warnings[0]
+
+
+def test_header_annotations_count_where_http_is_spoken():
+    good = {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}
+    bad = {"type": "object", "properties": {"r": {"type": "object", "x-mcp-header": "R"}}}
+    tools = [tool("good", inputSchema=good), tool("bad", inputSchema=bad)]
+    over_http = shelf(ServerSpec(id="s", transport="http"), tools=tools)
+    assert [one.target.name for one in over_http.tools] == ["good"]
+    assert over_http.tools[0].headers == {("r",): "Region"}
+    assert "'bad' is left out" in over_http.warnings[0]
+    assert len(shelf(tools=tools).tools) == 2
+
+
+def test_prompts_resources_and_templates_are_known_by_their_own_member():
+    found = shelf(
+        prompts=[{"name": "p"}],
+        resources=[{"uri": "x://1", "name": "r"}],
+        resourceTemplates=[{"uriTemplate": "x://{id}", "name": "t"}],
+    )
+    assert [one.target.name for one in found.prompts] == ["p"]
+    assert [one.target.name for one in found.resources] == ["x://1"]
+    assert found.templates[0][1].matches("x://7")
+
+
+def test_the_warnings_of_the_listing_come_first():
+    made = Listing(Hello("2025-11-25"), {"tools": []}, ("tools/list failed: no",))
+    assert build_shelf(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)

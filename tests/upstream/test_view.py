@@ -1,0 +1,120 @@
+"""Which name means what in a profile."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gatewright.call import Target
+from gatewright.upstream.shelf import Shelf, build_shelf
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.view import SECURITY_META, Profile, View
+from tests.upstream.test_shelf import listing, tool
+
+
+def shelves(**servers: dict[str, Any]) -> tuple[dict[str, ServerSpec], dict[str, Shelf]]:
+    specs = {
+        name: ServerSpec(id=name, prefix=one.pop("prefix", None)) for name, one in servers.items()
+    }
+    return specs, {name: build_shelf(specs[name], listing(**one)) for name, one in servers.items()}
+
+
+def view(profile: Profile | None = None, **servers: dict[str, Any]) -> View:
+    return View(profile or Profile(), *shelves(**servers))
+
+
+def listed(one: View, method: str, mgp: bool = False) -> list[Any]:
+    return [json.loads(item.text(mgp)) for item in one.items(method)]
+
+
+def test_a_tool_answers_to_its_exposed_canonical_and_dotted_name():
+    one = view(a={"tools": [tool("t")]}, b={"tools": [tool("t")]})
+    assert one.tools["a__t"] is one.tools["a/t"] is one.tools["a.t"]
+    assert one.tools["a__t"].target == Target("a", "t")
+    assert one.tools["b__t"].exposed == "b__t"
+    assert "t" not in one.tools
+
+
+def test_lists_show_exposed_names_in_the_order_of_the_configuration():
+    one = view(z={"tools": [tool("b"), tool("a")]}, a={"tools": [tool("c")]})
+    assert [each["name"] for each in listed(one, "tools/list")] == ["z__b", "z__a", "a__c"]
+
+
+def test_a_prefix_of_its_own_replaces_the_id():
+    one = view(a={"tools": [tool("t")], "prompts": [{"name": "p"}], "prefix": "x"})
+    assert list(one.tools)[-1] == "x__t"
+    assert one.prompt("x__p") == one.prompt("a/p") == Target("a", "p")
+    assert one.prompt("a__p") is None
+
+
+def test_a_single_server_can_be_shown_without_prefix():
+    profile = Profile(unprefixed=True)
+    one = view(profile, a={"tools": [tool("t.x")], "prompts": [{"name": "p"}]})
+    assert one.unprefixed
+    assert listed(one, "tools/list")[0]["name"] == "t.x"
+    assert listed(one, "prompts/list")[0]["name"] == "p"
+    assert not view(profile, a={"tools": []}, b={"tools": []}).unprefixed
+
+
+def test_a_profile_shows_its_servers_and_tools_only():
+    servers = {"a": {"tools": [tool("t"), tool("u")]}, "b": {"tools": [tool("t")]}}
+    only_a = view(Profile(servers=("a",)), **{**servers})
+    assert only_a.servers == ("a",)
+    assert {one.exposed for one in only_a.tools.values()} == {"a__t", "a__u"}
+    some = view(Profile(tools=("a/u", "b__t")), **servers)
+    assert {one.exposed for one in some.tools.values()} == {"a__u", "b__t"}
+    assert [each["name"] for each in listed(some, "tools/list")] == ["a__u", "b__t"]
+
+
+def test_a_uri_keeps_its_form_unless_two_servers_have_it():
+    resource = {"uri": "x://1", "name": "r"}
+    one = view(a={"resources": [resource]}, b={"resources": [resource, {"uri": "x://2"}]})
+    shown = [each["uri"] for each in listed(one, "resources/list")]
+    assert shown[2] == "x://2"
+    assert len(set(shown)) == 3
+    assert one.owners(shown[0]) == [Target("a", "x://1")]
+    assert one.owners(shown[1]) == [Target("b", "x://1")]
+    assert one.uri(Target("b", "x://1")) == shown[1]
+    assert one.uri(Target("b", "x://other")) == "x://other"
+
+
+def test_a_uri_that_nobody_lists_belongs_to_the_closest_template():
+    one = view(
+        a={"resourceTemplates": [{"uriTemplate": "x://{+all}", "name": "wide"}]},
+        b={"resourceTemplates": [{"uriTemplate": "x://docs/{name}", "name": "close"}]},
+    )
+    assert one.owners("x://docs/1") == [Target("b", "x://docs/1"), Target("a", "x://docs/1")]
+    assert one.owners("x://other/1") == [Target("a", "x://other/1")]
+    assert one.owners("y://1") == []
+
+
+def test_a_template_that_two_servers_have_is_told_apart():
+    template = {"uriTemplate": "x://{id}", "name": "t"}
+    one = view(a={"resourceTemplates": [template]}, b={"resourceTemplates": [template]})
+    shown = [each["uriTemplate"] for each in listed(one, "resources/templates/list")]
+    assert one.templated(shown[1]) == [Target("b", "x://{id}")]
+    assert one.owners(shown[1].replace("{id}", "7")) == [Target("b", "x://7")]
+    assert one.owners("gatewright://nobody/x%3A%2F%2F1") == []
+
+
+def test_mgp_1_3_2_nobody_sees_security_who_did_not_ask_for_mgp():
+    one = view(a={"tools": [tool("t", security={"risk_level": "safe"}, _meta={"k": 1})]})
+    plain = listed(one, "tools/list")[0]
+    assert "security" not in plain
+    assert plain["_meta"] == {"k": 1}
+
+
+def test_mgp_4_1_1_an_mgp_client_sees_the_effective_security_in_both_places():
+    declared = {"risk_level": "dangerous", "side_effects": ["process"], "vendor": 1}
+    one = view(a={"tools": [tool("t", security=declared, _meta={"k": 1}), tool("plain")]})
+    mgp, plain = listed(one, "tools/list", mgp=True)
+    assert mgp["security"] == {
+        "risk_level": "dangerous",
+        "side_effects": ["process"],
+        "vendor": 1,
+        "permissions_required": [],
+        "validator": "none",
+        "confirmation_required": False,
+    }
+    assert mgp["_meta"] == {"k": 1, SECURITY_META: mgp["security"]}
+    assert plain["security"]["risk_level"] == "moderate"
