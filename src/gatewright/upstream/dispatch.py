@@ -99,10 +99,11 @@ class Dispatch:
 
     # -- what concerns several -----------------------------------------------------------------------
 
+    def _servers(self, call: Call) -> list[str]:
+        return self._catalogue.servers(call.profile, call.caller)
+
     def _visible(self, call: Call) -> list[Owner]:
-        found = (
-            self._owners.get(one) for one in self._catalogue.servers(call.profile, call.caller)
-        )
+        found = (self._owners.get(one) for one in self._servers(call))
         return [one for one in found if one is not None]
 
     async def _complete(self, call: Call, back: Back) -> Outcome:
