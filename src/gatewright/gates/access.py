@@ -23,6 +23,9 @@ _WHOLE_SERVER = ""
 """No grant names an empty tool, so a question about it is answered for the server as a whole."""
 
 _BY_ROLE = "operator"
+_REMEMBERED = 65_536
+
+_Question = tuple[str, str, str, str]
 
 
 class Access:
@@ -42,27 +45,45 @@ class Access:
         self._grants = grants
         self._clock = clock
         self._open = open_methods
+        self._decided: dict[_Question, tuple[bool, str]] = {}
+        self._decided_at = -1
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         target = call.target
         if target is None:
             return self._own(call)
-        tool = target.name if call.kind == "tool" else _WHOLE_SERVER
-        found = self._grants.decide(call.caller.id, target.server, tool, self._clock())
-        allowed, source = _judge(call.caller, found)
+        allowed, source = self._decide(
+            call.caller, target.server, target.name if call.kind == "tool" else _WHOLE_SERVER
+        )
         call.facts["access"] = source
         return call if allowed else self._denied(call, source)
 
     def may_see(self, caller: Caller, tool: Tool) -> bool:
         """Whether a call of this tool would pass, so that lists show what can be called and no more."""
-        return self._may(caller, tool.target.server, tool.target.name)
+        return self._decide(caller, tool.target.server, tool.target.name)[0]
 
     def may_reach(self, caller: Caller, server: str) -> bool:
         """The same for what a server offers besides tools."""
-        return self._may(caller, server, _WHOLE_SERVER)
+        return self._decide(caller, server, _WHOLE_SERVER)[0]
 
-    def _may(self, caller: Caller, server: str, tool: str) -> bool:
-        return _judge(caller, self._grants.decide(caller.id, server, tool, self._clock()))[0]
+    def version(self) -> int:
+        """A number that changes whenever any answer may have changed, expiry of a grant included."""
+        return self._grants.version(self._clock())
+
+    def _decide(self, caller: Caller, server: str, tool: str) -> tuple[bool, str]:
+        """Whether it is allowed, and which level says so. Remembered for as long as the table stays
+        the same."""
+        now = self._clock()
+        version = self._grants.version(now)
+        if version != self._decided_at or len(self._decided) > _REMEMBERED:
+            self._decided = {}
+            self._decided_at = version
+        question = (caller.id, caller.kind, server, tool)
+        found = self._decided.get(question)
+        if found is None:
+            word = self._grants.decide(caller.id, server, tool, now)
+            found = self._decided[question] = _judge(caller, word)
+        return found
 
     def _own(self, call: Call) -> Call | Refusal:
         """Calls without a target. Only what the gateway answers by itself may have none."""

@@ -35,8 +35,9 @@ class Catalogue(Protocol):
     def prompt(self, profile: str, name: str) -> Target | None:
         """Whose prompt that is, under the server's own name."""
 
-    def resource(self, profile: str, uri: str) -> Target | None:
-        """Whose resource that is, under the server's own URI."""
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        """Whose resource that is, under the server's own URI. Several servers may have one of that
+        name, so only those count that the caller may see."""
 
     def method(self, call: Call) -> Target | None:
         """Which server answers a `method` call; None where the gateway answers it itself, or nobody."""
@@ -72,7 +73,7 @@ class Resolve:
         if call.kind == "prompt":
             target = self._catalogue.prompt(call.profile, call.name)
         elif call.kind == "resource":
-            target = self._catalogue.resource(call.profile, call.name)
+            target = self._catalogue.resource(call.profile, call.name, call.caller)
         else:
             target = self._catalogue.method(call)
             if target is None:

@@ -17,6 +17,9 @@ __all__ = ["Schema"]
 
 _KEPT = 8192
 
+_Known = tuple[Any, CompiledSchema | Refusal | None]
+"""The decoded schema, and what came of it; None where it is not enforced."""
+
 _NO_OBJECT = Refusal(
     "invalid_args",
     "arguments must be an object",
@@ -35,7 +38,7 @@ class Schema:
         """`off` holds the servers whose schemas are not enforced; the rest bounds any one schema."""
         self._off = off
         self._bounds = depth, subschemas
-        self._known: dict[int, tuple[Any, CompiledSchema | Refusal]] = {}
+        self._known: dict[int, _Known] = {}
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
@@ -46,12 +49,14 @@ class Schema:
         if known is None or known[0] is not tool.schema:
             known = self._learn(tool)
         compiled = known[1]
-        if tool.target.server in self._off:
+        if compiled is None:
             return call
         if type(compiled) is Refusal:
             return compiled
-        arguments = call.arguments
-        if type(arguments) is not dict:
+        arguments = call.params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        elif type(arguments) is not dict:
             return _NO_OBJECT
         objection = compiled.objection(arguments)  # type: ignore[union-attr]
         if objection is None:
@@ -63,11 +68,13 @@ class Schema:
             {"path": objection.path, "rule": objection.rule},
         )
 
-    def _learn(self, tool: Tool) -> tuple[Any, CompiledSchema | Refusal]:
-        try:
-            compiled: CompiledSchema | Refusal = compile_schema(tool.schema, *self._bounds)
-        except UnusableSchema as problem:
-            compiled = _unusable(tool, str(problem))
+    def _learn(self, tool: Tool) -> _Known:
+        compiled: CompiledSchema | Refusal | None = None
+        if tool.target.server not in self._off:
+            try:
+                compiled = compile_schema(tool.schema, *self._bounds)
+            except UnusableSchema as problem:
+                compiled = _unusable(tool, str(problem))
         while len(self._known) >= _KEPT:
             del self._known[next(iter(self._known))]
         known = self._known[id(tool.schema)] = tool.schema, compiled

@@ -2,34 +2,49 @@
 
 A validator that looks at one well-known parameter protects only tools that use this name. So, where
 nobody said which parameter matters, all of them do, at every depth. The walk keeps its own stack,
-because nesting is the caller's choice and Python's stack is not.
+because nesting is the caller's choice and Python's stack is not; places are linked to the place above
+them instead of being spelled out, so that the walk stays linear in the value's size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-__all__ = ["Path", "pointer", "strings"]
-
-Path = tuple[str | int, ...]
+__all__ = ["Place", "pointer", "strings"]
 
 
-def strings(value: Any) -> Iterator[tuple[Path, str, bool]]:
-    """Yield (path, text, whether it is a member's name) for every string, in document order."""
-    stack: list[tuple[Path, Any]] = [((), value)]
+class Place(NamedTuple):
+    """One step into a value; `above` is None directly below the whole value."""
+
+    above: Place | None
+    step: str | int
+
+    def path(self) -> list[str | int]:
+        """The steps from the whole value to here."""
+        steps: list[str | int] = []
+        place: Place | None = self
+        while place is not None:
+            steps.append(place.step)
+            place = place.above
+        return steps[::-1]
+
+
+def strings(value: Any) -> Iterator[tuple[Place | None, str, bool]]:
+    """Yield (place, text, whether it is a member's name) for every string, in document order."""
+    stack: list[tuple[Place | None, Any]] = [(None, value)]
     while stack:
-        path, found = stack.pop()
+        place, found = stack.pop()
         if isinstance(found, str):
-            yield path, found, False
+            yield place, found, False
         elif isinstance(found, dict):
             for name in found:
-                yield (*path, name), name, True
-            stack.extend(((*path, name), found[name]) for name in reversed(found))
+                yield Place(place, name), name, True
+            stack.extend((Place(place, name), found[name]) for name in reversed(found))
         elif isinstance(found, list):
-            stack.extend(((*path, at), found[at]) for at in range(len(found) - 1, -1, -1))
+            stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
 
 
-def pointer(path: Path | list[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of a path; empty for the whole value."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+def pointer(steps: Iterable[str | int]) -> str:
+    """The JSON pointer (RFC 6901) of some steps; empty for the whole value."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gatewright.validators.leaves import Path, pointer, strings
+from gatewright.validators.leaves import Place, pointer, strings
 from gatewright.validators.objection import Objection
 
 __all__ = ["sandbox"]
@@ -83,16 +83,16 @@ _SAY = {
 def sandbox(arguments: Any) -> Objection | None:
     """Refuse any string of the arguments that a shell could read as more than plain words."""
     words: list[str] = []
-    for path, text, is_name in strings(arguments):
+    for place, text, is_name in strings(arguments):
         rule = _text_rule(text)
         if rule is None and not is_name:
             found = text.split()
             rule = _start_rule(found)
             words.extend(found)
         if rule is not None:
-            return _objection(path, rule)
+            return _objection(place, rule)
     rule = _words_rule(words)
-    return None if rule is None else _objection((), rule)
+    return None if rule is None else _objection(None, rule)
 
 
 def _text_rule(text: str) -> str | None:
@@ -142,6 +142,6 @@ def _program(word: str) -> str:
     return word.rpartition("/")[2].casefold().removesuffix(".exe") or word
 
 
-def _objection(path: Path, rule: str) -> Objection:
-    where = pointer(path)
+def _objection(place: Place | None, rule: str) -> Objection:
+    where = "" if place is None else pointer(place.path())
     return Objection(where, rule, f"argument {where or '(all of them)'} {_SAY[rule]}")

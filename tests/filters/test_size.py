@@ -1,0 +1,33 @@
+"""The filter `size`: an answer that is too large is not passed on."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewright.call import Answer, Event, Failure, Outcome, Refusal
+from gatewright.filters.size import Size
+from gatewright.wire.codes import REASONS
+from tests.gates.parts import a_call
+
+
+def test_an_answer_up_to_the_limit_is_handed_on_as_it_is() -> None:
+    answer = Answer(b"x" * 100)
+    assert Size(100).outcome(a_call(), answer) is answer
+
+
+def test_an_answer_over_the_limit_becomes_a_failure_that_names_it() -> None:
+    found = Size(100).outcome(a_call(), Answer(b"x" * 101))
+    assert isinstance(found, Failure)
+    assert found.details == {"limit_bytes": 100, "bytes": 101}
+    assert "at most 100" in found.message
+    assert not REASONS[found.reason].retryable
+
+
+@pytest.mark.parametrize("outcome", [Refusal("access_denied", "no"), Failure("timeout")])
+def test_what_is_no_answer_is_handed_on_as_it_is(outcome: Outcome) -> None:
+    assert Size(0).outcome(a_call(), outcome) is outcome
+
+
+def test_events_are_handed_on_as_they_are() -> None:
+    event = Event("notifications/progress", {"progress": 1})
+    assert Size(0).event(a_call(), event) is event

@@ -1,0 +1,129 @@
+"""The gate `authenticate`: a credential becomes a caller, or the call ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gatewright.call import ANONYMOUS, Call, Caller, Refusal
+from gatewright.gates.authenticate import LOCAL, Authenticate
+from gatewright.stores.callers import Callers
+from tests.gates.parts import Mute, a_call
+
+RUNTIME = Caller("cli", "operator")
+
+
+class Clock:
+    """Unix seconds that only the test moves."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock at a fixed time."""
+    return Clock()
+
+
+@pytest.fixture
+def keys(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
+    """A real key store."""
+    store = Callers(tmp_path / "keys.sqlite3", clock=clock, random=os.urandom)
+    yield store
+    store.close()
+
+
+def _reason(found: object) -> str:
+    assert isinstance(found, Refusal)
+    return found.reason
+
+
+async def test_a_valid_key_makes_its_owner_the_caller(keys: Callers) -> None:
+    key, secret = keys.create("agent.one", by="test")
+    gate = Authenticate(keys)
+    call = await gate(a_call(caller=ANONYMOUS, credential=secret), Mute())
+    assert isinstance(call, Call)
+    assert call.caller == Caller("agent.one", "agent", key.id)
+
+
+async def test_a_call_whose_caller_is_known_already_is_handed_on_as_it_is(keys: Callers) -> None:
+    _, secret = keys.create("agent.one", by="test")
+    gate = Authenticate(keys)
+    caller = gate.identify("http", secret)
+    assert isinstance(caller, Caller)
+    call = a_call(caller=caller, credential=secret)
+    assert await gate(call, Mute()) is call
+
+
+async def test_what_a_door_believed_is_not_believed_again(keys: Callers) -> None:
+    """MGP-5.5-3: whoever the call says it is from, the credential decides."""
+    _, secret = keys.create("agent.one", by="test")
+    call = await Authenticate(keys)(a_call(caller=LOCAL, credential=secret), Mute())
+    assert isinstance(call, Call)
+    assert call.caller.id == "agent.one"
+    assert _reason(await Authenticate(keys)(a_call(caller=LOCAL), Mute())) == "auth_required"
+
+
+def test_without_a_credential_authentication_is_required(keys: Callers) -> None:
+    """MGP-14.3-3"""
+    assert _reason(Authenticate(keys).identify("http", None)) == "auth_required"
+
+
+@pytest.mark.parametrize(
+    "credential", ["", "nonsense", "gw_12345678_" + "0" * 43, "\ud800", "é" * 9]
+)
+def test_a_wrong_credential_is_refused(keys: Callers, credential: str) -> None:
+    assert _reason(Authenticate(keys).identify("http", credential)) == "auth_failed"
+
+
+def test_a_wrong_credential_does_not_make_an_anonymous_caller(keys: Callers) -> None:
+    gate = Authenticate(keys, anonymous=True)
+    assert gate.identify("http", None) == ANONYMOUS
+    assert _reason(gate.identify("http", "nonsense")) == "auth_failed"
+
+
+def test_a_key_is_refused_from_the_moment_it_expires(keys: Callers, clock: Clock) -> None:
+    """MGP-14.3-4"""
+    _, secret = keys.create("agent.one", expires=clock.now + 10, by="test")
+    gate = Authenticate(keys)
+    assert isinstance(gate.identify("http", secret), Caller)
+    clock.now += 10
+    assert _reason(gate.identify("http", secret)) == "auth_expired"
+
+
+def test_a_revoked_key_is_refused_at_once(keys: Callers) -> None:
+    key, secret = keys.create("agent.one", by="test")
+    gate = Authenticate(keys)
+    assert isinstance(gate.identify("http", secret), Caller)
+    keys.revoke(key.id, by="test")
+    assert _reason(gate.identify("http", secret)) == "auth_failed"
+
+
+def test_a_fixed_token_speaks_for_whom_it_was_made(keys: Callers) -> None:
+    gate = Authenticate(keys, tokens={"runtime-token": RUNTIME})
+    assert gate.identify("http", "runtime-token") == RUNTIME
+    assert _reason(gate.identify("http", "runtime-toke")) == "auth_failed"
+
+
+@pytest.mark.parametrize("credential", [None, "whatever"])
+def test_the_pipes_of_the_process_belong_to_its_owner(
+    keys: Callers, credential: str | None
+) -> None:
+    assert Authenticate(keys).identify("stdio", credential) is LOCAL
+
+
+@pytest.mark.parametrize("door", ["http", "websocket", "sse", "STDIO", ""])
+def test_no_other_door_is_owned_by_anybody(keys: Callers, door: str) -> None:
+    assert _reason(Authenticate(keys).identify(door, None)) == "auth_required"
+
+
+async def test_a_refusal_never_repeats_the_credential(keys: Callers) -> None:
+    found = await Authenticate(keys)(a_call(credential="gw_secret"), Mute())
+    assert isinstance(found, Refusal)
+    assert "gw_secret" not in f"{found.message}{found.details}"

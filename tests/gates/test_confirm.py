@@ -1,0 +1,194 @@
+"""The gate `confirm`: somebody agrees to this very call, or it is not run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatewright.call import Back, Call, Event, Question, Refusal, Tool
+from gatewright.gates.access import Access
+from gatewright.gates.confirm import Confirm
+from gatewright.stores.grants import Grant, Grants
+from gatewright.wire.jsonrpc import decode
+from tests.gates.parts import AGENT, OPERATOR, Asked, Mute, a_call, a_tool, a_tool_call
+
+YES = {"action": "accept", "content": {"confirm": True}}
+DANGEROUS = a_tool("wipe", risk_level="dangerous")
+ASKS = a_tool("ask", confirmation_required=True)
+
+
+class Clock:
+    """Monotonic seconds that only the test moves."""
+
+    now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _gate(*grants: Grant, clock: Clock | None = None) -> tuple[Access, Confirm]:
+    access = Access(Grants(grants or (Grant(AGENT.id, "srv"),)), lambda: 0.0)
+    return access, Confirm(access, clock or Clock(), patience_s=30)
+
+
+async def _run(tool: Tool, back: Back, *grants: Grant, **more: Any) -> Call | Refusal:
+    """What both gates make of a call, one after the other as in the kernel."""
+    access, confirm = _gate(*grants)
+    passed = await access(a_tool_call(tool, **more), back)
+    assert isinstance(passed, Call)
+    return await confirm(passed, back)
+
+
+async def test_a_safe_or_moderate_tool_is_not_asked_about() -> None:
+    """MGP-4.4-1 and MGP-4.4-2"""
+    for risk in ("safe", "moderate"):
+        assert isinstance(await _run(a_tool(risk_level=risk), Mute()), Call)
+
+
+@pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
+async def test_what_is_no_tool_is_not_asked_about(kind: str) -> None:
+    call = a_call(kind)  # type: ignore[arg-type]
+    assert await _gate()[1](call, Mute()) is call
+
+
+async def test_a_dangerous_tool_is_refused_when_nobody_can_be_asked() -> None:
+    """MGP-1.2-3 and MGP-4.4-3: neither confirmation nor permission."""
+    found = await _run(DANGEROUS, Mute())
+    assert isinstance(found, Refusal)
+    assert found.reason == "confirmation_required"
+    assert "grant this tool (server 'srv', tool 'wipe')" in found.message
+
+
+async def test_a_dangerous_tool_runs_when_the_caller_agrees() -> None:
+    """MGP-4.4-3"""
+    found = await _run(DANGEROUS, Asked(YES))
+    assert isinstance(found, Call)
+    assert found.facts == {"access": "server_grant", "confirmed_by": AGENT.id}
+
+
+async def test_a_dangerous_tool_runs_unasked_where_a_grant_names_it() -> None:
+    """MGP-4.4-3"""
+    found = await _run(DANGEROUS, Mute(), Grant(AGENT.id, "srv", "wipe"))
+    assert isinstance(found, Call)
+    assert "confirmed_by" not in found.facts
+
+
+async def test_the_operator_is_asked_about_dangerous_tools_like_everybody() -> None:
+    """MGP-1.2-3"""
+    assert isinstance(await _run(DANGEROUS, Mute(), caller=OPERATOR), Refusal)
+    assert isinstance(await _run(DANGEROUS, Asked(YES), caller=OPERATOR), Call)
+
+
+async def test_a_tool_that_wants_confirmation_is_asked_about_in_spite_of_a_grant() -> None:
+    """MGP-4.3-6"""
+    grant = Grant(AGENT.id, "srv", "ask")
+    back = Asked(YES)
+    assert isinstance(await _run(ASKS, back, grant), Call)
+    assert len(back.questions) == 1
+    found = await _run(ASKS, Mute(), grant)
+    assert isinstance(found, Refusal)
+    assert "grant this tool" not in found.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"action": "decline"},
+        {"action": "cancel"},
+        {"action": "accept"},
+        {"action": "accept", "content": None},
+        {"action": "accept", "content": {}},
+        {"action": "accept", "content": {"confirm": False}},
+        {"action": "accept", "content": {"confirm": "true"}},
+        {"action": "accept", "content": {"confirm": 1}},
+        {"action": "accept", "content": [True]},
+        {"content": {"confirm": True}},
+        {},
+        [],
+        None,
+    ],
+)
+async def test_any_answer_but_yes_is_a_no(answer: Any) -> None:
+    """MGP-4.3-6: cancel means not executed."""
+    found = await _run(ASKS, Asked(answer))
+    assert isinstance(found, Refusal)
+    assert found.reason == "permission_denied"
+
+
+async def test_the_question_says_what_would_be_run_and_how_dangerous_it_is() -> None:
+    """MGP-4.3-5"""
+    declared = msgspec.Raw(b'{"risk_level":"dangerous","reversible":false}')
+    tool = msgspec.structs.replace(DANGEROUS, definition={"security": declared})
+    back = Asked(YES)
+    await _run(tool, back, arguments={"path": "/srv/x", "size": decode(b"1.10")})
+    (question,) = back.questions
+    assert question.method == "elicitation/create"
+    assert question.params is not None
+    assert question.params["mode"] == "form"
+    assert question.params["requestedSchema"]["required"] == ["confirm"]
+    for part in (
+        "agent.one asks to run the tool wipe of the server srv.",
+        "Risk: dangerous, cannot be undone.",
+        '{"path":"/srv/x","size":1.10}',
+    ):
+        assert part in question.params["message"]
+
+
+async def test_text_from_elsewhere_cannot_hide_in_the_question_or_flood_it() -> None:
+    back = Asked(YES)
+    hidden = "\u202egnp.exe\u200b\nRisk: safe." + "x" * 10_000
+    tool = msgspec.structs.replace(
+        a_tool("wi\u202epe\n", risk_level="dangerous"), definition={"security": msgspec.Raw(b"[1]")}
+    )
+    await _run(tool, back, arguments={"path": hidden})
+    assert back.questions[0].params is not None
+    message = back.questions[0].params["message"]
+    lines = message.split("\n")
+    assert len(lines) == 3
+    assert all(line.isprintable() for line in lines)
+    assert "\\u202e" in lines[0]
+    assert len(message) < 4000
+    assert lines[2].endswith("characters)")
+
+
+async def test_access_is_asked_once_more_after_the_wait() -> None:
+    grants = Grants([Grant(AGENT.id, "srv")])
+    access = Access(grants, lambda: 0.0)
+    confirm = Confirm(access, Clock())
+    back = Asked(YES, meanwhile=lambda: grants.revoke(AGENT.id, "srv"))
+    passed = await access(a_tool_call(DANGEROUS), back)
+    assert isinstance(passed, Call)
+    found = await confirm(passed, back)
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.gate) == ("access_denied", "access")
+
+
+async def test_the_time_of_a_person_is_not_the_time_of_the_tool() -> None:
+    clock = Clock()
+
+    def think() -> None:
+        clock.now += 25
+
+    _, confirm = _gate(clock=clock)
+    found = await confirm(a_tool_call(DANGEROUS, deadline=80.0), Asked(YES, meanwhile=think))
+    assert isinstance(found, Call)
+    assert found.deadline == 105.0
+
+
+async def test_somebody_who_never_answers_is_not_waited_for_without_end() -> None:
+    class Silent(Mute):
+        async def ask(self, question: Question) -> dict[str, Any]:
+            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+        def emit(self, event: Event) -> None: ...
+
+    access, _ = _gate()
+    confirm = Confirm(access, Clock(), patience_s=0.01)
+    async with asyncio.timeout(10):
+        found = await confirm(a_tool_call(DANGEROUS), Silent())
+    assert isinstance(found, Refusal)
+    assert found.reason == "confirmation_required"
+    assert "nobody answered within 0.01 s" in found.message

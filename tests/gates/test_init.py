@@ -1,0 +1,194 @@
+"""THE list of gates: complete, in order, each known by the name of its file."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gatewright.gates
+from gatewright.call import Call, Refusal
+from gatewright.gates import (
+    Access,
+    Authenticate,
+    Confirm,
+    Gates,
+    Permission,
+    Rate,
+    Resolve,
+    Schema,
+    Session,
+    Validators,
+    ordered,
+)
+from gatewright.stores.callers import Callers
+from gatewright.stores.grants import Grant, Grants
+from gatewright.wire.codes import REASONS
+from tests.gates.parts import AGENT, Mute, a_call, a_tool
+from tests.gates.test_resolve import Catalogue
+
+NAMES = [
+    "authenticate",
+    "session",
+    "rate",
+    "resolve",
+    "access",
+    "schema",
+    "validators",
+    "permission",
+    "confirm",
+]
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
+
+
+class House:
+    """All gates with real stores behind them, and one key for one agent."""
+
+    def __init__(self, keys: Callers, *grants: Grant, limit: int | None = None) -> None:
+        self.grants = Grants(grants)
+        access = Access(self.grants, lambda: 0.0)
+        self.catalogue = Catalogue(
+            {
+                tool.exposed: tool
+                for tool in (
+                    a_tool("echo", schema=SCHEMA),
+                    a_tool("wipe", schema=SCHEMA, risk_level="dangerous"),
+                    a_tool("shell", schema=SCHEMA, validator="sandbox"),
+                    a_tool("needs", schema=SCHEMA, permissions_required=("camera",)),
+                    a_tool("odd", schema=SCHEMA, validator="readonly"),
+                )
+            }
+        )
+        self.secret = keys.create(AGENT.id, by="test")[1]
+        self.gates = ordered(
+            Gates(
+                Authenticate(keys),
+                Session({"mine": AGENT.id}.get),
+                Rate(limit, lambda: 0),
+                Resolve(self.catalogue, access.may_see),
+                access,
+                Schema(),
+                Validators(),
+                Permission(self.grants, lambda: 0.0),
+                Confirm(access, lambda: 0.0),
+            )
+        )
+
+    async def walk(self, call: Call) -> tuple[str, str]:
+        """The reason of the first refusal and the gate that gave it; empty when all gates passed."""
+        for gate in self.gates:
+            found = await gate(call, Mute())
+            if isinstance(found, Refusal):
+                return found.reason, gate.name
+            call = found
+        return "", ""
+
+    def call(self, name: str, command: object = "ls", **more: Any) -> Call:
+        """A call with the agent's key."""
+        more = {"credential": self.secret, "session": "mine", **more}
+        return a_call(name=f"srv__{name}", arguments={"command": command}, **more)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Iterator[Callers]:
+    """A real key store."""
+    store = Callers(tmp_path / "keys.sqlite3", clock=lambda: 0.0, random=os.urandom)
+    yield store
+    store.close()
+
+
+def test_the_list_has_every_gate_once_in_the_order_of_the_house(keys: Callers) -> None:
+    gates = House(keys).gates
+    assert [gate.name for gate in gates] == NAMES
+
+
+def test_a_gate_has_the_name_of_its_file_and_every_file_is_in_the_list(keys: Callers) -> None:
+    folder = Path(str(gatewright.gates.__file__)).parent
+    assert sorted(NAMES) == sorted(
+        path.stem for path in folder.glob("*.py") if path.stem != "__init__"
+    )
+    assert [type(gate).__module__.rpartition(".")[2] for gate in House(keys).gates] == NAMES
+
+
+async def test_an_agent_can_call_what_it_was_granted_and_nothing_else(keys: Callers) -> None:
+    """MGP-1.2-3"""
+    house = House(keys, Grant(AGENT.id, "srv", "echo"))
+    assert await house.walk(house.call("echo")) == ("", "")
+    for name in ("wipe", "shell", "needs", "odd"):
+        assert await house.walk(house.call(name)) == ("access_denied", "access")
+
+
+async def test_a_dangerous_tool_needs_more_than_a_grant_of_its_server(keys: Callers) -> None:
+    """MGP-1.2-3"""
+    house = House(keys, Grant(AGENT.id, "srv"))
+    assert await house.walk(house.call("wipe")) == ("confirmation_required", "confirm")
+    house.grants.grant(Grant(AGENT.id, "srv", "wipe"))
+    assert await house.walk(house.call("wipe")) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "more", "expected"),
+    [
+        ("echo", "ls", {"credential": None}, ("auth_required", "authenticate")),
+        ("echo", "ls", {"credential": "gw_x"}, ("auth_failed", "authenticate")),
+        ("echo", "ls", {"session": "other"}, ("session_unknown", "session")),
+        ("none", "ls", {}, ("tool_not_found", "resolve")),
+        ("echo", 7, {}, ("invalid_args", "schema")),
+        ("shell", "echo $(id)", {}, ("validation_blocked", "validators")),
+        ("odd", "ls", {}, ("policy_violation", "validators")),
+        ("needs", "ls", {}, ("permission_denied", "permission")),
+        ("wipe", "ls", {}, ("confirmation_required", "confirm")),
+        ("echo", "ls", {}, ("", "")),
+        ("shell", "ls -l", {}, ("", "")),
+    ],
+)
+async def test_each_gate_ends_the_calls_that_are_its_own(
+    keys: Callers, name: str, command: object, more: dict[str, object], expected: tuple[str, str]
+) -> None:
+    house = House(keys, Grant(AGENT.id, "srv"))
+    assert await house.walk(house.call(name, command, **more)) == expected
+
+
+async def test_a_caller_over_the_limit_learns_nothing_more(keys: Callers) -> None:
+    house = House(keys, limit=1)
+    assert await house.walk(house.call("echo")) == ("access_denied", "access")
+    assert await house.walk(house.call("none")) == ("rate_limited", "rate")
+
+
+async def test_a_denied_caller_does_not_learn_the_schema(keys: Callers) -> None:
+    house = House(keys)
+    assert await house.walk(house.call("echo", 7)) == ("access_denied", "access")
+
+
+@pytest.mark.parametrize("kind", ["list", "method"])
+async def test_what_the_gateway_answers_itself_passes_as_the_call_it_was(
+    keys: Callers, kind: str
+) -> None:
+    house = House(keys)
+    call = a_call(kind, "", method="tools/list", credential=house.secret)  # type: ignore[arg-type]
+    authenticated = await house.gates[0](call, Mute())
+    assert isinstance(authenticated, Call)
+    for gate in house.gates[1:]:
+        assert await gate(authenticated, Mute()) is authenticated
+
+
+def _reasons(path: Path) -> set[str]:
+    """The first argument of every `Refusal(…)` in a file."""
+    return {
+        ast.literal_eval(node.args[0])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Refusal"
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reason_that_a_gate_gives_can_be_spelled_at_every_door(name: str) -> None:
+    reasons = _reasons(Path(str(gatewright.gates.__file__)).with_name(f"{name}.py"))
+    assert reasons
+    assert reasons <= set(REASONS)

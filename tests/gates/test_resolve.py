@@ -1,0 +1,147 @@
+"""The gate `resolve`: a caller's name becomes one subject, and what is missing is not given away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.gates.resolve import Resolve
+from tests.gates.parts import AGENT, Mute, a_call, a_tool
+
+
+class Catalogue:
+    """Tools, prompts and resources by name; each profile sees the same."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, Tool] | None = None,
+        targets: Mapping[str, Target] | None = None,
+        absent: Refusal | None = None,
+    ) -> None:
+        self._tools = dict(tools or {})
+        self._targets = dict(targets or {})
+        self._absent = absent
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def prompt(self, profile: str, name: str) -> Target | None:
+        return self._targets.get(name)
+
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        return self._targets.get(f"{caller.id} {uri}")
+
+    def method(self, call: Call) -> Target | None:
+        return self._targets.get(call.method)
+
+    def tools(self, profile: str) -> Iterable[Tool]:
+        return self._tools.values()
+
+    def absent(self, call: Call) -> Refusal | None:
+        return self._absent
+
+
+def _tools(*names: str) -> dict[str, Tool]:
+    return {f"srv__{name}": a_tool(name) for name in names}
+
+
+def _everything(caller: Caller, tool: Tool) -> bool:
+    return True
+
+
+async def _refusal(gate: Resolve, call: Call) -> Refusal:
+    found = await gate(call, Mute())
+    assert isinstance(found, Refusal)
+    return found
+
+
+async def test_every_name_of_a_tool_leads_to_the_same_subject() -> None:
+    tool = a_tool("echo")
+    gate = Resolve(Catalogue({"srv__echo": tool, "srv.echo": tool}), _everything)
+    for name in ("srv__echo", "srv.echo"):
+        call = await gate(a_call(name=name), Mute())
+        assert isinstance(call, Call)
+        assert (call.target, call.tool, call.name) == (tool.target, tool, name)
+
+
+async def test_what_was_found_out_before_stays_with_the_call() -> None:
+    call = a_call(facts={"seen": 1}, session="s", credential="c")
+    found = await Resolve(Catalogue(_tools("echo")), _everything)(call, Mute())
+    assert isinstance(found, Call)
+    assert (found.facts, found.session, found.credential) == ({"seen": 1}, "s", "c")
+
+
+async def test_an_unknown_tool_is_answered_with_names_that_come_close() -> None:
+    """MGP-14.3-15"""
+    gate = Resolve(Catalogue(_tools("read_file", "write_file", "echo", "add")), _everything)
+    found = await _refusal(gate, a_call(name="srv__readfile"))
+    assert found.reason == "tool_not_found"
+    assert found.details["suggestions"][0] == "srv__read_file"
+    assert "did you mean srv__read_file" in found.message
+
+
+@pytest.mark.parametrize("name", ["read_file", "READ_FILE", "srv.read_file", "srv__read_fil"])
+async def test_a_missing_prefix_or_another_spelling_is_close_enough(name: str) -> None:
+    gate = Resolve(Catalogue(_tools("read_file", "echo")), _everything)
+    assert (await _refusal(gate, a_call(name=name))).details == {"suggestions": ["srv__read_file"]}
+
+
+async def test_names_that_the_caller_may_not_see_are_never_suggested() -> None:
+    tools = _tools("read_file", "read_files")
+
+    def may_see(caller: Caller, tool: Tool) -> bool:
+        return caller == AGENT and tool.exposed == "srv__read_files"
+
+    found = await _refusal(Resolve(Catalogue(tools), may_see), a_call(name="srv__readfile"))
+    assert found.details == {"suggestions": ["srv__read_files"]}
+    assert "srv__read_file," not in found.message
+
+
+async def test_an_answer_about_hidden_tools_equals_one_about_no_tools() -> None:
+    call = a_call(name="srv__readfile")
+    hidden = Resolve(Catalogue(_tools("read_file")), lambda *_: False)
+    nothing = Resolve(Catalogue(), _everything)
+    assert await hidden(call, Mute()) == await nothing(call, Mute())
+
+
+async def test_a_name_that_resembles_nothing_gets_no_suggestion() -> None:
+    gate = Resolve(Catalogue(_tools("echo")), _everything)
+    for name in ("zzzz", "", "x", "日本語", "e" * 100_000):
+        found = await _refusal(gate, a_call(name=name))
+        assert found.details == {"suggestions": []}
+        assert len(found.message) < 300
+
+
+async def test_a_server_that_is_not_there_yet_says_so_instead() -> None:
+    """MGP-14.3-7 and MGP-14.3-16, as the catalogue words them."""
+    starting = Refusal("server_not_ready", "server srv is still starting", retry_after_ms=1000)
+    gate = Resolve(Catalogue(absent=starting), _everything)
+    for kind in ("tool", "prompt", "resource"):
+        assert await gate(a_call(kind), Mute()) is starting
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key"),
+    [("prompt", "p", "p"), ("resource", "test://x", f"{AGENT.id} test://x"), ("method", "", "x/y")],
+)
+async def test_prompts_resources_and_methods_find_their_owner(
+    kind: str, name: str, key: str
+) -> None:
+    gate = Resolve(Catalogue(targets={key: Target("srv", "own")}), _everything)
+    call = await gate(a_call(kind, name, method="x/y"), Mute())  # type: ignore[arg-type]
+    assert isinstance(call, Call)
+    assert (call.target, call.tool) == (Target("srv", "own"), None)
+
+
+@pytest.mark.parametrize("kind", ["prompt", "resource"])
+async def test_what_nobody_owns_is_not_found(kind: str) -> None:
+    found = await _refusal(Resolve(Catalogue(), _everything), a_call(kind, "nothing"))  # type: ignore[arg-type]
+    assert (found.reason, found.message) == ("not_found", f"there is no {kind} 'nothing'")
+
+
+@pytest.mark.parametrize("kind", ["list", "method"])
+async def test_what_the_gateway_answers_itself_is_handed_on(kind: str) -> None:
+    call = a_call(kind, "", method="tools/list")  # type: ignore[arg-type]
+    assert await Resolve(Catalogue(), _everything)(call, Mute()) is call

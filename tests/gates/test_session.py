@@ -1,0 +1,31 @@
+"""The gate `session`: a session id is a handle, never a proof of identity."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewright.call import Caller, Refusal
+from gatewright.gates.session import Session
+from tests.gates.parts import AGENT, Mute, a_call
+
+OWNERS = {"mine": AGENT.id, "theirs": "agent.two"}
+
+
+@pytest.mark.parametrize("session", [None, "mine"])
+async def test_a_call_in_its_own_session_or_in_none_is_handed_on(session: str | None) -> None:
+    call = a_call(session=session)
+    assert await Session(OWNERS.get)(call, Mute()) is call
+
+
+async def test_a_foreign_session_is_answered_like_one_that_never_was() -> None:
+    gate = Session(OWNERS.get)
+    foreign = await gate(a_call(session="theirs"), Mute())
+    unknown = await gate(a_call(session="never"), Mute())
+    assert isinstance(foreign, Refusal)
+    assert foreign.reason == "session_unknown"
+    assert foreign == unknown
+
+
+async def test_the_same_person_under_another_name_is_somebody_else() -> None:
+    found = await Session(OWNERS.get)(a_call(session="mine", caller=Caller("agent.One")), Mute())
+    assert isinstance(found, Refusal)
