@@ -38,6 +38,7 @@ __all__ = [
     "Sealer",
     "State",
     "acknowledgement",
+    "error_code",
     "interim_result",
     "legacy_params",
     "modern_params",
@@ -48,6 +49,7 @@ __all__ = [
     "to_caller",
 ]
 
+_NO_RESOURCE_LEGACY = -32002
 _ENVELOPE_KEYS = (META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
 _ADDED = ("resultType", "ttlMs", "cacheScope")
 _INPUT_REQUIRED = b'"input_required"'
@@ -61,7 +63,8 @@ def modern_params(
 ) -> dict[str, Any]:
     """`params` for a modern server: with the connection's `_meta` keys, the caller's capabilities
     in them, so that the server asks only for what the caller can answer."""
-    meta = dict(params.get("_meta") or {})
+    found = params.get("_meta")
+    meta = dict(found) if isinstance(found, dict) else {}
     meta[META_VERSION] = revision
     meta[META_CLIENT_INFO] = info
     meta[META_CLIENT_CAPABILITIES] = client.capabilities
@@ -88,8 +91,17 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     modern = is_modern(client.revision)
     if modern == answer.modern:
         return answer.raw
-    members = jsonrpc.decode_members(answer.raw)
+    members = _members(answer.raw)
+    if members is None:
+        return answer.raw  # no object, so nothing of ours can stand in it
     return _up(members, method, server_info) if modern else _down(members)
+
+
+def _members(raw: bytes | msgspec.Raw) -> dict[str, Any] | None:
+    """The members of an object, or None where the text is something else."""
+    if bytes(raw)[:1] != b"{":
+        return None
+    return dict(jsonrpc.decode_members(raw))
 
 
 def _up(members: dict[str, Any], method: str, server_info: Mapping[str, Any]) -> bytes:
@@ -98,8 +110,8 @@ def _up(members: dict[str, Any], method: str, server_info: Mapping[str, Any]) ->
         # A legacy server promised nothing about freshness, and lists differ by caller.
         members.setdefault("ttlMs", 0)
         members.setdefault("cacheScope", "private")
-    meta = jsonrpc.decode_members(members["_meta"]) if "_meta" in members else {}
-    if META_SERVER_INFO not in meta:
+    meta = _members(members["_meta"]) if "_meta" in members else {}
+    if meta is not None and META_SERVER_INFO not in meta:
         members["_meta"] = {**meta, META_SERVER_INFO: server_info}
     return jsonrpc.encode(members)
 
@@ -107,14 +119,21 @@ def _up(members: dict[str, Any], method: str, server_info: Mapping[str, Any]) ->
 def _down(members: dict[str, Any]) -> bytes:
     for name in _ADDED:
         members.pop(name, None)
-    if "_meta" in members:
-        meta = jsonrpc.decode_members(members["_meta"])
-        meta.pop(META_SERVER_INFO, None)
+    meta = _members(members["_meta"]) if "_meta" in members else None
+    if meta and META_SERVER_INFO in meta:
+        del meta[META_SERVER_INFO]
         if meta:
             members["_meta"] = meta
         else:
             del members["_meta"]
     return jsonrpc.encode(members)
+
+
+def error_code(code: int, method: str, client: Client) -> int:
+    """The code of a server's error in the caller's era: 2026-07-28 gave -32002 (no such resource) up."""
+    if code == _NO_RESOURCE_LEGACY and method == "resources/read" and is_modern(client.revision):
+        return jsonrpc.INVALID_PARAMS
+    return code
 
 
 # -- questions ------------------------------------------------------------------------------------
@@ -190,9 +209,21 @@ class State(msgspec.Struct, frozen=True, array_like=True):
 
 
 def request_digest(method: str, params: Mapping[str, Any]) -> str:
-    """What ties a retry to its first request: method, target and arguments, not `_meta` or answers."""
+    """What ties a retry to its first request: method, target and arguments, not `_meta` or answers.
+
+    The order of members does not count: a client may write its arguments anew for the retry.
+    """
     salient = [method, params.get("name"), params.get("uri"), params.get("arguments")]
-    return hashlib.sha256(jsonrpc.encode(salient)).hexdigest()
+    return hashlib.sha256(_salient.encode(salient)).hexdigest()
+
+
+def _number_text(value: object) -> Any:
+    if isinstance(value, jsonrpc.Num):
+        return {"": value.text}  # like no number and no text of a caller's
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+_salient = msgspec.json.Encoder(enc_hook=_number_text, order="deterministic")
 
 
 class Sealer:
@@ -211,6 +242,8 @@ class Sealer:
         same seconds as the state's expiry."""
         try:
             raw = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
+            if base64.urlsafe_b64encode(raw).decode() != text:
+                raise ValueError("one state has one spelling")
             state = msgspec.json.decode(self._aead.decrypt(raw[:12], raw[12:], None), type=State)
         except (ValueError, InvalidTag, msgspec.DecodeError):
             raise ValueError("requestState was not given out by this gateway") from None
@@ -243,7 +276,8 @@ class Sealer:
 def tag(params: Mapping[str, Any] | None, subscription: Any) -> dict[str, Any]:
     """Notification params marked with the `subscriptions/listen` request they answer."""
     found = dict(params or {})
-    found["_meta"] = {**(found.get("_meta") or {}), META_SUBSCRIPTION: subscription}
+    meta = found.get("_meta")
+    found["_meta"] = {**(meta if isinstance(meta, dict) else {}), META_SUBSCRIPTION: subscription}
     return found
 
 
@@ -265,5 +299,5 @@ def acknowledgement(wanted: Any, limit: int) -> dict[str, Any]:
     if len(uris) > limit:
         raise ValueError(f"at most {limit} resources can be subscribed to by one client")
     if uris:
-        honoured["resourceSubscriptions"] = uris
+        honoured["resourceSubscriptions"] = list(dict.fromkeys(uris))
     return honoured

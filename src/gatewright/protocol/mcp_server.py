@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.protocol import negotiate
@@ -48,21 +49,15 @@ __all__ = [
     "discovered",
     "is_modern_params",
     "read_modern",
+    "request_key",
 ]
 
-LOG_LEVELS = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """RFC 5424 severities in MCP's spelling, least severe first."""
 
 _OTHER = Method("method")
+_OWN = frozenset({"initialize", "ping", "server/discover", "subscriptions/listen"})
+"""What a connection is asked about itself; never anybody's tool, whatever the era."""
 _NEEDS = {
     "elicitation/create": "elicitation",
     "sampling/createMessage": "sampling",
@@ -157,12 +152,20 @@ def is_modern_params(params: bytes) -> bool:
     return isinstance(meta, dict) and META_VERSION in meta
 
 
+def request_key(ident: bytes) -> bytes:
+    """One spelling for the id of a request: its JSON text may be written with escapes in one message
+    and without in the next."""
+    return ident if b"\\" not in ident else jsonrpc.encode(jsonrpc.decode(ident))
+
+
 def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
     if not request.params:
         return {}
     params = jsonrpc.decode(request.params)
     if not isinstance(params, dict):
         raise ValueError("params must be an object")  # noqa: TRY004 - bad input, not a bad program
+    if not isinstance(params.get("_meta"), (dict, type(None))):
+        raise ValueError("params._meta must be an object")  # noqa: TRY004 - the same
     return params
 
 
@@ -228,7 +231,7 @@ def _modern_request(
     if method == "subscriptions/listen":
         return Listen(request.id, client, params.get("notifications"))
     spec = METHODS.get(method, _OTHER)
-    if not spec.modern or method in ("initialize", "ping"):
+    if not spec.modern or method in _OWN:
         return Rejected(
             request.id,
             jsonrpc.METHOD_NOT_FOUND,
@@ -243,7 +246,8 @@ def _inbound(
 ) -> Inbound | Rejected:
     if spec.names is not None and not isinstance(params.get(spec.names), str):
         flaw = f"params.{spec.names} must be a string"
-        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw)
+        http = 400 if is_modern(client.revision) else 200
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http)
     return Inbound(request.id, request.method, params, client, spec, request.trace_id)
 
 
@@ -304,14 +308,15 @@ class Conversation:
             return read_modern(request, self._face)
         if request.method == "ping":
             return Reply(request.id, b"{}")
+        if request.method in _OWN:
+            flaw = f"{request.method} does not exist in the revisions that open with initialize"
+            return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=200)
         try:
             params = _params(request)
         except ValueError as problem:
-            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         client = self.client or Client(LATEST_LEGACY)
         spec = METHODS.get(request.method, _OTHER)
-        if not spec.legacy:
-            spec = _OTHER
         return _inbound(request, params, client, spec)
 
     def _initialize(self, request: jsonrpc.Request) -> Effect:
@@ -320,14 +325,14 @@ class Conversation:
         try:
             params = _params(request)
         except ValueError as problem:
-            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         if self.client is not None:
-            return Rejected(
-                request.id, jsonrpc.INVALID_REQUEST, "this session is initialized already"
-            )
+            flaw = "this session is initialized already"
+            return Rejected(request.id, jsonrpc.INVALID_REQUEST, flaw)
         asked, capabilities = params.get("protocolVersion"), params.get("capabilities")
         if not isinstance(asked, str):
-            return Rejected(request.id, jsonrpc.INVALID_PARAMS, "protocolVersion must be a string")
+            flaw = "protocolVersion must be a string"
+            return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
         if not isinstance(capabilities, dict):
             capabilities = {}
         info = params.get("clientInfo")
@@ -338,6 +343,13 @@ class Conversation:
             negotiate.agree(negotiate.read_offer(capabilities), self._face),
         )
         return Hello(request.id, self.client, modern=False)
+
+    def set_level(self, level: str) -> None:
+        """Remember from which severity on the host wants log lines. Later calls carry it, because a
+        modern server sends none to a request that does not ask."""
+        self.log_level = level
+        if self.client is not None:
+            self.client = replace(self.client, log_level=level)
 
     def welcome(
         self, hello: Hello, capabilities: dict[str, Any], instructions: str, info: Mapping[str, Any]

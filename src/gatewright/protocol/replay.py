@@ -13,9 +13,15 @@ from collections.abc import Callable
 
 __all__ = ["Stream", "Streams"]
 
+Sink = Callable[[str, bytes], None]
+"""Takes the id and the text of one message."""
+
 
 class Stream:
-    """One stream: numbered messages, at most one connection that carries them at a time."""
+    """One stream: numbered messages, each carried by one connection.
+
+    Of several connections the newest carries; when it goes, the one before it does again.
+    """
 
     def __init__(self, ident: str, limit_bytes: int) -> None:
         self.ident = ident
@@ -24,8 +30,9 @@ class Stream:
         self._limit = limit_bytes
         self._held = 0
         self._number = 0
+        self._handed = 0
         self._messages: deque[tuple[int, bytes]] = deque()
-        self._sink: Callable[[str, bytes], None] | None = None
+        self._connections: list[tuple[Sink, Callable[[], None] | None]] = []
 
     def primer(self) -> str:
         """The id of the event that opens the stream, before any message."""
@@ -39,26 +46,51 @@ class Stream:
         while self._held > self._limit and len(self._messages) > 1:
             self._held -= len(self._messages.popleft()[1])
         self.ended = self.ended or last
-        if self._sink is not None:
-            self._sink(f"{self.ident}-{self._number}", message)
+        if self._connections:
+            self._hand(self._number, message)
+        if last:
+            self.end()
 
-    def attach(self, sink: Callable[[str, bytes], None], after: int | None = None) -> None:
-        """Carry the stream on a connection from now on; `after` repeats what followed that number."""
-        self._sink = sink
+    def _hand(self, number: int, message: bytes) -> None:
+        self._handed = max(self._handed, number)
+        self._connections[-1][0](f"{self.ident}-{number}", message)
+
+    def attach(
+        self, sink: Sink, after: int | None = None, over: Callable[[], None] | None = None
+    ) -> None:
+        """Carry the stream on a connection from now on; `after` repeats what followed that number.
+
+        `over` is called when nothing more will come: after the last message, or by `end`.
+        """
+        self._connections.append((sink, over))
         if after is not None:
             for number, message in list(self._messages):
                 if number > after:
-                    sink(f"{self.ident}-{number}", message)
+                    self._hand(number, message)
+        if self.ended and over is not None:
+            over()
 
-    def detach(self, sink: Callable[[str, bytes], None]) -> None:
-        """The connection is gone; a later one may attach. Ignored when another took over already."""
-        if self._sink == sink:  # bound methods are equal, but never identical
-            self._sink = None
+    def detach(self, sink: Sink) -> None:
+        """The connection is gone; others are not disturbed."""
+        # Bound methods are equal, but never identical.
+        self._connections = [one for one in self._connections if one[0] != sink]
+
+    def end(self) -> None:
+        """Nothing more will come, and whoever carries the stream is told."""
+        self.ended = True
+        for _, over in list(self._connections):
+            if over is not None:
+                over()
 
     @property
     def attached(self) -> bool:
         """Whether a connection carries the stream now."""
-        return self._sink is not None
+        return bool(self._connections)
+
+    @property
+    def handed(self) -> int:
+        """The number of the last message that any connection was given."""
+        return self._handed
 
 
 class Streams:
@@ -96,3 +128,8 @@ class Streams:
         """Forget a stream that nobody will resume."""
         if stream is not self.own:
             self._streams.pop(stream.ident, None)
+
+    def end(self) -> None:
+        """The session is over: nothing more will come on any stream."""
+        for stream in list(self._streams.values()):
+            stream.end()

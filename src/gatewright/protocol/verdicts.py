@@ -19,7 +19,7 @@ from gatewright.wire.codes import Reason, reason_of, recovery
 from gatewright.wire.mcp import META_SERVER_INFO
 from gatewright.wire.versions import is_modern
 
-__all__ = ["Spelled", "spell", "spell_reason"]
+__all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
 
 _MIRROR = "dev.cloto/mgp"
 
@@ -50,7 +50,7 @@ def spell(
         raw = eras.to_caller(outcome, method, client, server_info)
         return Spelled(_mgp_members(raw, client) if b'"_mgp"' in raw else raw)
     if type(outcome) is Failure and outcome.error is not None:
-        return _relayed(outcome.error, client)
+        return _relayed(outcome.error, method, client, trace_id)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
 
 
@@ -70,6 +70,7 @@ def spell_reason(
             outcome.reason, details=outcome.details, retry_after_ms=outcome.retry_after_ms
         )
         data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
+        data |= _uri(outcome)
         return _error(row.mgp_code, message, data, row.mcp_http if modern else 200)
     data = _plain_data(row, outcome, trace_id)
     if row.tool_result and method == "tools/call":
@@ -88,9 +89,26 @@ def _plain_data(row: Reason, outcome: Refusal | Failure, trace_id: str) -> dict[
         )
     if outcome.details:
         data["details"] = dict(outcome.details)
-    if "uri" in outcome.details:
-        data["uri"] = outcome.details["uri"]  # where MCP says that it stands
-    return data
+    return data | _uri(outcome)
+
+
+def _uri(outcome: Refusal | Failure) -> dict[str, Any]:
+    """The resource that was not found, where MCP says that it stands."""
+    return {"uri": outcome.details["uri"]} if "uri" in outcome.details else {}
+
+
+def spell_error(
+    code: int, message: str, client: Client | None, *, data: Any = None, http: int = 200
+) -> Spelled:
+    """An error of the protocol itself, for a request that never became a call. `http` is the status
+    around it; `client` is None where nobody knows yet who speaks."""
+    body: dict[str, Any] = {"code": code, "message": message}
+    if client is not None and client.mgp is not None:
+        help_ = recovery(_SPOKEN.get(code, "internal"))
+        data = {**(data if isinstance(data, dict) else {}), "_mgp": help_}
+    if data is not None:
+        body["data"] = data
+    return Spelled(error=jsonrpc.encode(body), http=http)
 
 
 def _error(code: int, message: str, data: dict[str, Any], http: int) -> Spelled:
@@ -123,32 +141,68 @@ _STATUS = {
 }
 
 
-def _relayed(error: bytes, client: Client) -> Spelled:
-    """A server's own error, intact; its status is what MCP 2026-07-28 asks for its code."""
-    if not is_modern(client.revision) and b'"_mgp"' not in error:
+_SPOKEN = {
+    -32700: "parse_error",
+    -32600: "invalid_request",
+    -32601: "method_not_found",
+    -32602: "invalid_params",
+    -32020: "header_mismatch",
+    -32021: "missing_capability",
+    -32022: "unsupported_version",
+}
+
+
+def _relayed(error: bytes, method: str, client: Client, trace_id: str) -> Spelled:
+    """A server's own error, intact but for MGP's part in it and what the eras number differently;
+    its status is what MCP 2026-07-28 asks for its code."""
+    modern = is_modern(client.revision)
+    if not modern and client.mgp is None and b'"_mgp"' not in error:
         return Spelled(error=error)
     try:
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
         code = jsonrpc.decode(members["code"])
+        changed = _mgp_help(members, code, client, trace_id)
     except (ValueError, KeyError):
         return Spelled(error=error)
-    if client.mgp is None and b'"_mgp"' in error and bytes(members.get("data", b""))[:1] == b"{":
-        data = jsonrpc.decode_members(members["data"])
-        if data.pop("_mgp", None) is not None:
-            members["data"] = data
-            error = jsonrpc.encode(members)
-    status = _STATUS.get(code, 200) if isinstance(code, int) else 200
-    return Spelled(error=error, http=status if is_modern(client.revision) else 200)
+    if not isinstance(code, int):
+        return Spelled(error=error)
+    new = eras.error_code(code, method, client)
+    if changed or new != code:
+        error = jsonrpc.encode({**members, "code": new})
+    return Spelled(error=error, http=_STATUS.get(new, 200) if modern else 200)
+
+
+def _mgp_help(members: dict[str, Any], code: Any, client: Client, trace_id: str) -> bool:
+    """Take `data._mgp` away from who did not negotiate MGP, and see that everybody else has one
+    (MGP §14.4). True where something changed; data that is no object stays what it is."""
+    text = bytes(members.get("data", b""))
+    if text[:1] != b"{" and text not in (b"", b"null"):
+        return False
+    data: dict[str, Any] = dict(jsonrpc.decode_members(text)) if text[:1] == b"{" else {}
+    if client.mgp is None:
+        if "_mgp" not in data:
+            return False
+        del data["_mgp"]
+    elif "_mgp" in data:
+        return False
+    else:
+        data = {"trace_id": trace_id, **data, "_mgp": recovery(_SPOKEN.get(code, "upstream_error"))}
+    members["data"] = data
+    return True
 
 
 def _mgp_members(result: bytes, client: Client) -> bytes:
     """`_mgp` of a result: mirrored into `_meta` for who negotiated MGP, unseen by everybody else."""
+    if result[:1] != b"{":
+        return result
     members: dict[str, Any] = dict(jsonrpc.decode_members(result))
     if "_mgp" not in members:
         return result
     if client.mgp is None:
         del members["_mgp"]
-    else:
-        meta = jsonrpc.decode_members(members["_meta"]) if "_meta" in members else {}
-        members["_meta"] = {**meta, _MIRROR: members["_mgp"]}
+        return jsonrpc.encode(members)
+    meta = bytes(members.get("_meta", b"{}"))
+    if meta[:1] != b"{":
+        return result
+    members["_meta"] = {**jsonrpc.decode_members(meta), _MIRROR: members["_mgp"]}
     return jsonrpc.encode(members)
