@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.schema import UnusableSchema, compile_schema
+from gatewright.validators.schema import compile_schema
+from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire.jsonrpc import Num, decode
 
 OBJECT = {
@@ -84,6 +85,15 @@ def test_a_number_with_its_own_spelling_does_not_slip_past_a_rule(schema: dict[s
     compiled = compile_schema({"properties": {"x": schema}})
     assert compiled.objection(number) is not None
     assert compiled.objection({"x": 10.1}) is not None
+
+
+def test_a_schema_may_spell_its_numbers_as_it_likes() -> None:
+    schema = decode(b'{"properties":{"x":{"minimum":0.10,"maximum":1e400,"multipleOf":1.0e-2}}}')
+    compiled = compile_schema(schema)
+    assert compiled.objection({"x": 0.1}) is None
+    assert compiled.objection({"x": decode(b"0.1000")}) is None
+    assert compiled.objection({"x": 0.09}) is not None
+    assert compiled.objection({"x": decode(b"0.105")}) is not None
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-9, max_value=9))

@@ -80,3 +80,14 @@ def test_a_long_chain_of_references_does_not_exhaust_the_stack() -> None:
     defs: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(900)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**defs, "d900": {"type": "integer"}}}
     assert cost_of(schema).weight[-1] == 902
+
+
+def test_a_cheap_schema_is_affordable_for_anything_and_a_bounded_one_at_any_depth() -> None:
+    assert affordable(cost_of({"type": "object"}), [0] * 500_000)
+    wide = cost_of({"allOf": [{"type": "object"}] * 50})
+    assert (wide.bounded, wide.cheap) == (True, False)
+    assert affordable(wide, _deep(1000))
+
+
+def test_a_tree_is_not_checked_deeper_than_it_was_weighed() -> None:
+    assert not affordable(cost_of({"properties": {"a": {"$ref": "#"}}}), _deep(200))

@@ -98,3 +98,8 @@ def test_a_recursive_reference_leads_to_the_root() -> None:
     node = {"$recursiveRef": "#"}
     schema = {"items": node}
     assert schema in list(Graph(schema).same_place(node))
+
+
+def test_what_is_no_uri_makes_the_schema_unusable() -> None:
+    with pytest.raises(UnusableSchema, match="where a URI should be"):
+        Graph({"$id": "https://x.example/", "properties": {"a": {"$id": "//[bad"}}})

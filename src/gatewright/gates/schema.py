@@ -11,7 +11,8 @@ from collections.abc import Container
 from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
-from gatewright.validators.schema import CompiledSchema, UnusableSchema, compile_schema
+from gatewright.validators.schema import CompiledSchema, compile_schema
+from gatewright.validators.schema_graph import UnusableSchema
 
 __all__ = ["Schema"]
 

@@ -20,7 +20,7 @@ from gatewright.validators.schema_cost import affordable, cost_of
 from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire.jsonrpc import Num
 
-__all__ = ["CompiledSchema", "UnusableSchema", "compile_schema"]
+__all__ = ["CompiledSchema", "compile_schema"]
 
 _PATTERN_BYTES = 512 * 1024
 _BACKTRACKS = 20_000
@@ -43,7 +43,7 @@ class CompiledSchema:
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
-        self._check = _compiled(schema)
+        self._check = _compiled(_exact(schema))
 
     def objection(self, value: Any) -> Objection | None:
         """What is wrong with a decoded JSON value, or None."""
@@ -51,15 +51,11 @@ class CompiledSchema:
         if cost is not None and not (cost.cheap or affordable(cost, value)):
             return Objection("", "too_costly", "is too large or too deep for this tool's schema")
         try:
-            _probe(value)
-        except TypeError:
-            value = _plain(value)
-        if self._check.is_valid(value):
-            return None
-        for error in self._check.iter_errors(value):
+            self._check.validate(_exact(value))
+        except jsonschema_rs.ValidationError as error:
             path = pointer(error.instance_path)
             return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
-        return Objection("", "unknown", "does not match")
+        return None
 
 
 def compile_schema(schema: Any, depth: int = 32, subschemas: int = 1000) -> CompiledSchema:
@@ -76,13 +72,11 @@ def _compiled(schema: dict[str, Any] | bool) -> jsonschema_rs.Validator:
     try:
         return _with(schema, _LINEAR)
     except jsonschema_rs.ValidationError as problem:
-        if problem.kind.name != "format" and '"regex"' not in problem.message:
+        if problem.kind.name != "format":
             raise _unusable(problem) from None
-    except ValueError as problem:
-        raise _unusable(problem) from None
     try:
         return _with(schema, _BOUNDED)
-    except ValueError as problem:
+    except jsonschema_rs.ValidationError as problem:
         raise _unusable(problem) from None
 
 
@@ -95,8 +89,9 @@ def _with(
     )
 
 
-def _unusable(problem: ValueError) -> UnusableSchema:
-    message = getattr(problem, "message", None) or str(problem)
+def _unusable(problem: jsonschema_rs.ValidationError) -> UnusableSchema:
+    where = pointer(problem.instance_path)
+    message = f"{where}: {problem.message}" if where else problem.message
     return UnusableSchema(f"cannot be compiled: {message[:_MESSAGE_CHARS]}")
 
 
@@ -104,10 +99,18 @@ def _refuse(uri: str) -> NoReturn:
     raise ValueError(f"{uri[:200]} is not fetched")
 
 
-def _plain(value: Any) -> Any:
-    """A copy in which every number that kept its own text is an exact decimal."""
+def _exact(value: Any) -> Any:
+    """The value, or a copy of it in which every number that kept its own text is a decimal."""
+    try:
+        _probe(value)
+    except TypeError:
+        return _decimals(value)
+    return value
+
+
+def _decimals(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _decimals(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_decimals(one) for one in value]
     return Decimal(value.text) if isinstance(value, Num) else value

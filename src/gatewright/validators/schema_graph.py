@@ -148,7 +148,10 @@ class Graph:
 def _join(base: str, reference: str) -> str:
     if reference.startswith("#"):
         return base.partition("#")[0] + reference
-    return urljoin(base, reference)
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        raise UnusableSchema(f"has {reference[:200]!r} where a URI should be") from None
 
 
 def _container(value: Any) -> bool:
