@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -64,7 +65,13 @@ class Plug:
 async def kept(transport: Any = "stdio", **more: Any) -> AsyncIterator[tuple[Keeper, Plug]]:
     spec = ServerSpec(id="s", transport=transport, restart=more.pop("restart", FAST), **more)
     plug = Plug(spec)
-    keeper = Keeper(spec, plug.connect, connected=plug.connected, changed=plug.changed)
+    keeper = Keeper(
+        spec,
+        plug.connect,
+        connected=plug.connected,
+        changed=plug.changed,
+        leave=lambda link: link.close("left"),
+    )
     try:
         yield keeper, plug
     finally:
@@ -140,7 +147,7 @@ async def test_the_pauses_between_failures_grow_to_their_limit():
         plug.works = fail
         keeper.start()
         await plug.until("connected")
-        gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+        gaps = [after - before for before, after in itertools.pairwise(times)]
         assert gaps[0] < 0.02
         for gap, least in zip(gaps[1:], (0.02, 0.04, 0.05, 0.05), strict=False):
             assert gap >= least - 0.005
@@ -218,7 +225,7 @@ async def test_an_unexpected_error_while_connecting_is_no_end_of_trying():
 
 
 async def test_a_stopped_keeper_closes_its_connection_and_says_so():
-    async with kept() as (keeper, plug):
+    async with kept() as (keeper, _plug):
         keeper.start()
         link = await within(keeper.ready(DEADLINE))
         assert isinstance(link, PipeLink)

@@ -58,7 +58,7 @@ def test_a_single_server_can_be_shown_without_prefix():
 
 def test_a_profile_shows_its_servers_and_tools_only():
     servers = {"a": {"tools": [tool("t"), tool("u")]}, "b": {"tools": [tool("t")]}}
-    only_a = view(Profile(servers=("a",)), **{**servers})
+    only_a = view(Profile(servers=("a",)), **servers)
     assert only_a.servers == ("a",)
     assert {one.exposed for one in only_a.tools.values()} == {"a__t", "a__u"}
     some = view(Profile(tools=("a/u", "b__t")), **servers)

@@ -20,11 +20,13 @@ async def connect(
     info: Mapping[str, Any],
     sink: Sink,
     stderr: Callable[[str], None],
+    leave: Callable[[Link], None],
     capabilities: Mapping[str, Any] = ASKABLE,
 ) -> Link:
     """A link that has said hello. `info` is what we call ourselves; `stderr` takes a child's log
-    lines; `capabilities` are what the server may ask of us. Raises `UpstreamFailed`."""
-    return await _stdio(spec, info, sink, stderr, capabilities)
+    lines; `leave` takes links that came to nothing and have to be stopped; `capabilities` are what
+    the server may ask of us. Raises `UpstreamFailed`."""
+    return await _stdio(spec, info, sink, stderr, leave, capabilities)
 
 
 async def _stdio(
@@ -32,6 +34,7 @@ async def _stdio(
     info: Mapping[str, Any],
     sink: Sink,
     stderr: Callable[[str], None],
+    leave: Callable[[Link], None],
     capabilities: Mapping[str, Any],
 ) -> Link:
     eras = ("auto", "legacy") if spec.era == "auto" else (spec.era,)
@@ -55,11 +58,12 @@ async def _stdio(
         except LinkClosed:
             # Some old servers end on a question they do not know. They get a second life, in which
             # they are asked the old way only.
+            leave(link)
             if era == eras[-1] or not handshake.probing:
                 raise
             continue
         except BaseException:
-            link.close("the connection is given up")
+            leave(link)
             raise
         return link
     raise UpstreamFailed("the server cannot be agreed with")

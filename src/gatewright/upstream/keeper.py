@@ -37,8 +37,8 @@ _AT_LEAST_S = 1.0
 
 
 class Keeper:
-    """See the module's text. `connected` is awaited with each new link before anybody hears of the
-    state; `changed` hears every state with its reason."""
+    """See the module's text. `connected` is awaited with each new link, while calls may already use it;
+    `changed` hears every state with its reason; `leave` takes each link that is of no more use."""
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class Keeper:
         *,
         connected: Callable[[Link], Awaitable[None]],
         changed: Callable[[State, str], None],
+        leave: Callable[[Link], None],
     ) -> None:
         self.spec = spec
         self.link: Link | None = None
@@ -56,6 +57,7 @@ class Keeper:
         self._connect = connect
         self._connected = connected
         self._changed = changed
+        self._leave = leave
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Future[None] = self._loop.create_future()
@@ -77,9 +79,6 @@ class Keeper:
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
-        link, self.link = self.link, None
-        if link is not None:
-            link.close(reason)
         self._to("disconnected", reason)
 
     async def ready(self, patience_s: float) -> Link | Failure:
@@ -138,7 +137,7 @@ class Keeper:
             return self._tried(str(problem))
         finally:
             self.link = None
-            link.close("the connection is given up")
+            self._leave(link)
 
     def _tried(self, reason: str) -> str:
         self._attempts += 1

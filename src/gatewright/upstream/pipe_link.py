@@ -237,17 +237,16 @@ class PipeLink(Link):
     def _flawed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
         """A message with a readable id: somebody waits, here or there, and must not wait for ever."""
         try:
-            asks = "method" in jsonrpc.decode_members(data)
+            members = jsonrpc.decode_members(data)
         except ValueError:
-            asks = False
-        if asks:
-            self._write(jsonrpc.error(flaw.id, (flaw.code, flaw.message)))
             return
-        exchange = self._pending.get(int(flaw.id)) if flaw.id.isdigit() else None
-        if exchange is not None:
-            exchange.settle(
-                Failure("upstream_error", f"the server's answer is broken: {flaw.message}")
-            )
+        if "method" in members:
+            self._write(jsonrpc.error(flaw.id, (flaw.code, flaw.message)))
+        elif bytes(members.get("jsonrpc", b"")) == b'"2.0"' and flaw.id.isdigit():
+            exchange = self._pending.get(int(flaw.id))
+            if exchange is not None:
+                text = f"the server's answer is broken: {flaw.message}"
+                exchange.settle(Failure("upstream_error", text))
 
     def _stray(self, what: str) -> None:
         """Count what belongs to nothing, and say so at most once a second."""

@@ -83,11 +83,17 @@ class Server:
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self._loop = asyncio.get_running_loop()
         self._main = Keeper(
-            spec, self._connect, connected=self._connected, changed=self._main_changed
+            spec,
+            self._connect,
+            connected=self._connected,
+            changed=self._main_changed,
+            leave=self._leave,
         )
         self._sessions: dict[str, Keeper] = {}
         self._refresh: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._grace_s = 5.0
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -105,18 +111,30 @@ class Server:
 
     async def close(self, grace_s: float) -> None:
         """Stop the server and everything that was started for it."""
+        self._grace_s = grace_s
         for task in list(self._tasks):
             task.cancel()
         keepers = [self._main, *self._sessions.values()]
         self._sessions.clear()
-        await asyncio.gather(*(_stop(keeper, grace_s) for keeper in keepers))
+        await asyncio.gather(*(keeper.close() for keeper in keepers))
+        while self._leaving:
+            await asyncio.wait(list(self._leaving))
+
+    def _leave(self, link: Link) -> None:
+        """Stop a link that is of no more use; `close` waits for it."""
+        self._depart(link.stop(self._grace_s))
+
+    def _depart(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     def forget(self, session: str) -> None:
         """A client session is over."""
         self.wishes.forget(session)
         keeper = self._sessions.pop(session, None)
         if keeper is not None:
-            self.spawn(_stop(keeper, 1.0))
+            self._depart(keeper.close("its session is over"))
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for; a failure is logged."""
@@ -183,12 +201,20 @@ class Server:
         sink = _SessionSink(self, session)
 
         async def make() -> Link:
-            return await connect(self.spec, self._info, sink, self._stderr, capabilities)
+            return await connect(
+                self.spec, self._info, sink, self._stderr, self._leave, capabilities
+            )
 
         async def connected(_: Link) -> None:
             return None
 
-        return Keeper(self.spec, make, connected=connected, changed=lambda *_: None)
+        return Keeper(
+            self.spec,
+            make,
+            connected=connected,
+            changed=lambda *_: None,
+            leave=self._leave,
+        )
 
     # -- what the server says ------------------------------------------------------------------------
 
@@ -222,7 +248,7 @@ class Server:
     # -- the main connection -------------------------------------------------------------------------
 
     async def _connect(self) -> Link:
-        return await connect(self.spec, self._info, self, self._stderr)
+        return await connect(self.spec, self._info, self, self._stderr, self._leave)
 
     async def _connected(self, link: Link) -> None:
         try:
@@ -284,10 +310,3 @@ class _SessionSink:
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         self._server.said_to(self._session, link, method, params)
-
-
-async def _stop(keeper: Keeper, grace_s: float) -> None:
-    link = keeper.link
-    await keeper.close()
-    if link is not None:
-        await link.stop(grace_s)

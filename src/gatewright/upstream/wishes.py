@@ -26,6 +26,10 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 """MCP's log levels, most verbose first."""
 
 _PATIENCE_S = 10.0
+
+LISTEN_PAUSE_S = 1.0
+"""How long after its end a listening begins anew; doubles up to half a minute."""
+
 _EMPTY = Answer(b"{}")
 
 
@@ -155,30 +159,32 @@ class Wishes:
             wanted["resourceSubscriptions"] = list(self._holders)
         if not wanted:
             return
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[None] = loop.create_future()
         work = self._listening(link, {"notifications": wanted}, told)
-        self._listen = asyncio.get_running_loop().create_task(work)
+        self._listen = loop.create_task(work)
+        self._listen.add_done_callback(lambda _: _set(told))
         await asyncio.wait([told], timeout=_PATIENCE_S)
 
     async def _listening(
         self, link: Link, params: dict[str, Any], told: asyncio.Future[None]
     ) -> None:
-        pause_s = 1.0
-        try:
-            while link.open:
-                try:
-                    await link.listen(params, told)
-                except UpstreamFailed as problem:
-                    log.info("server %s: listening ended: %s", self._server.id, problem)
-                    if "-32601" in str(problem):
-                        return
-                if not told.done():
-                    told.set_result(None)
-                await asyncio.sleep(pause_s)
-                pause_s = min(30.0, pause_s * 2)
-        finally:
-            if not told.done():
-                told.set_result(None)
+        pause_s = LISTEN_PAUSE_S
+        while link.open:
+            try:
+                await link.listen(params, told)
+            except UpstreamFailed as problem:
+                log.info("server %s: listening ended: %s", self._server.id, problem)
+                if "-32601" in str(problem):
+                    return
+            _set(told)
+            await asyncio.sleep(pause_s)
+            pause_s = min(30.0, pause_s * 2)
+
+
+def _set(told: asyncio.Future[None]) -> None:
+    if not told.done():
+        told.set_result(None)
 
 
 def _filter(capabilities: Any) -> dict[str, Any]:

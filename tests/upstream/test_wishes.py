@@ -1,0 +1,150 @@
+"""What clients want to hear of a server, joined, and told again to each new connection."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatewright.call import ANONYMOUS, Answer, Outcome
+from gatewright.upstream.hub import UPDATED
+from gatewright.upstream.supervisor import Supervisor
+from tests.upstream.rig import (
+    DEADLINE,
+    LEGACY,
+    FakeBack,
+    ask,
+    make_call,
+    python,
+    running,
+    said,
+    within,
+)
+from tests.upstream.test_server import pid
+
+ALPHA = {"asker": "asker:///alpha", "modern_asker": "modern:///alpha"}
+
+
+class Hearing:
+    """Everything one session hears of its servers."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.heard: list[tuple[str, str, dict[str, Any]]] = []
+        self._changed = asyncio.Event()
+        supervisor.watch(ANONYMOUS, "", self._take)
+
+    def _take(self, server: str, method: str, params: dict[str, Any]) -> None:
+        self.heard.append((server, method, params))
+        self._changed.set()
+
+    async def until(self, true: Callable[[list[tuple[str, str, dict[str, Any]]]], bool]) -> None:
+        async with asyncio.timeout(DEADLINE):
+            while not true(self.heard):
+                self._changed.clear()
+                await self._changed.wait()
+
+    def updates(self) -> list[dict[str, Any]]:
+        return [params for _, method, params in self.heard if method == UPDATED]
+
+
+async def wish(
+    supervisor: Supervisor, method: str, uri: str, session: str | None = "s1"
+) -> Outcome:
+    call = make_call("method", method, {"uri": uri}, session=session, client=LEGACY)
+    outcome: Outcome = await within(supervisor.dispatch(call, FakeBack()))
+    return outcome
+
+
+async def touched(supervisor: Supervisor, server: str) -> str:
+    found = await ask(supervisor, f"{server}/touch", {"uri": ALPHA[server]})
+    assert isinstance(found, Answer)
+    return str(found.raw)
+
+
+@pytest.mark.parametrize("server", ["asker", "modern_asker"])
+async def test_a_changed_resource_is_told_while_somebody_holds_it(server: str) -> None:
+    uri = ALPHA[server]
+    async with running(python(server)) as supervisor:
+        hearing = Hearing(supervisor)
+        for session in ("a", "a", "b", None):
+            assert isinstance(await wish(supervisor, "resources/subscribe", uri, session), Answer)
+        await touched(supervisor, server)
+        await hearing.until(lambda heard: len(hearing.updates()) == 1)
+        assert hearing.updates() == [{"uri": uri}]
+        await wish(supervisor, "resources/unsubscribe", uri, "a")
+        await wish(supervisor, "resources/unsubscribe", uri, None)
+        await touched(supervisor, server)
+        await hearing.until(lambda heard: len(hearing.updates()) == 2)
+        await wish(supervisor, "resources/unsubscribe", uri, "b")
+        await touched(supervisor, server)
+        await ask(supervisor, f"{server}/grow")
+        await hearing.until(lambda heard: any("tools/list_changed" in one[1] for one in heard))
+        assert len(hearing.updates()) == 2
+
+
+@pytest.mark.parametrize("server", ["asker", "modern_asker"])
+async def test_what_a_session_held_is_given_up_with_it(server: str) -> None:
+    async with running(python(server)) as supervisor:
+        wishes = supervisor._servers[server].wishes
+        await wish(supervisor, "resources/subscribe", ALPHA[server], "a")
+        supervisor.forget("a")
+        supervisor.forget("never-there")
+        assert not wishes._holders
+        again = await wish(supervisor, "resources/subscribe", ALPHA[server], "b")
+        assert isinstance(again, Answer)
+        assert list(wishes._holders) == [ALPHA[server]]
+
+
+async def test_a_new_connection_is_told_everything_again() -> None:
+    async with running(python("asker")) as supervisor:
+        hearing = Hearing(supervisor)
+        await wish(supervisor, "resources/subscribe", ALPHA["asker"])
+        level = make_call("method", "logging/setLevel", {"level": "error"})
+        await within(supervisor.dispatch(level, FakeBack()))
+        os.kill(pid(supervisor, "asker"), signal.SIGKILL)
+        link = supervisor._servers["asker"].link
+        if link is not None:
+            await within(link.wait_closed())
+        facts = said(await ask(supervisor, "asker/facts"))
+        while facts["level"] != "error" or "resources/subscribe" not in facts["methods"]:
+            facts = said(await ask(supervisor, "asker/facts"))
+        await touched(supervisor, "asker")
+        await hearing.until(lambda heard: bool(hearing.updates()))
+
+
+async def test_a_subscription_that_the_server_refuses_is_not_held() -> None:
+    async with running(python("echo"), python("asker")) as supervisor:
+        server = supervisor._servers["echo"]
+        call = make_call("method", "resources/subscribe", {"uri": "x://1"})
+        outcome = await within(server.wishes.subscribe("x://1", call.params, call, FakeBack()))
+        assert not isinstance(outcome, Answer)
+        assert not server.wishes._holders
+
+
+async def test_a_modern_server_that_ends_the_listening_is_listened_to_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatewright.upstream.wishes.LISTEN_PAUSE_S", 0.01)
+    async with running(python("modern_asker")) as supervisor:
+        hearing = Hearing(supervisor)
+        await ask(supervisor, "modern_asker/end_listening")
+        async with asyncio.timeout(DEADLINE):
+            while not hearing.heard:
+                await ask(supervisor, "modern_asker/grow")
+        assert hearing.heard[0][:2] == ("modern_asker", "notifications/tools/list_changed")
+
+
+async def test_a_modern_servers_log_lines_come_as_the_call_wants_them() -> None:
+    async with running(python("modern_asker")) as supervisor:
+        back = FakeBack()
+        await ask(supervisor, "modern_asker/log", back=back)
+        assert back.events == []
+        loud = msgspec.structs.replace(LEGACY, log_level="critical")
+        await ask(supervisor, "modern_asker/log", back=back, client=loud)
+        levels = [one["level"] for one in back.of("notifications/message")]
+        assert levels == ["critical", "alert", "emergency"]
