@@ -140,7 +140,9 @@ class App:
         )
         if door is not self.streamable and not flaw:
             caller = Refusal("not_found", "MCP over WebSocket is at /mcp")
-        await self.websocket(scope, receive, send, caller, credential, profile)
+        await self.websocket(
+            scope, receive, send, caller=caller, credential=credential, profile=profile
+        )
 
     async def close(self) -> None:
         """End every session and connection of every door."""
