@@ -194,15 +194,16 @@ def gateway_config(transport: str, url: str = "") -> str:
     return f"""\
 [gateway]
 unprefixed = true
+anonymous = "allow"
+
+[storage]
+path = "state"
 
 [[servers]]
 id = "everything"
 {upstream}
 
-[gateway.auth]
-anonymous = "allow"
-
-[[access]]
+[[grants]]
 agent = "*"
 server = "everything"
 permission = "allow"

@@ -165,7 +165,7 @@ class Peer:
                     f"level must be one of {', '.join(mcp.LOG_LEVELS)}",
                     http=200,
                 )
-            self.conversation.log_level = level
+            self.conversation.set_level(level)
         elif inbound.method == "resources/subscribe":
             uri = inbound.params.get("uri")
             if len(self._subscribed) >= self._front.subscriptions:
