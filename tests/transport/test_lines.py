@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -65,6 +66,19 @@ async def next_turn() -> None:
     await asyncio.sleep(0)
 
 
+async def started(
+    receiver: Collector,
+    limits: Limits,
+    source: Source | None = None,
+    broken: Callable[[str], None] = pytest.fail,
+) -> LineInbox:
+    inbox = LineInbox(source or Source(), End(receiver), limits, broken)
+    inbox.start()
+    for _ in range(3):
+        await next_turn()
+    return inbox
+
+
 def test_lines_end_with_lf_or_crlf_and_blank_ones_vanish() -> None:
     assert split([b"a\r\n\n\r\nb\rb\nc\n"], 10) == ([b"a", b"b\rb", b"c"], False, False)
 
@@ -113,9 +127,27 @@ def test_a_long_line_in_pieces_is_looked_at_once() -> None:
     assert splitter._pieces == []
 
 
+async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> None:
+    collector = Collector()
+    broken: list[str] = []
+    ended: list[bool] = []
+    inbox = LineInbox(Source(), End(collector), Limits(frame_bytes=5), broken.append)
+    inbox.feed(b"1\n2\n" + b"x" * 6 + b"\n")
+    inbox.end(ended.append)
+    for _ in range(5):
+        await next_turn()
+    assert (collector.messages, broken, ended) == ([], [], [])
+    inbox.start()
+    assert collector.messages == []
+    for _ in range(5):
+        await next_turn()
+    assert collector.messages == [b"1", b"2"]
+    assert broken == ["a message longer than 5 bytes"]
+
+
 async def test_a_flood_is_delivered_in_portions_of_one_turn_each() -> None:
     collector, source = Collector(), Source()
-    inbox = LineInbox(source, End(collector), Limits(turn_messages=10), pytest.fail)
+    inbox = await started(collector, Limits(turn_messages=10), source)
     inbox.feed(b"m\n" * 35)
     seen = [len(collector.messages)]
     while not source.reads():
@@ -126,7 +158,7 @@ async def test_a_flood_is_delivered_in_portions_of_one_turn_each() -> None:
 
 async def test_many_bytes_in_one_turn_pause_the_source_until_the_next() -> None:
     collector, source = Collector(), Source()
-    inbox = LineInbox(source, End(collector), Limits(turn_bytes=100), pytest.fail)
+    inbox = await started(collector, Limits(turn_bytes=100), source)
     inbox.feed(b"x" * 60)
     assert source.reads()
     inbox.feed(b"x" * 60)
@@ -139,7 +171,7 @@ async def test_many_bytes_in_one_turn_pause_the_source_until_the_next() -> None:
 
 async def test_the_end_comes_after_the_last_message_and_tells_of_half_a_line() -> None:
     collector, source = Collector(), Source()
-    inbox = LineInbox(source, End(collector), Limits(turn_messages=2), pytest.fail)
+    inbox = await started(collector, Limits(turn_messages=2), source)
     ended: list[tuple[int, bool]] = []
     inbox.feed(b"m\nm\nm\nm\nm\nhalf")
     inbox.end(lambda half: ended.append((len(collector.messages), half)))
@@ -152,7 +184,7 @@ async def test_messages_before_one_over_the_limit_are_delivered_first() -> None:
     collector = Collector()
     reasons: list[str] = []
     limits = Limits(frame_bytes=5, turn_messages=1)
-    inbox = LineInbox(Source(), End(collector), limits, reasons.append)
+    inbox = await started(collector, limits, broken=reasons.append)
     inbox.feed(b"1\n2\n" + b"x" * 6 + b"\n3\n")
     while not reasons:
         await next_turn()
@@ -163,7 +195,7 @@ async def test_messages_before_one_over_the_limit_are_delivered_first() -> None:
 
 async def test_a_dropped_inbox_delivers_nothing_more() -> None:
     collector, source = Collector(), Source()
-    inbox = LineInbox(source, End(collector), Limits(turn_messages=1), pytest.fail)
+    inbox = await started(collector, Limits(turn_messages=1), source)
     inbox.feed(b"1\n2\n3\n")
     inbox.drop()
     source.closing = True

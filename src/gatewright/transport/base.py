@@ -81,7 +81,7 @@ class Receiver(Protocol):
         """Take one whole message. Must not raise; a pipe whose receiver raises logs it and goes on."""
 
     def closed(self, reason: str) -> None:
-        """Learn that no message will follow. Called exactly once."""
+        """Learn that no message will follow. Called exactly once, never from inside `send` or `close`."""
 
 
 class Pipe(Protocol):

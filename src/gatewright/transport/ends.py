@@ -32,18 +32,24 @@ class End:
             log.exception("a receiver raised on a message; the message is lost")
 
     def finish(self, reason: str) -> None:
-        """End with `reason`. Only the first call counts."""
+        """End with `reason`. Only the first call counts.
+
+        The receiver is told in the next turn of the loop: never from inside its own `send` or `close`.
+        """
         if self.reason is not None:
             return
         self.reason = reason
-        self._over.set()
+        asyncio.get_running_loop().call_soon(self._tell, reason)
+
+    def _tell(self, reason: str) -> None:
         try:
             self._receiver.closed(reason)
         except Exception:
             log.exception("a receiver raised on the end of its pipe")
+        self._over.set()
 
     async def wait(self) -> str:
-        """Wait for the end and return its reason."""
+        """Wait until the receiver was told the end, and return its reason."""
         await self._over.wait()
         return self.reason or ""
 

@@ -110,7 +110,8 @@ class LineSplitter:
 class LineInbox:
     """Delivers the lines of one stream to `end`, at most `turn_messages` and about `turn_bytes` a turn of the loop.
 
-    `source` is what to pause meanwhile. `broken` is called with a reason when a line is over the limit.
+    `source` is what to pause meanwhile. `broken` is called with a reason when a line is over the limit. Nothing is
+    delivered before `start`, so that whoever opens a pipe holds it before its receiver hears of anything.
     """
 
     def __init__(
@@ -124,11 +125,16 @@ class LineInbox:
         self._splitter = LineSplitter(limits.frame_bytes)
         self._lines: deque[bytes] = deque()
         self._bytes = 0
-        self._messages = 0
-        self._turning = False
+        self._messages = limits.turn_messages
+        self._started = False
+        self._turning = True
         self._paused = False
         self._dropped = False
         self._at_end: Callable[[bool], None] | None = None
+
+    def start(self) -> None:
+        """Deliver from the turn after next on: after whoever waits for the opening of the pipe had a turn."""
+        self._loop.call_soon(self._loop.call_soon, self._start)
 
     def feed(self, data: bytes) -> None:
         """Take what was read."""
@@ -146,7 +152,7 @@ class LineInbox:
     def end(self, done: Callable[[bool], None]) -> None:
         """No more bytes. Calls `done` once all lines are delivered; its argument says whether half a line is left."""
         self._at_end = done
-        if not self._lines:
+        if self._started and not self._lines:
             self._finish()
 
     def drop(self) -> None:
@@ -156,6 +162,10 @@ class LineInbox:
         self._splitter = LineSplitter(0)
         self._at_end = None
 
+    def _start(self) -> None:
+        self._started = True
+        self._next_turn()
+
     def _hand_on(self) -> None:
         lines, deliver = self._lines, self._deliver
         room = self._limits.turn_messages - self._messages
@@ -163,14 +173,14 @@ class LineInbox:
             room -= 1
             deliver(lines.popleft())
         self._messages = self._limits.turn_messages - room
-        if self._splitter.broken and not lines and not self._dropped:
+        if self._splitter.broken and self._started and not lines and not self._dropped:
             self._dropped = True
             self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
 
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0
         self._turning = False
-        if self._lines:
+        if not self._dropped:
             self._hand_on()
         if self._lines:
             self._turning = True

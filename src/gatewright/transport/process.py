@@ -93,7 +93,6 @@ class Child:
         self._exited = asyncio.Event()
         self._input_open = True
         self._open_outputs = 2
-        self._inbox: LineInbox | None = None
         self._timers: list[asyncio.TimerHandle] = []
         self._transports: list[asyncio.BaseTransport] = []
         self._watch = _ExitWatch(process, self._on_exit)
@@ -115,6 +114,7 @@ class Child:
             transport, _ = await loop.connect_read_pipe(make, pipe)
             self._transports.append(transport)
         self._watch.start()
+        self._inbox.start()
 
     def send(self, message: bytes) -> None:
         """Write one message to the child's standard input; see `Pipe.send`."""
@@ -177,8 +177,7 @@ class Child:
     def _finish(self, reason: str) -> None:
         self._outbox.stop()
         self._end.finish(reason)
-        if self._inbox is not None:
-            self._inbox.drop()
+        self._inbox.drop()
         if self._input_open and self._stdin.get_write_buffer_size():
             self._stdin.abort()  # nobody will read it, and `close` would wait for somebody to
         for transport in self._transports:
