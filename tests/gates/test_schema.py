@@ -8,6 +8,7 @@ import pytest
 
 from gatewright.call import Refusal, Tool
 from gatewright.gates.schema import Schema
+from gatewright.validators.schema import CompiledSchema
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -82,10 +83,21 @@ async def test_a_definition_that_changed_is_judged_by_what_it_says_now() -> None
 
 async def test_schemas_that_come_and_go_do_not_fill_the_memory() -> None:
     gate = Schema()
-    for n in range(10_000):
-        call = a_tool_call(a_tool(schema={"type": "object", "title": str(n)}))
+    for n in range(20_000):
+        call = a_tool_call(a_tool(schema={"title": str(n)}))
         assert await gate(call, Mute()) is call
-    assert len(gate._known) <= 8192
+    assert len(gate._known) <= 16_384
+
+
+async def test_schemas_that_are_heavy_are_not_kept_long() -> None:
+    gate = Schema()
+    for n in range(40):
+        call = a_tool_call(
+            a_tool(schema={"propertyNames": {"pattern": r"^\w{1,3000}$"}, "title": str(n)})
+        )
+        await gate(call, Mute())
+    kept = [one for _, one in gate._known.values() if isinstance(one, CompiledSchema)]
+    assert 0 < sum(one.heavy for one in kept) <= 32
 
 
 async def test_the_bounds_of_a_schema_are_those_of_the_configuration() -> None:

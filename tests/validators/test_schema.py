@@ -196,6 +196,30 @@ def test_a_pattern_that_explodes_elsewhere_is_answered_here(pattern: str) -> Non
     assert found.rule == "pattern"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "heavy"),
+    [
+        (r"^\w{1,255}$", False),
+        (r"^[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,253}\.[a-z]{2,63}$", False),
+        (r"^.{1,4000}$", True),
+        (r"^[\p{L}\p{N} _.-]{1,64}$", True),
+    ],
+)
+def test_a_pattern_with_a_large_program_works_and_is_known_as_heavy(
+    pattern: str, heavy: bool
+) -> None:
+    compiled = compile_schema({"type": "string", "pattern": pattern})
+    assert compiled.heavy is heavy
+    assert compiled.objection("") is not None
+
+
+@pytest.mark.timeout(20)
+def test_many_patterns_with_large_programs_are_too_much() -> None:
+    many = {f"p{n}": {"pattern": rf"^\p{{L}}{{1,100}}{n}$"} for n in range(200)}
+    with pytest.raises(UnusableSchema, match="cannot be compiled"):
+        compile_schema({"properties": many})
+
+
 def test_a_pattern_that_looks_around_still_works() -> None:
     compiled = compile_schema({"type": "string", "pattern": r"^(?=.*[A-Z])(?=.*\d).{8,}$"})
     assert compiled.objection("passwordA1") is None

@@ -7,6 +7,7 @@ that nobody can check are not forwarded, unless the operator says so for that se
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container
 from typing import Any
 
@@ -16,7 +17,8 @@ from gatewright.validators.schema_graph import UnusableSchema
 
 __all__ = ["Schema"]
 
-_KEPT = 8192
+_KEPT = 16_384
+_HEAVY_KEPT = 32
 
 _Known = tuple[Any, CompiledSchema | Refusal | None]
 """The decoded schema, and what came of it; None where it is not enforced."""
@@ -40,6 +42,7 @@ class Schema:
         self._off = off
         self._bounds = depth, subschemas
         self._known: dict[int, _Known] = {}
+        self._heavy: deque[int] = deque()
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
@@ -78,7 +81,12 @@ class Schema:
                 compiled = _unusable(tool, str(problem))
         while len(self._known) >= _KEPT:
             del self._known[next(iter(self._known))]
-        known = self._known[id(tool.schema)] = tool.schema, compiled
+        key = id(tool.schema)
+        known = self._known[key] = tool.schema, compiled
+        if type(compiled) is CompiledSchema and compiled.heavy:
+            self._heavy.append(key)
+            if len(self._heavy) > _HEAVY_KEPT:
+                self._known.pop(self._heavy.popleft(), None)
         return known
 
 

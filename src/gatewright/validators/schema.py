@@ -22,28 +22,29 @@ from gatewright.wire.jsonrpc import Num
 
 __all__ = ["CompiledSchema", "compile_schema"]
 
-_PATTERN_BYTES = 512 * 1024
+_MIB = 1024 * 1024
+_ONE_PATTERN = 10 * _MIB
 _BACKTRACKS = 20_000
 _MESSAGE_CHARS = 300
+_TIERS = ((_MIB, False), (_MIB, True), (16 * _MIB, False), (16 * _MIB, True))
+"""What all patterns of a schema together may take, in bytes of compiled program (which is also about
+3 ms a MiB to compile), and whether they may backtrack. The first that works is taken; from the third
+on a schema is `heavy`."""
 
 _probe = msgspec.json.Encoder().encode
 """Fails on a `Num`, in a fraction of the time that a search in Python takes. The library must never
 see one: some keywords take it for no number at all and let it pass."""
 
-_LINEAR = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES)
-_BOUNDED = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES
-)
-
 
 class CompiledSchema:
-    """Judges arguments against one schema."""
+    """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
 
-    __slots__ = ("_check", "_cost")
+    __slots__ = ("_check", "_cost", "heavy")
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
-        self._check = _compiled(_exact(schema))
+        patterns = 0 if self._cost is None else self._cost.patterns
+        self._check, self.heavy = _compiled(_exact(schema), patterns)
 
     def objection(self, value: Any) -> Objection | None:
         """What is wrong with a decoded JSON value, or None."""
@@ -68,16 +69,26 @@ def compile_schema(schema: Any, depth: int = 32, subschemas: int = 1000) -> Comp
     return CompiledSchema(schema, depth, subschemas)
 
 
-def _compiled(schema: dict[str, Any] | bool) -> jsonschema_rs.Validator:
-    try:
-        return _with(schema, _LINEAR)
-    except jsonschema_rs.ValidationError as problem:
-        if problem.kind.name != "format":
-            raise _unusable(problem) from None
-    try:
-        return _with(schema, _BOUNDED)
-    except jsonschema_rs.ValidationError as problem:
-        raise _unusable(problem) from None
+def _compiled(schema: dict[str, Any] | bool, patterns: int) -> tuple[jsonschema_rs.Validator, bool]:
+    why = ""
+    for tier, (budget, backtracking) in enumerate(_TIERS):
+        size = min(_ONE_PATTERN, budget // max(1, patterns))
+        try:
+            return _with(schema, _engine(size, backtracking)), tier > 1
+        except jsonschema_rs.ValidationError as problem:
+            where = pointer(problem.instance_path)
+            why = f"{where}: {problem.message}" if where else problem.message
+            if problem.kind.name != "format":
+                break  # no pattern, so another engine would say the same
+    raise UnusableSchema(f"cannot be compiled: {why[:_MESSAGE_CHARS]}")
+
+
+def _engine(
+    size: int, backtracking: bool
+) -> jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions:
+    if backtracking:
+        return jsonschema_rs.FancyRegexOptions(_BACKTRACKS, size, size)
+    return jsonschema_rs.RegexOptions(size, size)
 
 
 def _with(
@@ -87,12 +98,6 @@ def _with(
     return jsonschema_rs.validator_for(
         schema, retriever=_refuse, mask="value", pattern_options=patterns
     )
-
-
-def _unusable(problem: jsonschema_rs.ValidationError) -> UnusableSchema:
-    where = pointer(problem.instance_path)
-    message = f"{where}: {problem.message}" if where else problem.message
-    return UnusableSchema(f"cannot be compiled: {message[:_MESSAGE_CHARS]}")
 
 
 def _refuse(uri: str) -> NoReturn:

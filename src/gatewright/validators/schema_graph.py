@@ -44,11 +44,13 @@ class Graph:
     """The nodes of a schema and their edges.
 
     `depth` bounds levels of schemas inside schemas, each two levels of JSON (a keyword and its value);
-    `subschemas` bounds their number. Raises `UnusableSchema` when out of bounds.
+    `subschemas` bounds their number. `patterns` is how many regular expressions there are. Raises
+    `UnusableSchema` when out of bounds.
     """
 
     def __init__(self, root: Schema, depth: int = 32, subschemas: int = 1000) -> None:
         self.root = root
+        self.patterns = 0
         self._bounds = depth, subschemas
         self._base: dict[int, str] = {}
         self._named: dict[str, Schema] = {"": root}
@@ -103,7 +105,8 @@ class Graph:
                 for key, value in node.items()
                 if _container(value)
             )
-        if len(patterns) > PATTERNS or sum(map(len, patterns)) > PATTERN_CHARS:
+        self.patterns = len(patterns)
+        if self.patterns > PATTERNS or sum(map(len, patterns)) > PATTERN_CHARS:
             raise UnusableSchema(
                 f"has more than {PATTERNS} patterns or {PATTERN_CHARS:,} characters of them"
             )
