@@ -1,0 +1,212 @@
+"""One MCP question to the gateway over HTTP, and what its answer means to a command.
+
+Spoken is MCP 2026-07-28, the stateless revision: one POST a question, no session. MGP is offered, so
+that a refusal arrives as an error with its reason instead of as text for a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from gatewright import __version__
+from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.running import Endpoint
+from gatewright.wire import jsonrpc
+from gatewright.wire.codes import REASONS, reason_of
+from gatewright.wire.mcp import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_VERSION,
+    request_headers,
+)
+from gatewright.wire.sse import SseParser
+from gatewright.wire.versions import LATEST_MODERN
+
+__all__ = ["ask", "ask_all", "from_error"]
+
+_MGP = {"version": "0.2.0", "extensions": ["security", "access_control", "audit", "discovery"]}
+_META = {
+    META_VERSION: LATEST_MODERN,
+    META_CLIENT_INFO: {"name": "gatewright-cli", "version": __version__},
+    META_CLIENT_CAPABILITIES: {"mgp": _MGP},
+}
+_PAGES = 1000
+_EVENT_BYTES = 128 << 20
+_PIECE = 1 << 16
+_NO_HEADERS: Mapping[tuple[str, ...], str] = {}
+
+_HINTS = {
+    "access_denied": 'grant it in mgp.toml: [[grants]] agent = "…" server = "…", then restart',
+    "auth_required": "make a key with `gatewright key create NAME` and pass it with --key",
+    "auth_failed": "the key is unknown, expired or revoked; see `gatewright key list`",
+    "auth_expired": "make a new key with `gatewright key create NAME`",
+    "invalid_args": "`gatewright tool show NAME` shows the arguments it takes",
+    "tool_not_found": "`gatewright tool list` shows what there is",
+    "tool_disabled": "enable it in mgp.toml: [servers.tools.NAME] enabled = true",
+    "server_not_ready": "`gatewright server list` shows how the server is",
+    "upstream_unavailable": "`gatewright server list` shows how the server is",
+    "restarting": "try again in a moment; `gatewright server list` shows how the server is",
+    "audit_unavailable": "nothing runs unrecorded: look at the disk of the state folder",
+    "missing_capability": "the tool asks its caller; use a host that can answer",
+}
+
+
+def ask(
+    endpoint: Endpoint,
+    method: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    headers: Mapping[tuple[str, ...], str] = _NO_HEADERS,
+    timeout_s: float = 60.0,
+) -> dict[str, Any]:
+    """Put one question and return the result object.
+
+    `headers` are the tool's `x-mcp-header` annotations (`wire.mcp.param_headers`). Raises `CliError`
+    with the exit code that fits: 3 no or wrong key, 4 unreachable, 6 refused, and so on.
+    """
+    body = {**(params or {}), "_meta": _META}
+    frame = jsonrpc.request(b"1", method, body)
+    fields = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **request_headers(method, body, headers, LATEST_MODERN),
+    }
+    if endpoint.token:
+        fields["Authorization"] = f"Bearer {endpoint.token}"
+    try:
+        with contextlib.closing(_connect(endpoint, timeout_s)) as connection:
+            connection.request("POST", urlsplit(endpoint.url).path or "/", frame, fields)
+            with contextlib.closing(connection.getresponse()) as response:
+                return _answer(response)
+    except TimeoutError:
+        raise _unreachable(endpoint, f"said nothing for {timeout_s:g} s") from None
+    except (OSError, http.client.HTTPException) as problem:
+        raise _unreachable(endpoint, f"cannot be reached: {problem}") from None
+
+
+def ask_all(
+    endpoint: Endpoint, method: str, member: str, *, timeout_s: float = 60.0
+) -> list[dict[str, Any]]:
+    """Every page of a list."""
+    found: list[dict[str, Any]] = []
+    params: dict[str, Any] = {}
+    for _ in range(_PAGES):
+        result = ask(endpoint, method, params, timeout_s=timeout_s)
+        page = result.get(member)
+        found += [item for item in page if isinstance(item, dict)] if isinstance(page, list) else []
+        if result.get("nextCursor") is None:
+            return found
+        params = {"cursor": result["nextCursor"]}
+    raise CliError(
+        f"{method} has no end: {_PAGES} pages",
+        code="upstream_error",
+        exit_code=Exit.TOOL_ERROR,
+        hint="a server behind the gateway pages in a circle; `gatewright server list`",
+    )
+
+
+def from_error(error: Any) -> CliError:
+    """The `CliError` for a JSON-RPC error object."""
+    body = error if isinstance(error, dict) else {}
+    code, data = body.get("code"), body.get("data")
+    data = data if isinstance(data, dict) else {}
+    named = data.get("reason")
+    row = REASONS.get(named) if isinstance(named, str) else None
+    if row is None:
+        rows = (one for one in REASONS.values() if code in {one.mgp_code, one.mcp_code})
+        row = next(rows, reason_of("upstream_error"))
+    message = body.get("message")
+    trace = data.get("trace_id")
+    return CliError(
+        message if isinstance(message, str) and message else row.mgp_name,
+        code=row.name,
+        exit_code=row.exit,
+        hint=_HINTS.get(row.name) or _patience(data),
+        request_id=trace if isinstance(trace, str) else "",
+    )
+
+
+def _patience(data: Mapping[str, Any]) -> str:
+    help_ = data.get("_mgp")
+    wait = help_.get("retry_after_ms") if isinstance(help_, dict) else None
+    if isinstance(wait, int) and wait > 0:
+        return f"try again in {wait / 1000:g} s"
+    return "`gatewright audit query` shows what was decided, and why"
+
+
+def _connect(endpoint: Endpoint, timeout_s: float) -> http.client.HTTPConnection:
+    try:
+        parts = urlsplit(endpoint.url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host and parts.scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout_s)
+    if host and parts.scheme == "https":
+        return http.client.HTTPSConnection(host, port, timeout=timeout_s)
+    raise CliError(
+        f"{endpoint.url!r} is not an HTTP URL",
+        code="usage",
+        exit_code=Exit.USAGE,
+        hint="write it like http://127.0.0.1:8420/mcp",
+    )
+
+
+def _answer(response: http.client.HTTPResponse) -> dict[str, Any]:
+    kind = (response.getheader("Content-Type") or "").partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        frames: Iterator[bytes] = _events(response)
+    elif kind == "application/json":
+        frames = iter([response.read()])
+    else:
+        frames = iter(())
+    for frame in frames:
+        message = jsonrpc.parse(frame)
+        if isinstance(message, jsonrpc.Notification):
+            _tell(message)
+        elif isinstance(message, jsonrpc.Response):
+            if message.error:
+                raise from_error(jsonrpc.decode(message.error))
+            result = jsonrpc.decode(message.result)
+            return result if isinstance(result, dict) else {}
+        else:
+            break
+    raise CliError(
+        f"this is no MCP endpoint: HTTP {response.status} {response.reason}",
+        code="gateway_unreachable",
+        exit_code=Exit.AUTHENTICATION if response.status == 401 else Exit.UNREACHABLE,
+        hint="the URL of a gateway ends in /mcp, or in /mcp/PROFILE",
+    )
+
+
+def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    parser = SseParser(_EVENT_BYTES)
+    while piece := response.read1(_PIECE):
+        for event in parser.feed(piece):
+            if event.data:
+                yield event.data
+
+
+def _tell(notification: jsonrpc.Notification) -> None:
+    """Progress and log lines of a running call go to standard error."""
+    try:
+        params = jsonrpc.decode(notification.params) if notification.params else {}
+    except ValueError:
+        return
+    text = params.get("message", params.get("data")) if isinstance(params, dict) else None
+    if isinstance(text, str):
+        note(text)
+
+
+def _unreachable(endpoint: Endpoint, what: str) -> CliError:
+    ours = "" if endpoint.pid is None else f" (gateway.json names process {endpoint.pid})"
+    return CliError(
+        f"the gateway at {endpoint.url} {what}{ours}",
+        code="gateway_unreachable",
+        exit_code=Exit.UNREACHABLE,
+        hint="start it with `gatewright serve`",
+    )

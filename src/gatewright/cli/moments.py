@@ -1,0 +1,56 @@
+"""Moments as people type them: `10m` ago or from now, or a date and time."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from gatewright.cli.output import CliError, Exit
+
+__all__ = ["ago", "ahead", "as_recorded", "as_shown"]
+
+_SPAN = re.compile(r"(\d{1,6})\s*([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def ago(text: str, now: float) -> float:
+    """Unix seconds of a moment in the past: `10m` means ten minutes before `now`."""
+    span = _span(text)
+    return _date(text) if span is None else now - span
+
+
+def ahead(text: str, now: float) -> float:
+    """Unix seconds of a moment to come: `30d` means thirty days after `now`."""
+    span = _span(text)
+    return _date(text) if span is None else now + span
+
+
+def as_recorded(moment: float) -> str:
+    """Unix seconds in the form of the record: ISO 8601 in UTC with milliseconds."""
+    found = datetime.fromtimestamp(moment, UTC)
+    return found.strftime("%Y-%m-%dT%H:%M:%S.") + f"{found.microsecond // 1000:03d}Z"
+
+
+def as_shown(moment: float | None) -> str:
+    """Unix seconds to the second, or nothing."""
+    return "" if moment is None else as_recorded(moment)[:19] + "Z"
+
+
+def _span(text: str) -> int | None:
+    found = _SPAN.fullmatch(text.strip())
+    return None if found is None else int(found[1]) * _SECONDS[found[2]]
+
+
+def _date(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text.strip())
+        if found.tzinfo is None:
+            found = found.astimezone()  # without an offset it is meant where the person is
+        return found.timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise CliError(
+            f"{text!r} is not a moment",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="write 30s, 10m, 2h, 7d, or a date like 2030-01-31T12:00:00+00:00",
+        ) from None

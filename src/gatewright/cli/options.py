@@ -1,0 +1,52 @@
+"""What several commands share: their options, each written once, and how a command group is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from gatewright.cli.output import is_terminal
+
+__all__ = ["MARKUP", "Config", "Json", "KeyText", "ProfileName", "Timeout", "Url", "group"]
+
+MARKUP: Literal["rich"] | None = "rich" if is_terminal(1) else None
+"""Panels in the help are for terminals."""
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="Use this mgp.toml and no other."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of rows.")]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="A gateway elsewhere, e.g. http://host:8420/mcp."),
+]
+KeyText = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="KEY",
+        envvar="GATEWRIGHT_KEY",
+        show_envvar=True,
+        help="Act with this API key instead of as the local user.",
+    ),
+]
+ProfileName = Annotated[
+    str | None, typer.Option("--profile", metavar="NAME", help="The view of this profile.")
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Longest silence.")
+]
+
+
+def group(text: str) -> typer.Typer:
+    """An empty group of commands; `text` is its help."""
+    return typer.Typer(
+        help=text,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=MARKUP,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )

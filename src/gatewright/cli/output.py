@@ -1,0 +1,157 @@
+"""How commands speak: rows, documents and notes, and the one error that carries a hint and an exit code.
+
+Names, descriptions and results come from tool servers, which may be hostile: on a terminal and in
+tables their control and direction characters are made visible, so that none can repaint the screen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "CliError",
+    "Exit",
+    "is_terminal",
+    "note",
+    "print_document",
+    "print_line",
+    "print_rows",
+    "print_text",
+    "report",
+    "visible",
+]
+
+
+class Exit:
+    """Exit codes; 3 to 5 are those of the official Inspector. `wire/codes.py` has one per reason."""
+
+    OK = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    AUTHENTICATION = 3
+    UNREACHABLE = 4
+    TOOL_ERROR = 5
+    DENIED = 6
+    WAITING = 7
+    PROBLEMS = 8
+    INTERRUPTED = 130
+
+
+class CliError(Exception):
+    """A command cannot go on. `code` is a word for programs, `hint` says what to do."""
+
+    def __init__(
+        self, message: str, *, code: str, exit_code: int, hint: str = "", request_id: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.exit_code = exit_code
+        self.hint = hint
+        self.request_id = request_id
+
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    "|[\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with what would not be seen, or would act on a terminal, spelled out."""
+    return _INVISIBLE.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+
+
+def is_terminal(descriptor: int) -> bool:
+    """Whether a person looks at it."""
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False
+
+
+def note(text: str) -> None:
+    """One line for people, beside the data."""
+    print(visible(text), file=sys.stderr, flush=True)
+
+
+def print_document(value: Any) -> None:
+    """One JSON document: indented for a person, one line for a program."""
+    text = msgspec.json.encode(value, order="deterministic")
+    if is_terminal(1):
+        text = msgspec.json.format(text, indent=2)
+    sys.stdout.write(text.decode() + "\n")
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    """Text of a tool: as it is for a program, with nothing invisible for a person."""
+    shown = visible(text) if is_terminal(1) else text.encode(errors="replace").decode()
+    sys.stdout.write(shown if shown.endswith("\n") else shown + "\n")
+    sys.stdout.flush()
+
+
+def print_line(cells: Sequence[object], widths: Sequence[int] = ()) -> None:
+    """One row by itself, at once: padded to `widths` for a person, tab-separated for a program."""
+    texts = [_cell(value) for value in cells]
+    if is_terminal(1):
+        padded = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
+        line = "  ".join([*padded, *texts[len(padded) :]]).rstrip()
+    else:
+        line = "\t".join(texts)
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def print_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on a terminal; else one line a row, tab-separated, without a heading."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    if is_terminal(1):
+        _print_table(columns, cells)
+        return
+    for row in cells:
+        sys.stdout.write("\t".join(row) + "\n")
+    sys.stdout.flush()
+
+
+def report(problem: CliError, *, json: bool) -> None:
+    """Say on standard error why the command ends: one JSON line, or two lines for a person."""
+    if json or not is_terminal(2):
+        body = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+        if problem.request_id:
+            body["request_id"] = problem.request_id
+        sys.stderr.write(msgspec.json.encode({"error": body}).decode() + "\n")
+    else:
+        sys.stderr.write(f"error: {visible(problem.message)}\n")
+        if problem.hint:
+            sys.stderr.write(f" hint: {visible(problem.hint)}\n")
+        if problem.request_id:
+            sys.stderr.write(f"trace: {visible(problem.request_id)}\n")
+    sys.stderr.flush()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(_cell(item) for item in value)
+    text = "" if value is None else str(value)
+    return visible(" ".join(text.split()))
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    # Only a terminal pays for the table library.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        table.add_column(column.upper(), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)

@@ -1,0 +1,169 @@
+"""What a bridge must remember so that a lost connection leaves no question open. No I/O.
+
+Messages pass as the bytes they are; only their envelopes are read. When the connection is lost, every
+question on its way is answered with an error at once (`lost`): nobody can know whether it ran. On the
+next connection the session is opened again as the host had opened it (`reopen`), and the answers to
+that are kept from the host, who never asked twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatewright.wire import jsonrpc
+from gatewright.wire.codes import reason_of
+
+__all__ = ["Relay"]
+
+_LIMITS = jsonrpc.Limits(depth=2**31, keys=2**31, batch=2**31, id_chars=2**31)
+"""The gateway judges; a bridge has no opinion about size."""
+
+_REASON = "upstream_unavailable"
+_KEPT = {"logging/setLevel": "", "resources/subscribe": "uri"}
+"""State of a session besides its opening: method → the member that tells two of them apart."""
+
+
+class Relay:
+    """The state of one host's conversation. `name` marks questions of our own, and must be unguessed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._asked = 0
+        self._pending: dict[bytes, str] = {}
+        self._theirs: set[bytes] = set()
+        self._own: set[bytes] = set()
+        self._opening: dict[bytes, bytes] = {}
+        self._opened: bytes | None = None
+        self._initialized: bytes | None = None
+        self._kept: dict[tuple[str, str], bytes] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many questions of the host have no answer yet."""
+        return len(self._pending)
+
+    @property
+    def reopening(self) -> bool:
+        """Whether an answer to one of our own questions is still to come."""
+        return bool(self._own)
+
+    def from_host(self, line: bytes) -> bytes | None:
+        """Note a line about to be sent. None: an answer to a connection that is gone; do not send."""
+        messages = _messages(line)
+        if all(isinstance(one, jsonrpc.Response) for one in messages) and messages:
+            answered = {one.id for one in messages if isinstance(one, jsonrpc.Response)}
+            known = answered & self._theirs
+            self._theirs -= known
+            return line if known else None
+        for message in messages:
+            if isinstance(message, jsonrpc.Request):
+                self._pending[message.id] = message.method
+                self._remember(message)
+            elif isinstance(message, jsonrpc.Notification):
+                self._note(message, line)
+        return line
+
+    def from_gateway(self, frame: bytes) -> bytes | None:
+        """Note a frame that arrived. None: it answers us and not the host."""
+        for message in _messages(frame):
+            if isinstance(message, jsonrpc.Response):
+                if message.id in self._own:
+                    self._own.discard(message.id)
+                    return None
+                self._settle(message)
+            elif isinstance(message, jsonrpc.Request):
+                self._theirs.add(message.id)
+        return frame
+
+    def lost(self, why: str) -> list[bytes]:
+        """The connection is gone: an error for every question that was on its way."""
+        answers = [
+            _error(ident, f"{why}; the call may or may not have run") for ident in self._pending
+        ]
+        self._pending.clear()
+        self._theirs.clear()
+        self._own.clear()
+        self._opening.clear()
+        return answers
+
+    def refuse(self, line: bytes, why: str) -> list[bytes]:
+        """Errors for the questions of a line that cannot be sent."""
+        return [
+            _error(message.id, f"{why}; nothing was sent")
+            if isinstance(message, jsonrpc.Request)
+            else jsonrpc.error(message.id, (message.code, message.message))
+            for message in _messages(line)
+            if isinstance(message, jsonrpc.Request | jsonrpc.Malformed)
+        ]
+
+    def reopen(self) -> bytes | None:
+        """The opening to send first on a new connection; wait while `reopening`, then `restore`.
+
+        None where the host opened no session: the stateless era needs none.
+        """
+        return None if self._opened is None else self._question("initialize", self._opened)
+
+    def restore(self) -> list[bytes]:
+        """What else the session consisted of."""
+        if self._opened is None:
+            return []
+        first = [] if self._initialized is None else [self._initialized]
+        return first + [
+            self._question(method, params) for (method, _), params in self._kept.items()
+        ]
+
+    def _question(self, method: str, params: bytes) -> bytes:
+        self._asked += 1
+        ident = jsonrpc.encode(f"{self._name}-{self._asked}")
+        self._own.add(ident)
+        return jsonrpc.request(ident, method, params)
+
+    def _remember(self, request: jsonrpc.Request) -> None:
+        if request.method == "initialize":
+            self._opening[request.id] = request.params
+        elif request.method in _KEPT:
+            self._kept[_key(request.method, request)] = request.params
+        elif request.method == "resources/unsubscribe":
+            self._kept.pop(_key("resources/subscribe", request), None)
+
+    def _note(self, notification: jsonrpc.Notification, line: bytes) -> None:
+        if notification.method == "notifications/initialized":
+            self._initialized = line
+        elif notification.method == "notifications/cancelled":
+            ident = _member(notification.params, "requestId")
+            if ident is not None:
+                self._pending.pop(ident, None)
+
+    def _settle(self, response: jsonrpc.Response) -> None:
+        self._pending.pop(response.id, None)
+        params = self._opening.pop(response.id, None)
+        if params is not None and response.result:
+            self._opened = params
+
+
+def _messages(data: bytes) -> Sequence[jsonrpc.Message]:
+    if data.lstrip()[:1] != b"[":
+        return [jsonrpc.parse(data, _LIMITS)]
+    found = jsonrpc.parse_many(data, _LIMITS)
+    return [found] if isinstance(found, jsonrpc.Malformed) else found
+
+
+def _key(method: str, request: jsonrpc.Request) -> tuple[str, str]:
+    member = _KEPT[method]
+    value = _member(request.params, member) if member else None
+    return method, (value or b"").decode(errors="replace")
+
+
+def _member(params: bytes, name: str) -> bytes | None:
+    """The JSON text of one member, or None."""
+    try:
+        found = jsonrpc.decode_members(params).get(name)
+    except ValueError:
+        return None
+    return None if found is None else bytes(found)
+
+
+def _error(ident: bytes, why: str) -> bytes:
+    row = reason_of(_REASON)
+    data = {"reason": row.name, "retry_after_ms": row.retry_after_ms}
+    return jsonrpc.error(ident, (row.mcp_code, why, data))

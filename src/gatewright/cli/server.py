@@ -1,0 +1,55 @@
+"""`gatewright server`: what stands behind the gateway, and how it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gatewright.cli.ask import ask
+from gatewright.cli.options import Config, Json, KeyText, Url, group
+from gatewright.cli.output import note, print_document, print_rows
+from gatewright.cli.running import endpoint
+
+__all__ = ["app"]
+
+app = group("The tool servers behind the gateway.")
+
+_COLUMNS = ("id", "status", "tools", "mgp_version", "trust_level", "extensions")
+
+
+@app.callback()
+def _group() -> None:
+    """The tool servers behind the gateway."""
+
+
+@app.command("list")
+def list_servers(
+    status: Annotated[
+        str | None, typer.Option("--status", help="Only servers in this state, e.g. connected.")
+    ] = None,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    json: Json = False,
+) -> None:
+    """List the servers with their state.
+
+    Columns: id, status, number of tools, MGP version, trust level, MGP extensions.
+    """
+    where = endpoint(config, url=url, key=key, role="operator")
+    params = {} if status is None else {"filter": {"status": status}}
+    result = ask(where, "mgp/discovery/list", params)
+    found = result.get("servers")
+    servers = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    if json:
+        print_document(servers)
+        return
+    rows = []
+    for server in servers:
+        tools = server.get("tools")
+        shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
+        rows.append([shown.get(column) for column in _COLUMNS])
+    print_rows(_COLUMNS, rows)
+    if not servers:
+        note("no servers; add [[servers]] to mgp.toml and restart `gatewright serve`")

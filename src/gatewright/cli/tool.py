@@ -1,0 +1,255 @@
+"""`gatewright tool`: list, show and call tools. A call walks every gate like anybody else's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.options import Config, Json, KeyText, ProfileName, Timeout, Url, group
+from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
+from gatewright.cli.running import Endpoint, endpoint
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import param_headers
+
+__all__ = ["app", "read_arguments"]
+
+app = group("List, show and call tools; calls go through policy like any other.")
+
+
+def _names(incomplete: str) -> list[str]:
+    """Completion of live names; none where no gateway answers at once."""
+    try:
+        tools = ask_all(endpoint(), "tools/list", "tools", timeout_s=1.0)
+    except Exception:  # noqa: BLE001 - a completion must never write into the prompt
+        return []
+    names = [tool.get("name") for tool in tools]
+    return [name for name in names if isinstance(name, str) and name.startswith(incomplete)]
+
+
+ToolName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="As listed, or SERVER/TOOL.",
+        autocompletion=_names,
+    ),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """List, show and call tools."""
+
+
+@app.command("list")
+def list_tools(
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    profile: ProfileName = None,
+    json: Json = False,
+) -> None:
+    """List the tools that you may call.
+
+    Columns: name, risk, first line of the description.
+    """
+    tools = ask_all(endpoint(config, url=url, key=key, profile=profile), "tools/list", "tools")
+    if json:
+        print_document(tools)
+        return
+    rows = [(tool.get("name"), _risk(tool), _first_line(tool)) for tool in tools]
+    print_rows(("name", "risk", "description"), rows)
+    if not tools:
+        note("no tool may be called; see [[grants]] in mgp.toml and `gatewright server list`")
+
+
+@app.command()
+def show(
+    name: ToolName,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    profile: ProfileName = None,
+    json: Json = False,
+) -> None:
+    """Show one tool: what it does and which arguments it takes."""
+    tool = _find(endpoint(config, url=url, key=key, profile=profile), name)
+    if tool is None:
+        raise CliError(
+            f"no tool {name!r} that you may call",
+            code="tool_not_found",
+            exit_code=Exit.USAGE,
+            hint="`gatewright tool list` shows what there is",
+        )
+    if json:
+        print_document(tool)
+        return
+    print_text(f"{tool.get('name')}\n\n{tool.get('description') or 'no description'}")
+    rows = _argument_rows(tool.get("inputSchema"))
+    if rows:
+        print_text("")
+        print_rows(("argument", "type", "needed", "description"), rows)
+
+
+@app.command()
+def call(  # noqa: PLR0913, PLR0917 - one argument for each option
+    name: ToolName,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...", help="KEY=TEXT, read as the tool's schema says; KEY:=JSON."
+        ),
+    ] = None,
+    input_json: Annotated[
+        str | None,
+        typer.Option("--input-json", metavar="JSON", help="The arguments; @FILE or - to read."),
+    ] = None,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    profile: ProfileName = None,
+    timeout: Timeout = 120.0,
+    json: Json = False,
+) -> None:
+    """Call a tool and print what it says.
+
+    Exit codes: 2 wrong arguments, 4 unreachable, 5 the tool failed, 6 refused by policy.
+    """
+    where = endpoint(config, url=url, key=key, profile=profile)
+    tool = _find(where, name) or {}
+    schema = tool.get("inputSchema")
+    given = read_arguments(arguments or [], input_json, schema)
+    result = ask(
+        where,
+        "tools/call",
+        {"name": name, "arguments": given},
+        headers=_headers(schema),
+        timeout_s=timeout,
+    )
+    if json:
+        print_document(result)
+    else:
+        _print_result(result)
+    if result.get("isError") is True:
+        raise CliError(
+            f"{name} says that it failed",
+            code="tool_failed",
+            exit_code=Exit.TOOL_ERROR,
+            hint=f"what it said is above; `gatewright tool show {name}` shows its arguments",
+        )
+
+
+def read_arguments(pairs: list[str], text: str | None, schema: Any) -> dict[str, Any]:
+    """The arguments of a call from `KEY=VALUE` pairs over a JSON object.
+
+    `text` is JSON, `@FILE`, or `-` for standard input. Raises `CliError` (exit code 2).
+    """
+    found: dict[str, Any] = {}
+    if text is not None:
+        value = _json(_read(text), "--input-json")
+        if not isinstance(value, dict):
+            raise _usage("--input-json is not a JSON object", 'write it like \'{"key": "value"}\'')
+        found = value
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.removesuffix(":"):
+            raise _usage(f"{pair!r} is not KEY=VALUE", 'write it like text="hello", or n:=5')
+        if key.endswith(":"):
+            found[key[:-1]] = _json(value, pair)
+        else:
+            found[key] = _typed(value, _property(schema, key), pair)
+    return found
+
+
+def _read(text: str) -> str:
+    try:
+        if text == "-":
+            return sys.stdin.read()
+        return Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _usage(f"{text} cannot be read: {problem}", "check the path") from None
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return jsonrpc.decode(text.encode(errors="surrogateescape"))
+    except ValueError as problem:
+        raise _usage(f"{where} is not JSON: {problem}", "mind the shell's quotes") from None
+
+
+def _typed(text: str, schema: Any, pair: str) -> Any:
+    """The text as the type its schema names; a text where the schema names none, or several."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind in {"integer", "number", "boolean", "object", "array", "null"}:
+        return _json(text, pair)
+    return text
+
+
+def _property(schema: Any, key: str) -> Any:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties.get(key) if isinstance(properties, dict) else None
+
+
+def _headers(schema: Any) -> dict[tuple[str, ...], str]:
+    try:
+        return param_headers(schema)
+    except ValueError:
+        return {}  # a flawed annotation is not mirrored by anybody
+
+
+def _find(where: Endpoint, name: str) -> dict[str, Any] | None:
+    tools = ask_all(where, "tools/list", "tools")
+    exact = next((tool for tool in tools if tool.get("name") == name), None)
+    if exact is not None:
+        return exact
+    mapped = name.replace("/", "__", 1)
+    return next((tool for tool in tools if tool.get("name") == mapped), None)
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    content = result.get("content")
+    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    texts = [block for block in blocks if isinstance(block.get("text"), str)]
+    if not texts and "structuredContent" in result:
+        print_document(result["structuredContent"])
+    for block in texts:
+        print_text(block["text"])
+    for block in blocks:
+        if block not in texts:
+            note(f"[{block.get('type')} {block.get('mimeType', '')}: see --json]")
+
+
+def _argument_rows(schema: Any) -> list[tuple[object, ...]]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return []
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    return [
+        (
+            name,
+            one.get("type") if isinstance(one, dict) else "",
+            "yes" if name in needed else "no",
+            one.get("description") if isinstance(one, dict) else "",
+        )
+        for name, one in properties.items()
+    ]
+
+
+def _risk(tool: dict[str, Any]) -> object:
+    security = tool.get("security")
+    return security.get("risk_level") if isinstance(security, dict) else None
+
+
+def _first_line(tool: dict[str, Any]) -> str:
+    text = tool.get("description")
+    lines = text.strip().splitlines() if isinstance(text, str) else []
+    return lines[0] if lines else ""
+
+
+def _usage(message: str, hint: str) -> CliError:
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)

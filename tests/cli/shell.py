@@ -1,0 +1,114 @@
+"""Commands as real processes: on pipes, as scripts see them, and on a terminal, as people do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DEADLINE_S", "Done", "Shell"]
+
+DEADLINE_S = 20.0
+
+
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
+
+
+class Done:
+    """How a command ended and what it wrote."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Standard output as tab-separated rows."""
+        return [line.split("\t") for line in self.out.splitlines()]
+
+    @property
+    def document(self) -> Any:
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, str]:
+        """The error envelope, the last line of standard error."""
+        found: dict[str, str] = json.loads(self.err.splitlines()[-1])["error"]
+        return found
+
+
+class Shell:
+    """Runs `gatewright` in a folder of its own, with its own home and state."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "GATEWRIGHT_STATE": str(self.state),
+            "COLUMNS": "200",
+            "PYTHONUTF8": "1",
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        """The whole command line."""
+        return [sys.executable, "-m", "gatewright", *arguments]
+
+    def environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment of a command."""
+        return {**self.environment, **(more or {})}
+
+    def run(
+        self, *arguments: str, given: str = "", environ: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run one command on pipes."""
+        ended = subprocess.run(
+            self.command(*arguments),
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.environ(environ),
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        return Done(ended.returncode, ended.stdout, ended.stderr)
+
+    def run_at_terminal(self, *arguments: str, answers: str = "") -> Done:
+        """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`."""
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(
+            self.command(*arguments),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=self.folder,
+            env=self.environ({"TERM": "xterm", "NO_COLOR": "1"}),
+        )
+        os.close(theirs)
+        if answers:
+            os.write(ours, answers.encode())
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:
+            pass  # the terminal has nobody left at its other end
+        finally:
+            os.close(ours)
+        code = process.wait(DEADLINE_S)
+        return Done(code, _STYLE.sub("", shown.decode()), "")
+
+    def write(self, name: str, text: str) -> Path:
+        """A file in the folder."""
+        path = self.folder / name
+        path.write_text(text)
+        return path

@@ -1,0 +1,168 @@
+"""The root command: quick help, errors in one line, and nothing imported before it is needed."""
+
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gatewright.cli.app import COMMANDS
+from tests.cli.shell import DEADLINE_S, Shell
+
+HEAVY = ("mcp", "sqlalchemy", "uvicorn", "aiohttp", "starlette", "rich", "sqlite3", "websockets")
+
+PROBE = """
+import sys
+from gatewright.cli.app import run
+code = run(sys.argv[2:])
+loaded = {name.partition(".")[0] for name in sys.modules}
+print(code, *sorted(loaded & set(sys.argv[1].split(","))), file=sys.stderr)
+"""
+
+
+def heavy_modules_after(shell: Shell, *arguments: str, watched: tuple[str, ...]) -> list[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, ",".join(watched), *arguments],
+        capture_output=True,
+        text=True,
+        env=shell.environ(),
+        cwd=shell.folder,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    return ended.stderr.splitlines()[-1].split()
+
+
+def test_the_help_imports_no_part_of_the_gateway(shell: Shell) -> None:
+    assert heavy_modules_after(shell, "--help", watched=HEAVY) == ["0"]
+
+
+@pytest.mark.parametrize("command", ["bridge", "audit", "key", "tool", "config", "version"])
+def test_a_light_command_imports_no_server_and_no_web_stack(shell: Shell, command: str) -> None:
+    watched = ("mcp", "sqlalchemy", "uvicorn", "aiohttp", "starlette", "jsonschema_rs", "rich")
+    assert heavy_modules_after(shell, command, "--help", watched=watched) == ["0"]
+
+
+def test_the_help_comes_at_once(shell: Shell) -> None:
+    """Compared with Python itself, so that a slow machine does not matter."""
+
+    def median(*command: str) -> float:
+        spent = []
+        for _ in range(5):
+            begun = time.perf_counter()
+            subprocess.run(
+                command, check=True, capture_output=True, env=shell.environ(), timeout=DEADLINE_S
+            )
+            spent.append(time.perf_counter() - begun)
+        return statistics.median(spent)
+
+    bare = median(sys.executable, "-c", "import asyncio, json, argparse, subprocess, difflib")
+    assert median(*shell.command("--help")) < 4 * bare + 0.1
+
+
+def test_the_help_names_every_command_and_every_command_has_help(shell: Shell) -> None:
+    shown = shell.run("--help")
+    assert shown.code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in shown.out
+        own = shell.run(name, "--help")
+        assert own.code == 0
+        assert f"Usage: gatewright {name}" in own.out
+
+
+def test_on_a_terminal_the_help_is_for_people(shell: Shell) -> None:
+    shown = shell.run_at_terminal("--help")
+    assert shown.code == 0
+    assert "Commands" in shown.out
+    assert "bridge" in shown.out
+
+
+def test_a_wrong_word_is_answered_with_the_right_one(shell: Shell) -> None:
+    done = shell.run("toool", "list")
+    assert (done.code, done.out) == (2, "")
+    assert done.error == {
+        "code": "usage",
+        "message": "No such command 'toool'. Did you mean 'tool'?",
+        "hint": "gatewright --help",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("tool", "call"), "gatewright tool call --help"),
+        (("audit", "tail", "--nope"), "gatewright audit tail --help"),
+        (("serve", "--port", "70000"), "gatewright serve --help"),
+    ],
+)
+def test_wrong_use_exits_with_2_and_points_to_the_help(
+    shell: Shell, arguments: tuple[str, ...], hint: str
+) -> None:
+    done = shell.run(*arguments)
+    assert (done.code, done.error["code"], done.error["hint"]) == (2, "usage", hint)
+
+
+@pytest.mark.parametrize("arguments", [(), ("tool",)])
+def test_a_group_without_a_command_shows_its_help(shell: Shell, arguments: tuple[str, ...]) -> None:
+    done = shell.run(*arguments)
+    assert done.code == 2
+    assert "Usage: gatewright" in done.out + done.err
+
+
+def test_a_wrong_configuration_is_an_error_with_file_and_line(shell: Shell) -> None:
+    shell.write("mgp.toml", "[gateway]\nport = 'x'\n")
+    done = shell.run("tool", "list")
+    assert done.code == 2
+    assert done.error["code"] == "configuration"
+    assert "mgp.toml:2: gateway.port" in done.error["message"]
+
+
+def test_a_damaged_store_is_an_error_in_one_line(shell: Shell) -> None:
+    shell.state.mkdir()
+    (shell.state / "keys.db").write_bytes(b"this is no database" * 1000)
+    done = shell.run("key", "list")
+    assert (done.code, done.error["code"]) == (1, "store")
+    assert str(shell.state) in done.error["message"]
+
+
+def test_a_bug_is_one_line_and_its_traceback_comes_on_request(shell: Shell) -> None:
+    (shell.state / "gateway.json").mkdir(parents=True)
+    broken = shell.write("sitecustomize.py", "import json\n")
+    broken.write_text(
+        "import gatewright.cli.running as running\n"
+        "def fail(*args, **more): raise ZeroDivisionError('planted')\n"
+        "running.read_running = fail\n"
+    )
+    environ = {"PYTHONPATH": str(shell.folder)}
+    done = shell.run("tool", "list", environ=environ)
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert done.error["message"] == "ZeroDivisionError: planted"
+    loud = shell.run("tool", "list", environ={**environ, "GATEWRIGHT_DEBUG": "1"})
+    assert "Traceback" in loud.err
+    assert loud.error == done.error
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(shell: Shell) -> None:
+    many = "".join(f'[[servers]]\nid = "s{n}"\ncommand = "x"\n' for n in range(400))
+    shell.write("mgp.toml", many)
+    process = subprocess.Popen(
+        shell.command("config", "show"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=shell.environ(),
+        cwd=shell.folder,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(DEADLINE_S), said) == (1, b"")
+
+
+def test_completion_is_offered_for_every_shell(shell: Shell) -> None:
+    done = shell.run("--show-completion", environ={"SHELL": "/bin/bash"})
+    assert Path("/bin/bash").name in done.out or "complete" in done.out

@@ -1,0 +1,208 @@
+"""One question over HTTP: what goes out, and what every kind of answer means."""
+
+import base64
+import json
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from gatewright.cli.ask import ask, ask_all, from_error
+from gatewright.cli.output import CliError
+from gatewright.cli.running import Endpoint as Where
+from gatewright.wire.codes import REASONS, recovery
+from tests.cli.endpoints import Endpoint
+
+
+def where(endpoint: Endpoint) -> Where:
+    return Where(endpoint.url, "token")
+
+
+def problem(endpoint: Endpoint, answer: tuple[int, str, bytes]) -> CliError:
+    endpoint.replies["tools/call"] = lambda _: answer
+    with pytest.raises(CliError) as caught:
+        ask(where(endpoint), "tools/call", {"name": "t"})
+    return caught.value
+
+
+def test_a_question_carries_what_the_stateless_revision_asks_for(endpoint: Endpoint) -> None:
+    endpoint.replies["tools/call"] = lambda _: {"content": []}
+    params = {"name": "naïve", "arguments": {"region": "eu", "n": 5}}
+    assert ask(where(endpoint), "tools/call", params, headers={("region",): "Region"}) == {
+        "content": []
+    }
+    (message,), (headers,) = endpoint.asked, endpoint.headers
+    meta = message["params"].pop("_meta")
+    assert message == {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+    assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "gatewright-cli"
+    assert "discovery" in meta["io.modelcontextprotocol/clientCapabilities"]["mgp"]["extensions"]
+    encoded = base64.b64encode("naïve".encode()).decode()
+    assert headers["path"] == "/mcp"
+    assert headers["MCP-Protocol-Version"] == "2026-07-28"
+    assert headers["Mcp-Method"] == "tools/call"
+    assert headers["Mcp-Name"] == f"=?base64?{encoded}?="
+    assert headers["Mcp-Param-Region"] == "eu"
+    assert headers["Authorization"] == "Bearer token"
+    assert headers["Accept"] == "application/json, text/event-stream"
+
+
+def test_without_a_token_none_is_sent(endpoint: Endpoint) -> None:
+    endpoint.replies["ping"] = lambda _: {}
+    ask(Where(endpoint.url), "ping")
+    assert "Authorization" not in endpoint.headers[0]
+
+
+def test_numbers_beyond_floats_come_back_whole(endpoint: Endpoint) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"n":123456789012345678901234567890,"z":null}}'
+    endpoint.replies["ping"] = lambda _: (200, "application/json; charset=utf-8", body)
+    assert ask(where(endpoint), "ping") == {"n": 123456789012345678901234567890, "z": None}
+
+
+def test_an_event_stream_is_read_to_the_answer_and_progress_goes_to_standard_error(
+    endpoint: Endpoint, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def notification(method: str, params: Any) -> bytes:
+        return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+    stream = b": hello\n\n"
+    for data in (
+        notification("notifications/progress", {"progress": 1, "message": "half way"}),
+        notification("notifications/message", {"level": "info", "data": "a \x1b[1mlog line"}),
+        notification("notifications/progress", {"progress": 2}),
+        notification("notifications/odd", []),
+        b'{"jsonrpc":"2.0","id":1,"result":{"ok":true}}',
+    ):
+        stream += b"event: message\ndata: " + data + b"\n\n"
+    endpoint.replies["tools/call"] = lambda _: (200, "text/event-stream", stream)
+    assert ask(where(endpoint), "tools/call", {"name": "t"}) == {"ok": True}
+    assert capfd.readouterr().err == "half way\na \\u{1b}[1mlog line\n"
+
+
+@pytest.mark.parametrize("name", sorted(REASONS))
+def test_every_reason_has_its_exit_code_and_keeps_its_trace(name: str) -> None:
+    row = REASONS[name]
+    data = {"reason": name, "trace_id": "abc", "_mgp": recovery(name)}
+    found = from_error({"code": row.mgp_code, "message": "told", "data": data})
+    assert (found.exit_code, found.code, found.message) == (row.exit, name, "told")
+    assert found.request_id == "abc"
+    assert found.hint
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "exit_code"),
+    [
+        ({"code": 1001, "message": "no"}, "access_denied", 6),
+        ({"code": -32601, "message": "no"}, "method_not_found", 1),
+        ({"code": 7, "message": "odd"}, "upstream_error", 5),
+        ({"code": 1001, "message": "", "data": {"reason": "invented"}}, "access_denied", 6),
+        ({"code": 1001, "data": [1], "message": 5}, "access_denied", 6),
+        ("no object", "upstream_error", 5),
+        (None, "upstream_error", 5),
+    ],
+)
+def test_an_error_without_a_known_reason_is_judged_by_its_code(
+    error: Any, code: str, exit_code: int
+) -> None:
+    found = from_error(error)
+    assert (found.code, found.exit_code) == (code, exit_code)
+    assert found.message
+
+
+def test_a_wait_is_told_in_seconds() -> None:
+    data = {"reason": "rate_limited", "_mgp": recovery("rate_limited", retry_after_ms=2500)}
+    assert from_error({"code": 3000, "message": "m", "data": data}).hint == "try again in 2.5 s"
+
+
+@pytest.mark.parametrize(
+    ("answer", "exit_code"),
+    [
+        ((401, "text/plain", b"no"), 3),
+        ((404, "text/html", b"<html>"), 4),
+        ((200, "application/json", b"{}"), 4),
+        ((200, "application/json", b"not json"), 4),
+        ((200, "text/event-stream", b""), 4),
+        ((200, "text/event-stream", b"data: {}\n\n"), 4),
+        ((204, "", b""), 4),
+    ],
+)
+def test_what_is_no_mcp_answer_is_told_as_such(
+    endpoint: Endpoint, answer: tuple[int, str, bytes], exit_code: int
+) -> None:
+    found = problem(endpoint, answer)
+    assert found.exit_code == exit_code
+    assert found.message.startswith(f"this is no MCP endpoint: HTTP {answer[0]}")
+
+
+def test_an_error_with_an_http_status_keeps_its_own_words(endpoint: Endpoint) -> None:
+    body = {
+        "jsonrpc": "2.0",
+        "error": {"code": 1002, "message": "a key is needed", "data": {"reason": "auth_required"}},
+    }
+    found = problem(endpoint, (401, "application/json", json.dumps(body).encode()))
+    assert (found.exit_code, found.message) == (3, "a key is needed")
+    assert "gatewright key create" in found.hint
+
+
+def test_nobody_at_the_port_is_exit_code_4(endpoint: Endpoint) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        with pytest.raises(CliError, match=r"cannot be reached.*process 12") as caught:
+            ask(Where(url, "t", 12), "ping")
+    assert caught.value.exit_code == 4
+
+
+def test_a_silent_gateway_is_given_up_after_the_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        with pytest.raises(CliError, match=r"said nothing for 0\.2 s") as caught:
+            ask(Where(url), "ping", timeout_s=0.2)
+    assert caught.value.exit_code == 4
+
+
+def test_a_gateway_that_hangs_up_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+        with pytest.raises(CliError) as caught:
+            ask(Where(url), "ping", timeout_s=10)
+        thread.join(10)
+    assert caught.value.exit_code == 4
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x/mcp", "http://", "http://[", "127.0.0.1:8420"])
+def test_what_is_no_url_is_a_usage_error(url: str) -> None:
+    with pytest.raises(CliError, match="not an HTTP URL") as caught:
+        ask(Where(url), "ping")
+    assert caught.value.exit_code == 2
+
+
+def test_all_pages_of_a_list_are_fetched(endpoint: Endpoint) -> None:
+    pages = {None: (["a", "b"], "2"), "2": (["c"], "3"), "3": ([], None)}
+
+    def page(message: dict[str, Any]) -> dict[str, Any]:
+        names, after = pages[message["params"].get("cursor")]
+        return {"tools": [{"name": name} for name in names], "nextCursor": after}
+
+    endpoint.replies["tools/list"] = page
+    found = ask_all(where(endpoint), "tools/list", "tools")
+    assert [tool["name"] for tool in found] == ["a", "b", "c"]
+
+
+def test_a_list_without_end_is_given_up(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.cli.ask._PAGES", 5)
+    endpoint.replies["tools/list"] = lambda _: {"tools": [], "nextCursor": "again"}
+    with pytest.raises(CliError, match="has no end: 5 pages"):
+        ask_all(where(endpoint), "tools/list", "tools")
+    assert len(endpoint.asked) == 5

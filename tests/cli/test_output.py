@@ -1,0 +1,91 @@
+"""What reaches the screen: nothing invisible, nothing that moves the cursor, one form for programs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.cli.output import (
+    CliError,
+    is_terminal,
+    print_document,
+    print_line,
+    print_rows,
+    print_text,
+    report,
+    visible,
+)
+from tests.cli.shell import Shell
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b[2J", "\\u{1b}[2J"),
+        ("a\u202eb", "a\\u{202e}b"),
+        ("a\u200bb", "a\\u{200b}b"),
+        ("\x9b31m", "\\u{9b}31m"),
+        ("\ud800", "\\u{d800}"),
+        ("\U000e0041", "\\u{e0041}"),
+        ("bell\x07", "bell\\u{7}"),
+        ("naïve 日本語 🙂\tx\n", "naïve 日本語 🙂\tx\n"),
+    ],
+)
+def test_what_is_invisible_is_spelled_out(hostile: str, shown: str) -> None:
+    assert visible(hostile) == shown
+
+
+@given(st.text())
+def test_visible_text_can_be_written_anywhere(text: str) -> None:
+    shown = visible(text)
+    assert "\x1b" not in shown
+    assert shown.encode().decode() == shown
+    assert visible(shown) == shown
+
+
+def test_rows_are_tab_separated_for_a_program(capfd: pytest.CaptureFixture[str]) -> None:
+    print_rows(("one", "two"), [("a\tb", "c\nd"), (None, ["x", "y"]), (1, "\x1b[0m")])
+    assert capfd.readouterr().out == "a b\tc d\n\tx,y\n1\t\\u{1b}[0m\n"
+
+
+def test_a_line_is_tab_separated_for_a_program(capfd: pytest.CaptureFixture[str]) -> None:
+    print_line(("a", 1, None, "b\tc"), widths=(10, 10))
+    assert capfd.readouterr().out == "a\t1\t\tb c\n"
+
+
+def test_a_document_is_one_line_with_sorted_keys_for_a_program(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print_document({"b": [1], "a": {"d": None, "c": "é"}})
+    assert capfd.readouterr().out == '{"a":{"c":"é","d":null},"b":[1]}\n'
+
+
+def test_the_text_of_a_tool_reaches_a_program_as_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    print_text("one\n\x1b[1mtwo")
+    print_text("three\n")
+    assert capfd.readouterr().out == "one\n\x1b[1mtwo\nthree\n"
+
+
+def test_an_error_is_one_json_line_for_a_program(capfd: pytest.CaptureFixture[str]) -> None:
+    report(CliError("no\nway", code="c", exit_code=6, hint="h"), json=False)
+    report(CliError("m", code="c", exit_code=6, request_id="t"), json=True)
+    assert capfd.readouterr().err == (
+        '{"error":{"code":"c","message":"no\\nway","hint":"h"}}\n'
+        '{"error":{"code":"c","message":"m","hint":"","request_id":"t"}}\n'
+    )
+
+
+def test_a_person_reads_the_error_and_the_hint_on_two_lines(shell: Shell) -> None:
+    done = shell.run_at_terminal("tool", "list")
+    lines = done.out.splitlines()
+    assert done.code == 4
+    assert lines[0].startswith("error: no gateway is running here")
+    assert lines[1].startswith(" hint: start it with `gatewright serve`")
+
+
+def test_json_errors_can_be_had_on_a_terminal_too(shell: Shell) -> None:
+    done = shell.run_at_terminal("tool", "list", "--json")
+    assert done.out.startswith('{"error":{"code":"gateway_unreachable"')
+
+
+def test_a_closed_descriptor_is_no_terminal() -> None:
+    assert is_terminal(987) is False

@@ -1,0 +1,64 @@
+"""`server list`: the method, the token, the filter, and the three forms of the answer."""
+
+from typing import Any
+
+from tests.cli.endpoints import Endpoint
+from tests.cli.shell import Shell
+
+SERVERS: list[dict[str, Any]] = [
+    {
+        "id": "files",
+        "status": "connected",
+        "mgp_version": "0.2.0",
+        "extensions": ["security", "audit"],
+        "tools": ["read", "write"],
+        "trust_level": "standard",
+    },
+    {"id": "web", "status": "error", "mgp_version": None, "extensions": [], "tools": []},
+]
+
+
+def test_servers_are_listed_as_rows_with_the_operators_token(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": SERVERS}
+    done = shell.run("server", "list")
+    assert (done.code, done.err) == (0, "")
+    assert done.rows == [
+        ["files", "connected", "2", "0.2.0", "standard", "security,audit"],
+        ["web", "error", "0", "", "", ""],
+    ]
+    assert endpoint.headers[0]["Authorization"] == "Bearer operator-token"
+
+
+def test_the_filter_goes_to_the_gateway(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda message: {
+        "servers": [
+            one for one in SERVERS if one["status"] == message["params"]["filter"]["status"]
+        ]
+    }
+    done = shell.run("server", "list", "--status", "error", "--json")
+    assert done.document == [SERVERS[1]]
+
+
+def test_on_a_terminal_there_is_a_table(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": SERVERS}
+    done = shell.run_at_terminal("server", "list")
+    heading, first, *_ = done.out.splitlines()
+    assert heading.split() == ["ID", "STATUS", "TOOLS", "MGP_VERSION", "TRUST_LEVEL", "EXTENSIONS"]
+    assert first.split()[:3] == ["files", "connected", "2"]
+
+
+def test_no_server_is_an_empty_answer_with_a_word_about_what_to_do(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": []}
+    done = shell.run("server", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "[[servers]]" in done.err
+    assert shell.run("server", "list", "--json").document == []
+
+
+def test_an_answer_of_another_shape_breaks_nothing(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [5, {"id": None}, "x"]}
+    assert shell.run("server", "list").rows == [[""] * 6]
