@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -172,13 +173,12 @@ class AuditLog:
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
-        self._flusher.close()
-        self._feeder.close()
-        try:
-            self._journal.close()
-        finally:
-            self._database.close()
-            self._lock.release()
+        with ExitStack() as last:  # from the bottom up, each whatever the one before it did
+            last.callback(self._lock.release)
+            last.callback(self._database.close)
+            last.callback(self._journal.close)
+            last.callback(self._feeder.close)
+            last.callback(self._flusher.close)
 
     def _mend(self) -> None:
         """Try to write again. In the flusher's thread, again and again until it works."""

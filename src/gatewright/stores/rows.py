@@ -12,7 +12,7 @@ first, and stops when it has enough: about 60 look-ups for a million records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,18 @@ class Rows:
         """How far the rows go."""
         return Fed(*self._database.execute("SELECT seq, segment, offset FROM fed").fetchone())
 
-    def feed(self, lines: Sequence[bytes], upto: Fed) -> None:
-        """Add `lines`, without newlines, the last of which is record `upto.seq`. All or nothing."""
+    def feed(self, batches: Iterable[tuple[Sequence[bytes], Fed]]) -> None:
+        """Add each batch of lines, without newlines, that ends at its place. All or nothing."""
         with self._database.transaction():
-            self._insert("records", lines, upto.seq)
-            self.go_on_at(upto)
+            place = None
+            for lines, place in batches:
+                self._insert("records", lines, place.seq)
+            if place is not None:
+                self.go_on_at(place)
+
+    def to_disk(self) -> bool:
+        """Bring every row to the disk; False when a reader is in the way."""
+        return not self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]
 
     def go_on_at(self, place: Fed) -> None:
         """Set how far the rows go without adding any."""
@@ -158,6 +165,7 @@ class Rows:
 def open_rows(folder: Path) -> Database:
     """The database of `folder` for the one process that feeds it. Raises `StoreError`."""
     database = Database.open(folder / DATABASE, _MIGRATIONS)
+    database.execute("PRAGMA synchronous = NORMAL")  # the journal is the record: see `to_disk`
     database.execute("PRAGMA wal_autocheckpoint = 2000")
     database.execute("PRAGMA cache_size = -8000")
     return database
