@@ -106,6 +106,14 @@ async def test_an_answer_about_hidden_tools_equals_one_about_no_tools() -> None:
     assert await hidden(call, Mute()) == await nothing(call, Mute())
 
 
+async def test_a_tool_of_several_names_is_suggested_once() -> None:
+    tool = a_tool("read_file")
+    gate = Resolve(Catalogue({"srv__read_file": tool, "srv/read_file": tool}), _everything)
+    assert (await _refusal(gate, a_call(name="readfile"))).details == {
+        "suggestions": ["srv__read_file"]
+    }
+
+
 async def test_a_name_that_resembles_nothing_gets_no_suggestion() -> None:
     gate = Resolve(Catalogue(_tools("echo")), _everything)
     for name in ("zzzz", "", "x", "日本語", "e" * 100_000):
