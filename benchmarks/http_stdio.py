@@ -12,7 +12,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from benchmarks.commands import echo_stdio, fastmcp_proxy, mcp_proxy, raw_responder, sdk_server
+from benchmarks.commands import (
+    echo_http,
+    echo_stdio,
+    fastmcp_proxy,
+    mcp_proxy,
+    raw_responder,
+    sdk_server,
+)
 from benchmarks.gateway import Upstream, gateway
 from benchmarks.measure import Loader, Sample, System, as_system, measure
 from benchmarks.rows import Options, Row, main
@@ -33,6 +40,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     peer_server = echo_stdio("--era", "both")  # a proxy that mirrors its client may choose
     systems = [
         as_system(stack.enter_context(raw_responder(folder)), bare=True),
+        as_system(stack.enter_context(echo_http(folder))),
         System("legacy", ours.url, ours.pid, tool="old/echo"),
         System("modern", ours.url, ours.pid, "modern", tool="new/echo"),
         System("sdk legacy", sdk.url, sdk.pid),
@@ -66,8 +74,12 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
 def _rates(got: Samples, generator: str) -> Iterator[Row]:
     for era in ("legacy", "modern"):
         for clients in CLIENTS:
-            sample, limit = got[era, clients], got["raw", clients].rate
-            extras = sample.extras() | {"raw_limit": round(limit), "generator": generator}
+            sample = got[era, clients]
+            extras = sample.extras() | {
+                "raw_limit": round(got["raw", clients].rate),
+                "plain_python_server": round(got["echo_http", clients].rate),
+                "generator": generator,
+            }
             goal = 15_000 if clients == 16 else None
             yield Row(
                 f"http_stdio.{era}.{clients}",
@@ -122,7 +134,10 @@ def _targets(got: Samples) -> Iterator[Row]:
             "official SDK, alone",
             60.0,
             "ours <=",
-            {"of": "the gateway's process only"},
+            {
+                "of": "the gateway's process only",
+                "plain_python_server_us": round(got["echo_http", 16].cpu_us or 0.0, 1),
+            },
         )
 
 

@@ -89,38 +89,7 @@ class Session:
     def spelled(self, method: str, params: dict[str, Any], number: int = int(PLACE)) -> bytes:
         """A request as the bytes that travel, header included."""
         payload = self._payload(method, params, number)
-        body = json.dumps(payload, separators=(",", ":")).encode()
-        head = {"Host": f"{self.host}:{self.port}", **self._headers(payload)}
-        head["Content-Length"] = str(len(body))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-        return f"POST {self._path} HTTP/1.1\r\n{lines}\r\n".encode() + body
-
-    def _payload(self, method: str, params: dict[str, Any], number: int) -> dict[str, Any]:
-        if self.modern:
-            params = {**params, "_meta": _META}
-        return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-
-    def _headers(self, payload: dict[str, Any]) -> dict[str, str]:
-        headers = {
-            "Accept": "application/json, text/event-stream",
-            "Content-Type": "application/json",
-        }
-        if self.modern:
-            headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": payload["method"]}
-            if "name" in payload["params"]:
-                headers["Mcp-Name"] = payload["params"]["name"]
-        elif self._session is not None:
-            headers |= {"MCP-Protocol-Version": LEGACY, "Mcp-Session-Id": self._session}
-        return headers
-
-    def _post(self, payload: dict[str, Any]) -> Any:
-        body = json.dumps(payload, separators=(",", ":"))
-        try:
-            self._line.request("POST", self._path, body, self._headers(payload))
-            reply = self._line.getresponse()
-            data = reply.read()
-        except (OSError, http.client.HTTPException) as broken:
-            raise Trouble(f"no answer from port {self.port}: {broken!r}") from broken
+        reply, data = self._send(json.dumps(payload, separators=(",", ":")), payload)
         if reply.status not in {200, 202}:
             raise Trouble(f"HTTP {reply.status} from port {self.port}: {data[:300]!r}")
         self._session = reply.getheader("Mcp-Session-Id") or self._session
