@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def discovered(*versions: str, **more: Any) -> dict[str, Any]:
     return {"supportedVersions": list(versions), "capabilities": {"tools": {}}, **more}
 
 
-def test_a_modern_server_is_met_with_one_request():
+def test_a_modern_server_is_met_with_one_request() -> None:
     handshake = machine()
     ask = handshake.start()
     assert (ask.method, ask.revision) == ("server/discover", LATEST_MODERN)
@@ -62,7 +63,7 @@ def test_a_modern_server_is_met_with_one_request():
     )
 
 
-def test_a_server_that_does_not_know_the_question_is_asked_the_old_way():
+def test_a_server_that_does_not_know_the_question_is_asked_the_old_way() -> None:
     handshake = machine()
     step = handshake.answered(answer(handshake.start(), error={"code": -32601, "message": "no"}))
     assert isinstance(step, Ask)
@@ -77,7 +78,7 @@ def test_a_server_that_does_not_know_the_question_is_asked_the_old_way():
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-def test_each_legacy_revision_is_accepted_as_an_answer(revision: str):
+def test_each_legacy_revision_is_accepted_as_an_answer(revision: str) -> None:
     handshake = machine(era="legacy")
     hello = handshake.answered(answer(handshake.start(), initialized(revision)))
     assert isinstance(hello, Hello)
@@ -85,14 +86,14 @@ def test_each_legacy_revision_is_accepted_as_an_answer(revision: str):
 
 
 @pytest.mark.parametrize("revision", ["1999-01-01", LATEST_MODERN, None, 7])
-def test_an_initialize_answer_of_no_handshake_revision_fails(revision: Any):
+def test_an_initialize_answer_of_no_handshake_revision_fails(revision: Any) -> None:
     handshake = machine(era="legacy")
     found = handshake.answered(answer(handshake.start(), initialized(revision)))
     assert isinstance(found, Failed)
     assert repr(revision) in found.reason
 
 
-def test_silence_after_the_probe_leads_to_initialize():
+def test_silence_after_the_probe_leads_to_initialize() -> None:
     handshake = machine()
     handshake.start()
     assert handshake.probing
@@ -102,7 +103,7 @@ def test_silence_after_the_probe_leads_to_initialize():
     assert not handshake.probing
 
 
-def test_a_late_modern_answer_counts_when_initialize_is_refused():
+def test_a_late_modern_answer_counts_when_initialize_is_refused() -> None:
     handshake = machine()
     probe = handshake.start()
     step = handshake.silent()
@@ -113,7 +114,7 @@ def test_a_late_modern_answer_counts_when_initialize_is_refused():
     assert hello.modern
 
 
-def test_a_late_refusal_of_the_probe_changes_nothing():
+def test_a_late_refusal_of_the_probe_changes_nothing() -> None:
     handshake = machine()
     probe = handshake.start()
     step = handshake.silent()
@@ -122,13 +123,13 @@ def test_a_late_refusal_of_the_probe_changes_nothing():
 
 
 @pytest.mark.parametrize("ident", [b"99", b'"text"', b"null"])
-def test_an_answer_to_nobody_settles_nothing(ident: bytes):
+def test_an_answer_to_nobody_settles_nothing(ident: bytes) -> None:
     handshake = machine()
     handshake.start()
     assert handshake.answered(Response(ident, result=b"{}")) is None
 
 
-def test_a_server_that_names_its_legacy_versions_gets_the_newest_of_them():
+def test_a_server_that_names_its_legacy_versions_gets_the_newest_of_them() -> None:
     handshake = machine()
     data = {"supported": ["2024-11-05", "2025-03-26", "1999-01-01"]}
     error = {"code": -32022, "message": "unsupported", "data": data}
@@ -138,7 +139,7 @@ def test_a_server_that_names_its_legacy_versions_gets_the_newest_of_them():
 
 
 @pytest.mark.parametrize("supported", [[], ["1999-01-01"], None, "2025-11-25"])
-def test_no_version_in_common_is_said_with_what_the_server_has(supported: Any):
+def test_no_version_in_common_is_said_with_what_the_server_has(supported: Any) -> None:
     handshake = machine()
     error = {"code": -32022, "message": "unsupported", "data": {"supported": supported}}
     found = handshake.answered(answer(handshake.start(), error=error))
@@ -146,7 +147,7 @@ def test_no_version_in_common_is_said_with_what_the_server_has(supported: Any):
     assert "no protocol version in common" in found.reason
 
 
-def test_a_discover_answer_without_our_version_goes_on_with_one_it_names():
+def test_a_discover_answer_without_our_version_goes_on_with_one_it_names() -> None:
     handshake = machine()
     step = handshake.answered(answer(handshake.start(), discovered("2025-06-18")))
     assert isinstance(step, Ask)
@@ -154,15 +155,15 @@ def test_a_discover_answer_without_our_version_goes_on_with_one_it_names():
 
 
 @pytest.mark.parametrize("code", [-32020, -32021])
-def test_other_errors_of_the_modern_era_are_final(code: int):
+def test_other_errors_of_the_modern_era_are_final(code: int) -> None:
     handshake = machine()
     error = {"code": code, "message": "missing something"}
     found = handshake.answered(answer(handshake.start(), error=error))
     assert found == Failed(f"the server refused server/discover: missing something ({code})")
 
 
-def test_a_configured_modern_server_is_never_asked_the_old_way():
-    for give_up in (
+def test_a_configured_modern_server_is_never_asked_the_old_way() -> None:
+    ways: list[Callable[[Handshake], Step | None]] = [
         lambda one: one.silent(),
         lambda one: one.refused(404, None),
         lambda one: one.answered(Response(b"1", error=b'{"code":-32601,"message":"no"}')),
@@ -170,20 +171,21 @@ def test_a_configured_modern_server_is_never_asked_the_old_way():
         lambda one: one.answered(
             Response(b"1", result=json.dumps(discovered(LATEST_LEGACY)).encode())
         ),
-    ):
+    ]
+    for give_up in ways:
         handshake = machine(era="modern")
         handshake.start()
         assert isinstance(give_up(handshake), Failed)
 
 
-def test_a_configured_legacy_server_is_never_probed():
+def test_a_configured_legacy_server_is_never_probed() -> None:
     handshake = machine(era="legacy")
     assert handshake.start().method == "initialize"
     assert isinstance(handshake.silent(), Failed)
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 501])
-def test_an_http_refusal_of_the_probe_leads_to_initialize(status: int):
+def test_an_http_refusal_of_the_probe_leads_to_initialize(status: int) -> None:
     handshake = machine()
     handshake.start()
     step = handshake.refused(status, None)
@@ -192,7 +194,7 @@ def test_an_http_refusal_of_the_probe_leads_to_initialize(status: int):
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
-def test_an_http_refusal_of_initialize_leads_to_the_old_transport(status: int):
+def test_an_http_refusal_of_initialize_leads_to_the_old_transport(status: int) -> None:
     handshake = machine()
     handshake.start()
     handshake.refused(404, None)
@@ -200,7 +202,7 @@ def test_an_http_refusal_of_initialize_leads_to_the_old_transport(status: int):
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 502, 503])
-def test_refused_access_and_broken_servers_end_the_hello(status: int):
+def test_refused_access_and_broken_servers_end_the_hello(status: int) -> None:
     handshake = machine()
     handshake.start()
     found = handshake.refused(status, None)
@@ -208,7 +210,7 @@ def test_refused_access_and_broken_servers_end_the_hello(status: int):
     assert str(status) in found.reason
 
 
-def test_a_modern_error_in_an_http_refusal_is_understood():
+def test_a_modern_error_in_an_http_refusal_is_understood() -> None:
     handshake = machine()
     ask = handshake.start()
     data = {"supported": ["2025-11-25"]}
@@ -218,7 +220,7 @@ def test_a_modern_error_in_an_http_refusal_is_understood():
     assert step.params["protocolVersion"] == "2025-11-25"
 
 
-def test_a_legacy_error_in_an_http_refusal_says_that_the_server_is_old():
+def test_a_legacy_error_in_an_http_refusal_says_that_the_server_is_old() -> None:
     handshake = machine()
     handshake.start()
     refusal = Response(b"null", error=b'{"code":-32000,"message":"Server not initialized"}')
@@ -228,7 +230,7 @@ def test_a_legacy_error_in_an_http_refusal_says_that_the_server_is_old():
 
 
 @pytest.mark.parametrize("result", [b"[]", b"null", b'"x"', b'{"supportedVersions":3}'])
-def test_an_answer_of_the_wrong_shape_is_not_taken_for_a_modern_one(result: bytes):
+def test_an_answer_of_the_wrong_shape_is_not_taken_for_a_modern_one(result: bytes) -> None:
     handshake = machine()
     handshake.start()
     step = handshake.answered(Response(b"1", result=result))
@@ -236,18 +238,18 @@ def test_an_answer_of_the_wrong_shape_is_not_taken_for_a_modern_one(result: byte
     assert step.method == "initialize"
 
 
-def test_members_of_the_wrong_type_do_not_reach_the_hello():
+def test_members_of_the_wrong_type_do_not_reach_the_hello() -> None:
     handshake = machine(era="legacy")
     odd = {"protocolVersion": LATEST_LEGACY, "capabilities": [], "serverInfo": 3, "instructions": 4}
     assert handshake.answered(answer(handshake.start(), odd)) == Hello(LATEST_LEGACY)
 
 
-def test_mgp_2_4_2_a_plain_server_never_hears_of_mgp():
+def test_mgp_2_4_2_a_plain_server_never_hears_of_mgp() -> None:
     for era in ("auto", "legacy"):
         assert "mgp" not in json.dumps(machine(era=era).start().params)
 
 
-def test_mgp_2_2_1_an_mgp_server_finds_the_offer_in_all_three_places():
+def test_mgp_2_2_1_an_mgp_server_finds_the_offer_in_all_three_places() -> None:
     handshake = machine(era="legacy", face=FACE)
     capabilities = handshake.start().params["capabilities"]
     offer = {"version": "0.2.0", "extensions": ["security", "audit"]}
@@ -264,7 +266,7 @@ def test_mgp_2_2_1_an_mgp_server_finds_the_offer_in_all_three_places():
         lambda offer: {"extensions": {EXTENSION: offer}},
     ],
 )
-def test_mgp_2_4_1_the_reply_is_read_from_any_place_and_intersected(place: Any):
+def test_mgp_2_4_1_the_reply_is_read_from_any_place_and_intersected(place: Any) -> None:
     handshake = machine(era="legacy", face=FACE)
     reply = place({"version": "0.1.0", "extensions": ["audit", "streaming"]})
     hello = handshake.answered(answer(handshake.start(), initialized(capabilities=reply)))
@@ -273,7 +275,7 @@ def test_mgp_2_4_1_the_reply_is_read_from_any_place_and_intersected(place: Any):
     assert (hello.mgp.version, hello.mgp.extensions) == ("0.1.0", ("audit",))
 
 
-def test_a_broken_mgp_reply_leaves_plain_mcp_and_a_reason():
+def test_a_broken_mgp_reply_leaves_plain_mcp_and_a_reason() -> None:
     handshake = machine(era="legacy", face=FACE)
     reply = {"mgp": {"version": "abc", "extensions": []}}
     hello = handshake.answered(answer(handshake.start(), initialized(capabilities=reply)))
@@ -282,7 +284,7 @@ def test_a_broken_mgp_reply_leaves_plain_mcp_and_a_reason():
     assert "semantic version" in hello.mgp_problem
 
 
-def test_a_callers_own_mgp_offer_is_not_passed_on():
+def test_a_callers_own_mgp_offer_is_not_passed_on() -> None:
     offer = {"version": "0.2.0", "extensions": ["audit"]}
     theirs = {
         "mgp": offer,

@@ -51,7 +51,7 @@ __all__ = [
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 DEADLINE = 20.0
 INFO = {"name": "gatewright", "version": "0"}
-ASKABLE = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+ASKABLE: dict[str, Any] = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
 LEGACY = Client(LATEST_LEGACY, ASKABLE, {"name": "host", "version": "1"})
 MODERN = Client(LATEST_MODERN, ASKABLE, {"name": "host", "version": "1"})
 

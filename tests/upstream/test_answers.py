@@ -32,35 +32,35 @@ def read(result: bytes, kind: str = "tool", modern: bool = False) -> Any:
         (b'{"isError":false,"isError":true}', True),
     ],
 )
-def test_only_the_results_own_member_says_that_a_tool_failed(raw: bytes, error: bool):
+def test_only_the_results_own_member_says_that_a_tool_failed(raw: bytes, error: bool) -> None:
     assert read(raw) == Answer(raw, error)
 
 
-def test_a_prompt_may_have_any_member_of_that_name():
+def test_a_prompt_may_have_any_member_of_that_name() -> None:
     assert read(b'{"isError":true}', "prompt") == Answer(b'{"isError":true}')
 
 
-def test_the_era_of_the_answer_is_kept():
+def test_the_era_of_the_answer_is_kept() -> None:
     assert read(b"{}", modern=True) == Answer(b"{}", modern=True)
 
 
-def test_an_unknown_method_may_answer_anything():
+def test_an_unknown_method_may_answer_anything() -> None:
     assert read(b"[1]", "method") == Answer(b"[1]")
 
 
 @pytest.mark.parametrize("error", [b'"text"', b"[]", b'{"message":"\xff"}', b""])
-def test_an_error_that_cannot_be_read_is_named_and_not_passed_on(error: bytes):
+def test_an_error_that_cannot_be_read_is_named_and_not_passed_on(error: bytes) -> None:
     outcome = read_reply(Response(b"1", error=error), "tool", False)
     assert isinstance(outcome, Failure)
     assert (outcome.reason, outcome.error) == ("upstream_error", None)
 
 
-def test_verdicts_pass_as_they_are():
+def test_verdicts_pass_as_they_are() -> None:
     for verdict in (Refusal("resource_exhausted", "full"), Failure("upstream_timeout")):
         assert read_reply(verdict, "tool", False) is verdict
 
 
-async def test_all_questions_are_asked_at_the_same_time():
+async def test_all_questions_are_asked_at_the_same_time() -> None:
     both = asyncio.Barrier(2)
 
     async def answer(question: Question) -> Any:
@@ -73,7 +73,7 @@ async def test_all_questions_are_asked_at_the_same_time():
     assert found == {"a": {"to": "elicitation/create"}, "b": {"to": "roots/list"}}
 
 
-async def test_one_question_that_cannot_be_asked_fails_the_call_and_ends_the_others():
+async def test_one_question_that_cannot_be_asked_fails_the_call_and_ends_the_others() -> None:
     ended = asyncio.Event()
 
     async def wait_for_ever(question: Question) -> Any:

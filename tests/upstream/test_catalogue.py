@@ -57,18 +57,18 @@ def two_servers(sight: Sight | None = None, **profiles: Profile) -> Catalogue:
     return found
 
 
-def test_lists_come_in_the_order_of_the_configuration_not_of_arrival():
+def test_lists_come_in_the_order_of_the_configuration_not_of_arrival() -> None:
     assert names(two_servers().list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__t"]
 
 
-def test_a_caller_sees_only_what_it_may_call():
+def test_a_caller_sees_only_what_it_may_call() -> None:
     found = two_servers(Grants(ann={"a__u", "b__t"}, bob={"b__t"}).sight)
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__u", "b__t"]
     assert names(found.list("tools/list", "", BOB, LEGACY)) == ["b__t"]
     assert names(found.list("tools/list", "", Caller("eve"), LEGACY)) == []
 
 
-def test_a_new_grant_shows_as_soon_as_its_version_counts():
+def test_a_new_grant_shows_as_soon_as_its_version_counts() -> None:
     grants = Grants(ann={"b__t"})
     found = two_servers(grants.sight)
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__t"]
@@ -77,13 +77,13 @@ def test_a_new_grant_shows_as_soon_as_its_version_counts():
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "b__t"]
 
 
-def test_callers_who_see_the_same_share_one_text():
+def test_callers_who_see_the_same_share_one_text() -> None:
     found = two_servers(Grants(ann={"a__t"}, bob={"a__t"}).sight)
     first = found.list("tools/list", "", ANN, LEGACY)
     assert found.list("tools/list", "", BOB, LEGACY) is first
 
 
-def test_every_change_has_a_new_version_and_a_new_list():
+def test_every_change_has_a_new_version_and_a_new_list() -> None:
     found = two_servers()
     version = found.version
     assert not found.put("b", listing(tools=[tool("t")]))
@@ -97,7 +97,7 @@ def test_every_change_has_a_new_version_and_a_new_list():
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__new", "c__t"]
 
 
-def test_a_client_with_mgp_security_has_a_list_of_its_own():
+def test_a_client_with_mgp_security_has_a_list_of_its_own() -> None:
     found = two_servers()
     assert b'"security"' not in found.list("tools/list", "", ANN, LEGACY)
     assert found.list("tools/list", "", ANN, MGP).count(b'"security"') == 3
@@ -112,11 +112,13 @@ def test_a_client_with_mgp_security_has_a_list_of_its_own():
         ("resources/templates/list", "resourceTemplates"),
     ],
 )
-def test_every_list_is_an_object_with_its_own_member_also_when_empty(method: str, member: str):
+def test_every_list_is_an_object_with_its_own_member_also_when_empty(
+    method: str, member: str
+) -> None:
     assert json.loads(two_servers().list(method, "", ANN, LEGACY)) == {member: []}
 
 
-def test_profiles_are_views_of_one_catalogue():
+def test_profiles_are_views_of_one_catalogue() -> None:
     found = two_servers(small=Profile(servers=("b",), unprefixed=True))
     assert names(found.list("tools/list", "small", ANN, LEGACY)) == ["t"]
     assert found.tool("small", "t") is not None
@@ -127,8 +129,8 @@ def test_profiles_are_views_of_one_catalogue():
         found.view("none")
 
 
-def test_a_resource_belongs_to_who_lists_it_then_to_a_template_then_to_the_only_one():
-    capable = {"resources": {}}
+def test_a_resource_belongs_to_who_lists_it_then_to_a_template_then_to_the_only_one() -> None:
+    capable: dict[str, Any] = {"resources": {}}
     found = Catalogue([ServerSpec(id="a"), ServerSpec(id="b"), ServerSpec(id="c")])
     found.put("a", having(capable, resources=[{"uri": "x://1", "name": "r"}]))
     found.put("c", having({"tools": {}}))
@@ -142,7 +144,7 @@ def test_a_resource_belongs_to_who_lists_it_then_to_a_template_then_to_the_only_
     assert found.template("", "x://1", ANN) == Target("a", "x://1")
 
 
-def test_a_resource_of_an_invisible_server_does_not_exist():
+def test_a_resource_of_an_invisible_server_does_not_exist() -> None:
     found = Catalogue([ServerSpec(id="a")], sight=Grants(ann={"a__x"}).sight)
     template = {"uriTemplate": "y://{id}", "name": "t"}
     resources = [{"uri": "x://1", "name": "r"}]
@@ -155,7 +157,7 @@ def test_a_resource_of_an_invisible_server_does_not_exist():
     assert found.list("resources/list", "", BOB, LEGACY) == b'{"resources":[]}'
 
 
-def test_a_thousand_tools_are_listed_quickly_and_then_only_looked_up():
+def test_a_thousand_tools_are_listed_quickly_and_then_only_looked_up() -> None:
     limits = CatalogueLimits(tools=2000)
     specs = [ServerSpec(id=f"s{n}", catalogue=limits) for n in range(2)]
     found = Catalogue(specs)

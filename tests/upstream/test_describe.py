@@ -9,7 +9,7 @@ from gatewright.upstream.describe import INSTRUCTIONS_BYTES, describe
 OFFER = {"version": "0.2.0", "extensions": []}
 
 
-def test_a_single_server_without_prefix_is_mirrored_unknown_words_included():
+def test_a_single_server_without_prefix_is_mirrored_unknown_words_included() -> None:
     theirs = {
         "tools": {"vendor": None},
         "logging": {},
@@ -28,7 +28,7 @@ def test_a_single_server_without_prefix_is_mirrored_unknown_words_included():
     assert found == (expected, "Be kind.")
 
 
-def test_several_servers_are_joined():
+def test_several_servers_are_joined() -> None:
     first = Hello(
         "2025-11-25",
         {"tools": {}, "resources": {}, "logging": {}, "extensions": {"a": 1, "b": {}}},
@@ -52,17 +52,17 @@ def test_several_servers_are_joined():
     assert found == (expected, "## one\n\nFirst.\n\n## two\n\nSecond.")
 
 
-def test_no_server_at_all_still_offers_tools():
+def test_no_server_at_all_still_offers_tools() -> None:
     assert describe([], mirror=False) == ({"tools": {"listChanged": True}}, "")
 
 
-def test_a_broken_capability_breaks_nothing():
+def test_a_broken_capability_breaks_nothing() -> None:
     hello = Hello("2025-11-25", {"resources": 1, "extensions": [], "tools": None})
     assert describe([("a", hello)], mirror=False)[0]["resources"] == {"listChanged": True}
     assert describe([("a", hello)], mirror=True)[0]["tools"] is None
 
 
-def test_instructions_without_end_are_cut_with_a_note():
+def test_instructions_without_end_are_cut_with_a_note() -> None:
     hello = Hello("2025-11-25", instructions="é" * INSTRUCTIONS_BYTES)
     text = describe([("a", hello), ("b", hello)], mirror=False)[1]
     assert len(text.encode()) < INSTRUCTIONS_BYTES + 200

@@ -37,7 +37,7 @@ async def put(supervisor: Supervisor, call: Call, back: FakeBack | None = None) 
     return outcome
 
 
-async def test_a_tool_is_called_by_its_own_name(two: Supervisor):
+async def test_a_tool_is_called_by_its_own_name(two: Supervisor) -> None:
     outcome = await ask(
         two, "extras/mirror", {"value": 2**70, "x": None}, meta={"traceparent": "t"}
     )
@@ -47,14 +47,14 @@ async def test_a_tool_is_called_by_its_own_name(two: Supervisor):
     assert b'"_meta":{"traceparent":"t"}' in outcome.raw
 
 
-async def test_a_prompt_is_fetched_by_its_own_name(two: Supervisor):
+async def test_a_prompt_is_fetched_by_its_own_name(two: Supervisor) -> None:
     target = two.catalogue.prompt("", "asker__greet")
     params = {"name": "asker__greet", "arguments": {"who": "Ann"}}
     found = result(await put(two, make_call("prompt", "prompts/get", params, target=target)))
     assert found["messages"][0]["content"]["text"] == "Hello Ann"
 
 
-async def test_a_resource_is_read_by_its_own_uri(two: Supervisor):
+async def test_a_resource_is_read_by_its_own_uri(two: Supervisor) -> None:
     for uri in ("asker:///beta", "asker:///made/word"):
         call = make_call("resource", "resources/read", {"uri": uri})
         target = two.catalogue.resource("", uri, call.caller)
@@ -63,7 +63,7 @@ async def test_a_resource_is_read_by_its_own_uri(two: Supervisor):
         assert result(await put(two, call))["contents"][0]["text"] == f"This is {uri}"
 
 
-async def test_lists_are_answered_without_asking_anybody(two: Supervisor):
+async def test_lists_are_answered_without_asking_anybody(two: Supervisor) -> None:
     for method, member in (
         ("tools/list", "tools"),
         ("prompts/list", "prompts"),
@@ -74,7 +74,9 @@ async def test_lists_are_answered_without_asking_anybody(two: Supervisor):
         assert found[member], method
 
 
-async def test_a_cursor_was_never_given_out_and_an_unknown_list_does_not_exist(two: Supervisor):
+async def test_a_cursor_was_never_given_out_and_an_unknown_list_does_not_exist(
+    two: Supervisor,
+) -> None:
     cursor = await put(two, make_call("list", "tools/list", {"cursor": "1"}))
     assert isinstance(cursor, Failure)
     assert cursor.reason == "invalid_params"
@@ -91,7 +93,9 @@ async def test_a_cursor_was_never_given_out_and_an_unknown_list_does_not_exist(t
         {"type": "ref/resource", "uri": "asker:///alpha"},
     ],
 )
-async def test_completion_goes_to_the_owner_of_its_reference(two: Supervisor, ref: dict[str, Any]):
+async def test_completion_goes_to_the_owner_of_its_reference(
+    two: Supervisor, ref: dict[str, Any]
+) -> None:
     params = {"ref": ref, "argument": {"name": "who", "value": "al"}}
     found = result(await put(two, make_call("method", "completion/complete", params)))
     assert found["completion"]["values"] == ["alice", "albert"]
@@ -100,14 +104,14 @@ async def test_completion_goes_to_the_owner_of_its_reference(two: Supervisor, re
 @pytest.mark.parametrize(
     "ref", [None, {}, {"type": "ref/prompt", "name": "none"}, {"type": "ref/prompt", "name": 3}]
 )
-async def test_completion_of_nothing_is_refused(two: Supervisor, ref: Any):
+async def test_completion_of_nothing_is_refused(two: Supervisor, ref: Any) -> None:
     params = {"ref": ref, "argument": {"name": "a", "value": ""}}
     outcome = await put(two, make_call("method", "completion/complete", params))
     assert isinstance(outcome, Failure)
     assert outcome.reason == "invalid_params"
 
 
-async def test_an_unknown_method_goes_to_the_first_server_that_knows_it(two: Supervisor):
+async def test_an_unknown_method_goes_to_the_first_server_that_knows_it(two: Supervisor) -> None:
     params = {"n": 2**70, "deep": [None, {"": 1}]}
     outcome = await put(two, make_call("method", "vendor/thing", params))
     assert isinstance(outcome, Answer)
@@ -116,14 +120,14 @@ async def test_an_unknown_method_goes_to_the_first_server_that_knows_it(two: Sup
     assert "vendor/thing" in seen  # it was asked first, and did not know
 
 
-async def test_a_method_that_nobody_knows_is_not_found():
+async def test_a_method_that_nobody_knows_is_not_found() -> None:
     async with running(python("asker"), python("echo")) as supervisor:
         outcome = await put(supervisor, make_call("method", "vendor/thing"))
         assert isinstance(outcome, Failure)
         assert (outcome.reason, outcome.error) == ("method_not_found", None)
 
 
-async def test_the_only_server_says_itself_that_it_does_not_know():
+async def test_the_only_server_says_itself_that_it_does_not_know() -> None:
     async with running(python("asker")) as supervisor:
         outcome = await put(supervisor, make_call("method", "vendor/thing"))
         assert isinstance(outcome, Failure)
@@ -131,7 +135,7 @@ async def test_the_only_server_says_itself_that_it_does_not_know():
         assert b"Unknown method: vendor/thing" in outcome.error
 
 
-async def test_mgp_2_4_2_no_mgp_request_reaches_a_plain_server(two: Supervisor):
+async def test_mgp_2_4_2_no_mgp_request_reaches_a_plain_server(two: Supervisor) -> None:
     client = Client("2025-11-25", ASKABLE, mgp=Mgp("0.2.0", ("bidirectional",)))
     for method in ("mgp/events/subscribe", "mgp/discovery/list"):
         outcome = await put(two, make_call("method", method, client=client))
@@ -141,7 +145,7 @@ async def test_mgp_2_4_2_no_mgp_request_reaches_a_plain_server(two: Supervisor):
     assert not [one for one in seen if one.startswith("mgp/")]
 
 
-async def test_the_log_level_of_all_sessions_is_the_most_verbose_one(two: Supervisor):
+async def test_the_log_level_of_all_sessions_is_the_most_verbose_one(two: Supervisor) -> None:
     async def level() -> str:
         return str(said(await ask(two, "asker/facts"))["level"])
 
@@ -161,34 +165,36 @@ async def test_the_log_level_of_all_sessions_is_the_most_verbose_one(two: Superv
     assert await level() == "warning"
 
 
-async def test_without_a_server_that_logs_there_is_no_log_level():
+async def test_without_a_server_that_logs_there_is_no_log_level() -> None:
     async with running(python("echo")) as supervisor:
         outcome = await put(supervisor, make_call("method", "logging/setLevel", {"level": "info"}))
         assert isinstance(outcome, Failure)
         assert outcome.reason == "method_not_found"
 
 
-async def test_a_subscription_needs_a_uri_that_somebody_has(two: Supervisor):
+async def test_a_subscription_needs_a_uri_that_somebody_has(two: Supervisor) -> None:
     for params, reason in (({}, "invalid_params"), ({"uri": "nobody:///x"}, "not_found")):
         outcome = await put(two, make_call("method", "resources/subscribe", params))
         assert isinstance(outcome, Failure)
         assert outcome.reason == reason
 
 
-async def test_a_server_that_is_gone_fails_its_calls_by_name(two: Supervisor):
+async def test_a_server_that_is_gone_fails_its_calls_by_name(two: Supervisor) -> None:
     call = make_call("tool", "tools/call", {"name": "x"}, target=Target("gone", "x"))
     outcome = await put(two, call)
     assert isinstance(outcome, Failure)
     assert outcome.message == "server gone is no longer there"
 
 
-async def test_what_no_gate_resolved_is_not_guessed(two: Supervisor):
+async def test_what_no_gate_resolved_is_not_guessed(two: Supervisor) -> None:
     outcome = await put(two, make_call("prompt", "prompts/get", {"name": "none"}))
     assert isinstance(outcome, Failure)
     assert outcome.reason == "not_found"
 
 
-async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(two: Supervisor):
+async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(
+    two: Supervisor,
+) -> None:
     two.dispatch._remember(b'{"task":{"taskId":"t-1"},"vendor":1}', "extras")
     two.dispatch._remember(b'{"content":[{"taskId":"t-2"}]}', "extras")
     for task in ("t-1", "t-2"):
@@ -198,7 +204,7 @@ async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(two
     assert [one for one in seen if one.startswith("tasks/")] == ["tasks/t-2"]
 
 
-async def test_an_unprefixed_profile_calls_tools_by_their_own_names():
+async def test_an_unprefixed_profile_calls_tools_by_their_own_names() -> None:
     profiles = {"": Profile(unprefixed=True)}
     async with running(python("echo"), profiles=profiles) as supervisor:
         tool = supervisor.catalogue.tool("", "echo")

@@ -23,20 +23,20 @@ async def after(seconds: float) -> None:
     await within(over)
 
 
-async def test_an_exchange_expires_at_its_deadline():
+async def test_an_exchange_expires_at_its_deadline() -> None:
     one = exchange()
     one.arm(asyncio.get_running_loop().time() + 0.01)
     assert await within(one.future) is EXPIRED
 
 
-async def test_only_the_first_answer_counts():
+async def test_only_the_first_answer_counts() -> None:
     one = exchange()
     assert one.settle(Response(b"1", b"{}"))
     assert not one.settle(Failure("internal"))
     assert await within(one.future) == Response(b"1", b"{}")
 
 
-async def test_the_clock_stands_still_while_paused_however_often():
+async def test_the_clock_stands_still_while_paused_however_often() -> None:
     one = exchange()
     one.arm(asyncio.get_running_loop().time() + 0.02)
     one.pause()
@@ -49,7 +49,7 @@ async def test_the_clock_stands_still_while_paused_however_often():
     assert await within(one.future) is EXPIRED
 
 
-async def test_an_ended_exchange_never_expires():
+async def test_an_ended_exchange_never_expires() -> None:
     one = exchange()
     one.arm(asyncio.get_running_loop().time() + 0.01)
     one.end()
@@ -59,7 +59,7 @@ async def test_an_ended_exchange_never_expires():
     assert not one.future.done()
 
 
-async def test_a_request_without_a_time_limit_has_no_clock():
+async def test_a_request_without_a_time_limit_has_no_clock() -> None:
     one = exchange()
     one.arm(float("inf"))
     one.pause()
@@ -68,7 +68,7 @@ async def test_a_request_without_a_time_limit_has_no_clock():
     assert not one.future.done()
 
 
-async def test_the_party_is_the_session_or_the_call_itself_or_nobody():
+async def test_the_party_is_the_session_or_the_call_itself_or_nobody() -> None:
     assert exchange(session="s").party == "s"
     alone = exchange(session=None)
     assert alone.call is not None

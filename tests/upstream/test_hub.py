@@ -26,7 +26,7 @@ def listening(hub: Hub, *args: Any, **more: Any) -> tuple[Heard, Any]:
     return heard, hub.watch(args[0], args[1], take, **more)
 
 
-def test_a_notification_reaches_those_who_may_see_its_server():
+def test_a_notification_reaches_those_who_may_see_its_server() -> None:
     hub = Hub(may_see)
     ann, _ = listening(hub, ANN, "")
     bob, _ = listening(hub, BOB, "")
@@ -39,7 +39,7 @@ def test_a_notification_reaches_those_who_may_see_its_server():
     assert wide == [told]
 
 
-def test_the_end_of_listening_is_the_end_also_twice():
+def test_the_end_of_listening_is_the_end_also_twice() -> None:
     hub = Hub(may_see)
     heard, end = listening(hub, ANN, "")
     end()
@@ -48,7 +48,7 @@ def test_the_end_of_listening_is_the_end_also_twice():
     assert heard == []
 
 
-def test_what_a_sessions_own_connection_says_is_for_that_session_alone():
+def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None:
     hub = Hub(may_see)
     mine, _ = listening(hub, ANN, "", session="s1")
     other, _ = listening(hub, ANN, "", session="s2")
@@ -57,7 +57,7 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone():
     assert (len(mine), other, nobody) == (1, [], [])
 
 
-def test_a_changed_resource_is_told_by_the_uri_of_each_profile():
+def test_a_changed_resource_is_told_by_the_uri_of_each_profile() -> None:
     hub = Hub(lambda *_: True, lambda profile, server, uri: f"{profile}:{server}:{uri}")
     plain, _ = listening(hub, ANN, "")
     wide, _ = listening(hub, ANN, "wide")
@@ -68,7 +68,7 @@ def test_a_changed_resource_is_told_by_the_uri_of_each_profile():
     assert params == {"uri": "x://a", "vendor": None}
 
 
-def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture):
+def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
     hub = Hub(may_see)
 
     def broken(server: str, method: str, params: dict[str, Any]) -> None:

@@ -78,7 +78,7 @@ async def kept(transport: Any = "stdio", **more: Any) -> AsyncIterator[tuple[Kee
         await within(keeper.close())
 
 
-async def test_a_call_waits_for_the_first_connection():
+async def test_a_call_waits_for_the_first_connection() -> None:
     async with kept() as (keeper, plug):
         keeper.start()
         assert await within(keeper.ready(DEADLINE)) is plug.made[0]
@@ -86,7 +86,7 @@ async def test_a_call_waits_for_the_first_connection():
         assert plug.states == [("connecting", ""), ("connected", "")]
 
 
-async def test_a_lost_connection_is_back_before_the_next_call():
+async def test_a_lost_connection_is_back_before_the_next_call() -> None:
     async with kept(restart=Restart(first_s=60.0)) as (keeper, plug):
         keeper.start()
         first = await within(keeper.ready(DEADLINE))
@@ -97,7 +97,7 @@ async def test_a_lost_connection_is_back_before_the_next_call():
         assert ("disconnected", "killed") in plug.states
 
 
-async def test_after_too_many_restarts_calls_are_refused_with_the_reason():
+async def test_after_too_many_restarts_calls_are_refused_with_the_reason() -> None:
     async with kept(restart=Restart(first_s=0.001, most_s=0.001, max=3)) as (keeper, plug):
         plug.works = lambda: False
         keeper.start()
@@ -110,7 +110,7 @@ async def test_after_too_many_restarts_calls_are_refused_with_the_reason():
         assert keeper.restarts == 3
 
 
-async def test_a_call_after_the_window_may_try_again():
+async def test_a_call_after_the_window_may_try_again() -> None:
     rule = Restart(first_s=0.001, most_s=0.001, max=2, window_s=0.05)
     async with kept(restart=rule) as (keeper, plug):
         plug.works = lambda: False
@@ -122,7 +122,7 @@ async def test_a_call_after_the_window_may_try_again():
         assert found is plug.made[0]
 
 
-async def test_a_server_that_is_never_to_be_restarted_stays_down():
+async def test_a_server_that_is_never_to_be_restarted_stays_down() -> None:
     async with kept(restart=Restart(policy="never")) as (keeper, plug):
         keeper.start()
         first = await within(keeper.ready(DEADLINE))
@@ -135,7 +135,7 @@ async def test_a_server_that_is_never_to_be_restarted_stays_down():
         assert len(plug.made) == 1
 
 
-async def test_the_pauses_between_failures_grow_to_their_limit():
+async def test_the_pauses_between_failures_grow_to_their_limit() -> None:
     rule = Restart(first_s=0.02, most_s=0.05, max=100)
     async with kept(restart=rule) as (keeper, plug):
         times: list[float] = []
@@ -155,7 +155,7 @@ async def test_the_pauses_between_failures_grow_to_their_limit():
 
 async def test_an_http_server_that_is_down_refuses_at_once_and_is_tried_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
-):
+) -> None:
     async with kept("http", restart=Restart(first_s=600.0, most_s=600.0)) as (keeper, plug):
         plug.works = lambda: False
         keeper.start()
@@ -169,7 +169,7 @@ async def test_an_http_server_that_is_down_refuses_at_once_and_is_tried_by_the_n
         assert await within(keeper.ready(DEADLINE)) is plug.made[0]
 
 
-async def test_a_server_that_never_says_hello_is_given_up_in_time():
+async def test_a_server_that_never_says_hello_is_given_up_in_time() -> None:
     async with kept(connect_s=0.02) as (keeper, plug):
         hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
 
@@ -182,7 +182,7 @@ async def test_a_server_that_never_says_hello_is_given_up_in_time():
         assert ("disconnected", "no hello within 0.02 s") in plug.states
 
 
-async def test_a_call_does_not_wait_longer_than_it_may():
+async def test_a_call_does_not_wait_longer_than_it_may() -> None:
     async with kept() as (keeper, _):
         hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
 
@@ -196,7 +196,9 @@ async def test_a_call_does_not_wait_longer_than_it_may():
         assert (refused.reason, refused.retry_after_ms) == ("server_not_ready", 1000)
 
 
-async def test_lists_that_cannot_be_fetched_because_the_server_died_count_as_a_failed_attempt():
+async def test_lists_that_cannot_be_fetched_because_the_server_died_count_as_a_failed_attempt() -> (
+    None
+):
     async with kept() as (keeper, plug):
 
         async def die(link: Link) -> None:
@@ -209,7 +211,7 @@ async def test_lists_that_cannot_be_fetched_because_the_server_died_count_as_a_f
         assert ("disconnected", "died while listing") in plug.states
 
 
-async def test_an_unexpected_error_while_connecting_is_no_end_of_trying():
+async def test_an_unexpected_error_while_connecting_is_no_end_of_trying() -> None:
     async with kept() as (keeper, plug):
         broken = iter([ValueError("bug")])
 
@@ -224,7 +226,7 @@ async def test_an_unexpected_error_while_connecting_is_no_end_of_trying():
         assert ("disconnected", "internal error: bug") in plug.states
 
 
-async def test_a_stopped_keeper_closes_its_connection_and_says_so():
+async def test_a_stopped_keeper_closes_its_connection_and_says_so() -> None:
     async with kept() as (keeper, _plug):
         keeper.start()
         link = await within(keeper.ready(DEADLINE))

@@ -14,7 +14,7 @@ from tests.upstream.rig import within
 from tests.upstream.scripted import Scripted, linked
 
 SPEC = ServerSpec(id="s")
-ALL = {"tools": {}, "prompts": {}, "resources": {}}
+ALL: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
 
 
 async def answering(server: Scripted, **results: Any) -> list[dict[str, Any]]:
@@ -37,14 +37,14 @@ async def fetched(capabilities: dict[str, Any], **results: Any) -> tuple[Listing
         return await within(fetching), asked
 
 
-async def test_only_what_the_server_declares_is_asked_for():
+async def test_only_what_the_server_declares_is_asked_for() -> None:
     listing, asked = await fetched({"tools": {}}, tools_list=[{"tools": [{"name": "t"}]}])
     assert [one["method"] for one in asked] == ["tools/list"]
     assert [bytes(one["name"]) for one in listing.of("tools")] == [b'"t"']
     assert listing.of("prompts") == ()
 
 
-async def test_all_pages_are_joined_in_order():
+async def test_all_pages_are_joined_in_order() -> None:
     pages = [
         {"tools": [{"name": "a"}], "nextCursor": "2"},
         {"tools": [], "nextCursor": ""},
@@ -56,7 +56,7 @@ async def test_all_pages_are_joined_in_order():
     assert listing.warnings == ()
 
 
-async def test_a_list_that_fails_is_a_warning_and_costs_no_other():
+async def test_a_list_that_fails_is_a_warning_and_costs_no_other() -> None:
     async with linked(capabilities=ALL) as (link, server):
         fetching = asyncio.ensure_future(fetch_listing(link, SPEC))
         for _ in range(4):
@@ -82,7 +82,7 @@ async def test_a_list_that_fails_is_a_warning_and_costs_no_other():
         ({"tools": ["t"]}, "not as MCP has it"),
     ],
 )
-async def test_a_list_that_cannot_be_right_is_refused(page: Any, words: str):
+async def test_a_list_that_cannot_be_right_is_refused(page: Any, words: str) -> None:
     async with linked(capabilities=ALL) as (link, server):
         fetching = asyncio.ensure_future(fetch_section(link, SPEC, "tools"))
         for _ in range(2 if "nextCursor" in page else 1):
@@ -91,7 +91,7 @@ async def test_a_list_that_cannot_be_right_is_refused(page: Any, words: str):
             await within(fetching)
 
 
-async def test_a_list_of_endless_pages_is_given_up():
+async def test_a_list_of_endless_pages_is_given_up() -> None:
     spec = ServerSpec(id="s", catalogue=CatalogueLimits(pages=3))
     async with linked(capabilities=ALL) as (link, server):
         fetching = asyncio.ensure_future(fetch_section(link, spec, "tools"))
@@ -102,7 +102,7 @@ async def test_a_list_of_endless_pages_is_given_up():
             await within(fetching)
 
 
-async def test_the_end_of_the_connection_is_no_empty_list():
+async def test_the_end_of_the_connection_is_no_empty_list() -> None:
     async with linked(capabilities=ALL) as (link, server):
         fetching = asyncio.ensure_future(fetch_listing(link, SPEC))
         await server.next()
@@ -111,6 +111,6 @@ async def test_the_end_of_the_connection_is_no_empty_list():
             await within(fetching)
 
 
-def test_a_server_that_never_spoke_offers_nothing():
+def test_a_server_that_never_spoke_offers_nothing() -> None:
     assert EMPTY.of("tools") == ()
     assert EMPTY.hello.revision == ""

@@ -27,7 +27,7 @@ def greeted(era: str = "auto", probe_s: float = DEADLINE) -> tuple[PipeLink, Scr
     return link, server, asyncio.ensure_future(link.greet(pipe, handshake))
 
 
-async def test_a_modern_server_is_not_told_that_it_is_initialized():
+async def test_a_modern_server_is_not_told_that_it_is_initialized() -> None:
     link, server, greeting = greeted()
     asked = await server.next()
     assert asked["method"] == "server/discover"
@@ -43,7 +43,7 @@ async def test_a_modern_server_is_not_told_that_it_is_initialized():
     assert server.idle()
 
 
-async def test_a_server_that_ignores_the_probe_is_asked_the_old_way_in_time():
+async def test_a_server_that_ignores_the_probe_is_asked_the_old_way_in_time() -> None:
     link, server, greeting = greeted(probe_s=0.01)
     assert (await server.next())["method"] == "server/discover"
     asked = await server.next()
@@ -53,7 +53,7 @@ async def test_a_server_that_ignores_the_probe_is_asked_the_old_way_in_time():
     assert link.open
 
 
-async def test_a_server_that_pings_during_the_handshake_is_answered():
+async def test_a_server_that_pings_during_the_handshake_is_answered() -> None:
     _, server, greeting = greeted(era="legacy")
     asked = await server.next()
     server.say(id="p", method="ping")
@@ -62,7 +62,7 @@ async def test_a_server_that_pings_during_the_handshake_is_answered():
     await within(greeting)
 
 
-async def test_a_server_that_goes_away_during_the_handshake_is_named_with_its_reason():
+async def test_a_server_that_goes_away_during_the_handshake_is_named_with_its_reason() -> None:
     link, server, greeting = greeted()
     await server.next()
     server.pipe.close()
@@ -71,7 +71,7 @@ async def test_a_server_that_goes_away_during_the_handshake_is_named_with_its_re
     assert not link.open
 
 
-async def test_a_refused_handshake_closes_the_pipe():
+async def test_a_refused_handshake_closes_the_pipe() -> None:
     _, server, greeting = greeted(era="legacy")
     asked = await server.next()
     server.say(id=asked["id"], error={"code": -1, "message": "not today"})
@@ -80,7 +80,7 @@ async def test_a_refused_handshake_closes_the_pipe():
     assert await within(server.pipe.wait_closed()) == "closed by the peer"
 
 
-async def test_calls_overtake_each_other_and_ids_are_the_links_own():
+async def test_calls_overtake_each_other_and_ids_are_the_links_own() -> None:
     async with linked() as (link, server):
         first, second = start(link), start(link)
         one, two = await server.next(), await server.next()
@@ -91,7 +91,7 @@ async def test_calls_overtake_each_other_and_ids_are_the_links_own():
         assert await within(first) == Answer(b'{"content": ["first"]}')
 
 
-async def test_params_and_results_pass_as_they_are():
+async def test_params_and_results_pass_as_they_are() -> None:
     async with linked() as (link, server):
         params = {"name": "tool", "vendor": [None, 2**70], "_meta": {"traceparent": "00-x"}}
         call = start(link, params=params)
@@ -102,7 +102,7 @@ async def test_params_and_results_pass_as_they_are():
 
 
 @pytest.mark.parametrize("token", ["text", 7, 0])
-async def test_progress_reaches_its_caller_with_the_callers_own_token(token: Any):
+async def test_progress_reaches_its_caller_with_the_callers_own_token(token: Any) -> None:
     async with linked() as (link, server):
         back, other = FakeBack(), FakeBack()
         call = start(link, back, params={"name": "t", "_meta": {"progressToken": token, "k": 1}})
@@ -117,7 +117,7 @@ async def test_progress_reaches_its_caller_with_the_callers_own_token(token: Any
         assert other.events == []
 
 
-async def test_progress_after_the_answer_or_for_nobody_is_dropped():
+async def test_progress_after_the_answer_or_for_nobody_is_dropped() -> None:
     async with linked() as (link, server):
         back = FakeBack()
         call = start(link, back, params={"name": "t", "_meta": {"progressToken": "p"}})
@@ -132,7 +132,7 @@ async def test_progress_after_the_answer_or_for_nobody_is_dropped():
         assert link.dropped == 4
 
 
-async def test_a_cancelled_call_is_cancelled_upstream_with_the_right_id():
+async def test_a_cancelled_call_is_cancelled_upstream_with_the_right_id() -> None:
     async with linked() as (link, server):
         call = start(link)
         sent = await server.next()
@@ -147,7 +147,7 @@ async def test_a_cancelled_call_is_cancelled_upstream_with_the_right_id():
         assert link.dropped == 1
 
 
-async def test_a_call_that_is_out_of_time_ends_and_is_cancelled_upstream():
+async def test_a_call_that_is_out_of_time_ends_and_is_cancelled_upstream() -> None:
     async with linked() as (link, server):
         call = start(link, seconds=0.01)
         sent = await server.next()
@@ -158,7 +158,7 @@ async def test_a_call_that_is_out_of_time_ends_and_is_cancelled_upstream():
         assert outcome.reason == "upstream_timeout"
 
 
-async def test_upstream_errors_arrive_with_code_message_and_data():
+async def test_upstream_errors_arrive_with_code_message_and_data() -> None:
     async with linked() as (link, server):
         call = start(link)
         sent = await server.next()
@@ -169,7 +169,9 @@ async def test_upstream_errors_arrive_with_code_message_and_data():
         assert (outcome.reason, outcome.error) == ("upstream_error", error)
 
 
-async def test_the_end_of_the_pipe_fails_what_is_in_flight_and_says_that_its_outcome_is_unknown():
+async def test_the_end_of_the_pipe_fails_what_is_in_flight_and_says_that_its_outcome_is_unknown() -> (
+    None
+):
     async with linked() as (link, server):
         call = start(link)
         await server.next()
@@ -185,7 +187,7 @@ async def test_the_end_of_the_pipe_fails_what_is_in_flight_and_says_that_its_out
         assert later.details == {"sent": False}
 
 
-async def test_more_calls_than_a_server_may_have_are_refused_not_queued():
+async def test_more_calls_than_a_server_may_have_are_refused_not_queued() -> None:
     async with linked(in_flight=2) as (link, server):
         calls = [start(link), start(link)]
         refused = await within(start(link))
@@ -216,7 +218,7 @@ async def test_more_calls_than_a_server_may_have_are_refused_not_queued():
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}',
     ],
 )
-async def test_a_line_that_means_nothing_costs_nobody_a_call(line: bytes):
+async def test_a_line_that_means_nothing_costs_nobody_a_call(line: bytes) -> None:
     async with linked() as (link, server):
         call = start(link)
         sent = await server.next()
@@ -226,14 +228,14 @@ async def test_a_line_that_means_nothing_costs_nobody_a_call(line: bytes):
         assert link.open
 
 
-async def test_a_peer_that_sends_only_garbage_is_no_server():
+async def test_a_peer_that_sends_only_garbage_is_no_server() -> None:
     async with linked() as (link, server):
         for _ in range(GARBAGE):
             server.write(b"garbage")
         assert f"{GARBAGE} unreadable messages" in await within(link.wait_closed())
 
 
-async def test_garbage_between_messages_is_forgiven_for_ever():
+async def test_garbage_between_messages_is_forgiven_for_ever() -> None:
     async with linked() as (link, server):
         for _ in range(3):
             for _ in range(GARBAGE - 1):
@@ -243,7 +245,7 @@ async def test_garbage_between_messages_is_forgiven_for_ever():
         assert link.open
 
 
-async def test_an_answer_that_is_both_result_and_error_fails_its_call_at_once():
+async def test_an_answer_that_is_both_result_and_error_fails_its_call_at_once() -> None:
     async with linked() as (link, server):
         call = start(link)
         sent = await server.next()
@@ -253,14 +255,14 @@ async def test_an_answer_that_is_both_result_and_error_fails_its_call_at_once():
         assert "broken" in outcome.message
 
 
-async def test_a_broken_request_of_the_server_is_answered_with_its_flaw():
+async def test_a_broken_request_of_the_server_is_answered_with_its_flaw() -> None:
     async with linked() as (_, server):
         server.say(id="q", method="roots/list", params="no object")
         answer = await server.next()
         assert (answer["id"], answer["error"]["code"]) == ("q", -32600)
 
 
-async def test_a_second_answer_to_one_call_is_dropped():
+async def test_a_second_answer_to_one_call_is_dropped() -> None:
     async with linked() as (link, server):
         call = start(link)
         sent = await server.next()
@@ -269,7 +271,7 @@ async def test_a_second_answer_to_one_call_is_dropped():
         assert await within(call) == Answer(b'{"n": 1}')
 
 
-async def test_a_batch_of_an_old_server_is_understood():
+async def test_a_batch_of_an_old_server_is_understood() -> None:
     async with linked("2025-03-26") as (link, server):
         first, second = start(link), start(link)
         one, two = await server.next(), await server.next()
@@ -281,7 +283,7 @@ async def test_a_batch_of_an_old_server_is_understood():
         assert await within(second) == Answer(b"{}")
 
 
-async def test_a_result_that_is_not_utf_8_or_no_object_fails_its_call():
+async def test_a_result_that_is_not_utf_8_or_no_object_fails_its_call() -> None:
     async with linked() as (link, server):
         for result in (b'{"x":"\xff"}', b"[]", b'"text"', b"null"):
             call = start(link)
@@ -292,7 +294,7 @@ async def test_a_result_that_is_not_utf_8_or_no_object_fails_its_call():
             assert outcome.reason == "upstream_error"
 
 
-async def test_what_the_gateway_fetches_itself_fails_with_a_reason():
+async def test_what_the_gateway_fetches_itself_fails_with_a_reason() -> None:
     async with linked() as (link, server):
         fetching = asyncio.ensure_future(link.fetch("tools/list", {}, DEADLINE))
         server.say(id=(await server.next())["id"], error={"code": -5, "message": "no lists"})
@@ -302,7 +304,7 @@ async def test_what_the_gateway_fetches_itself_fails_with_a_reason():
             await within(link.fetch("tools/list", {}, 0.01))
 
 
-async def test_stopping_waits_for_the_pipe_and_nothing_can_be_sent_afterwards():
+async def test_stopping_waits_for_the_pipe_and_nothing_can_be_sent_afterwards() -> None:
     async with linked() as (link, server):
         await within(link.stop(1.0))
         assert not link.open

@@ -41,7 +41,7 @@ class Slow:
         return await self.answer
 
 
-async def test_the_only_caller_is_asked_and_its_answer_returned():
+async def test_the_only_caller_is_asked_and_its_answer_returned() -> None:
     async with linked() as (link, server):
         back = FakeBack(elicitation=NAME)
         call = start(link, back)
@@ -54,7 +54,7 @@ async def test_the_only_caller_is_asked_and_its_answer_returned():
 
 
 @pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list", "vendor/question"])
-async def test_every_kind_of_question_reaches_the_caller(method: str):
+async def test_every_kind_of_question_reaches_the_caller(method: str) -> None:
     async with linked() as (link, server):
         back = FakeBack()
         back._answers[method] = {"ok": 1}
@@ -65,7 +65,7 @@ async def test_every_kind_of_question_reaches_the_caller(method: str):
         assert back.questions == [Question(method, None)]
 
 
-async def test_a_caller_that_cannot_be_asked_gives_the_server_its_reason():
+async def test_a_caller_that_cannot_be_asked_gives_the_server_its_reason() -> None:
     def refuse(question: Question) -> Any:
         raise CannotAsk("never declared", -32601, {"why": 1})
 
@@ -77,7 +77,7 @@ async def test_a_caller_that_cannot_be_asked_gives_the_server_its_reason():
         assert await server.next() == {"jsonrpc": "2.0", "id": "q", "error": error}
 
 
-async def test_of_one_session_the_newest_call_that_can_be_asked_is_asked():
+async def test_of_one_session_the_newest_call_that_can_be_asked_is_asked() -> None:
     async with linked() as (link, server):
         oldest, middle, newest = FakeBack(elicitation=NAME), FakeBack(elicitation=NAME), FakeBack()
         for back in (oldest, middle, newest):
@@ -92,7 +92,7 @@ async def test_of_one_session_the_newest_call_that_can_be_asked_is_asked():
 @pytest.mark.parametrize("second", ["b", None])
 async def test_between_two_parties_nobody_is_asked_until_one_is_left(
     first: str | None, second: str | None
-):
+) -> None:
     async with linked() as (link, server):
         asker, other = FakeBack(elicitation=NAME), FakeBack(elicitation={"wrong": 1})
         start(link, asker, session=first)
@@ -107,7 +107,7 @@ async def test_between_two_parties_nobody_is_asked_until_one_is_left(
         assert other.questions == []
 
 
-async def test_a_call_that_came_after_the_question_is_no_candidate():
+async def test_a_call_that_came_after_the_question_is_no_candidate() -> None:
     async with linked() as (link, server):
         slow = Slow()
         start(link, FakeBack(elicitation=slow), session="a")
@@ -122,7 +122,7 @@ async def test_a_call_that_came_after_the_question_is_no_candidate():
         assert later.questions == []
 
 
-async def test_a_call_that_was_given_up_may_still_be_the_one_that_asks():
+async def test_a_call_that_was_given_up_may_still_be_the_one_that_asks() -> None:
     async with linked() as (link, server):
         gone = start(link, FakeBack(elicitation=NAME), session="a")
         sent = await server.next()
@@ -139,7 +139,7 @@ async def test_a_call_that_was_given_up_may_still_be_the_one_that_asks():
 
 async def test_a_candidate_given_up_while_a_question_is_held_does_not_leave_the_other_to_blame(
     monkeypatch: pytest.MonkeyPatch,
-):
+) -> None:
     monkeypatch.setattr(questions, "HELD_S", 0.05)
     async with linked() as (link, server):
         gone = start(link, FakeBack(elicitation=NAME), session="a")
@@ -158,7 +158,7 @@ async def test_a_candidate_given_up_while_a_question_is_held_does_not_leave_the_
 
 async def test_a_question_that_stays_ambiguous_fails_its_call_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
-):
+) -> None:
     monkeypatch.setattr(questions, "HELD_S", 0.05)
     async with linked() as (link, server):
         backs = FakeBack(elicitation=NAME), FakeBack(elicitation=NAME)
@@ -181,7 +181,7 @@ async def test_a_question_that_stays_ambiguous_fails_its_call_with_the_way_out(
 
 async def test_the_same_with_a_server_that_passes_the_error_on_as_json_rpc(
     monkeypatch: pytest.MonkeyPatch,
-):
+) -> None:
     monkeypatch.setattr(questions, "HELD_S", 0.05)
     async with linked() as (link, server):
         asking = start(link, session="a")
@@ -195,7 +195,7 @@ async def test_the_same_with_a_server_that_passes_the_error_on_as_json_rpc(
         assert outcome.reason == questions.UNATTRIBUTABLE
 
 
-async def test_thinking_time_is_not_taken_from_the_calls_time():
+async def test_thinking_time_is_not_taken_from_the_calls_time() -> None:
     async with linked() as (link, server):
         slow = Slow()
         call = start(link, FakeBack(elicitation=slow), seconds=0.2)
@@ -214,7 +214,7 @@ async def test_thinking_time_is_not_taken_from_the_calls_time():
         assert link.open
 
 
-async def test_a_question_whose_call_ends_meanwhile_is_refused_and_not_waited_for():
+async def test_a_question_whose_call_ends_meanwhile_is_refused_and_not_waited_for() -> None:
     async with linked() as (link, server):
         slow = Slow()
         call = start(link, FakeBack(elicitation=slow))
@@ -229,7 +229,7 @@ async def test_a_question_whose_call_ends_meanwhile_is_refused_and_not_waited_fo
         assert slow.answer.cancelled()
 
 
-async def test_a_server_can_take_its_question_back():
+async def test_a_server_can_take_its_question_back() -> None:
     async with linked() as (link, server):
         slow = Slow()
         start(link, FakeBack(elicitation=slow))
@@ -241,7 +241,7 @@ async def test_a_server_can_take_its_question_back():
         assert slow.answer.cancelled()
 
 
-async def test_with_no_call_in_flight_there_are_no_roots_and_nobody_to_ask():
+async def test_with_no_call_in_flight_there_are_no_roots_and_nobody_to_ask() -> None:
     async with linked() as (_, server):
         server.say(id=0, method="roots/list")
         assert (await server.next())["result"] == {"roots": []}
@@ -249,7 +249,7 @@ async def test_with_no_call_in_flight_there_are_no_roots_and_nobody_to_ask():
         assert "nobody to ask" in (await server.next())["error"]["message"]
 
 
-async def test_what_the_gateway_fetches_for_itself_is_no_candidate():
+async def test_what_the_gateway_fetches_for_itself_is_no_candidate() -> None:
     async with linked() as (link, server):
         fetching = asyncio.ensure_future(link.fetch("tools/list", {}, 20.0))
         sent = await server.next()
@@ -259,7 +259,7 @@ async def test_what_the_gateway_fetches_for_itself_is_no_candidate():
         assert await within(fetching) == b"{}"
 
 
-async def test_a_flood_of_questions_is_bounded(monkeypatch: pytest.MonkeyPatch):
+async def test_a_flood_of_questions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "_MOST", 3)
     async with linked() as (link, server):
         slow = Slow()
@@ -271,7 +271,7 @@ async def test_a_flood_of_questions_is_bounded(monkeypatch: pytest.MonkeyPatch):
         assert (refused["id"], "at most 3" in refused["error"]["message"]) == (3, True)
 
 
-async def test_an_id_that_is_open_already_cannot_be_asked_with_again():
+async def test_an_id_that_is_open_already_cannot_be_asked_with_again() -> None:
     async with linked() as (link, server):
         slow = Slow()
         back = FakeBack(elicitation=slow)
@@ -283,7 +283,7 @@ async def test_an_id_that_is_open_already_cannot_be_asked_with_again():
         assert len(back.questions) == 1
 
 
-async def test_logs_go_to_the_one_session_at_work_and_never_to_two():
+async def test_logs_go_to_the_one_session_at_work_and_never_to_two() -> None:
     async with linked() as (link, server):
         ear = link.sink
         mine, other = FakeBack(), FakeBack()
@@ -302,7 +302,7 @@ async def test_logs_go_to_the_one_session_at_work_and_never_to_two():
         assert [params["data"] for _, params in ear.heard] == [0]  # type: ignore[attr-defined]
 
 
-async def test_the_end_of_the_connection_ends_its_questions():
+async def test_the_end_of_the_connection_ends_its_questions() -> None:
     async with linked() as (link, server):
         slow = Slow()
         start(link, FakeBack(elicitation=slow), call=make_call("tool", "tools/call", {"name": "t"}))

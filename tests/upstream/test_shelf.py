@@ -32,7 +32,7 @@ def tool(name: Any = "t", **more: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object"}, **more}
 
 
-def test_a_tool_keeps_every_member_as_its_server_wrote_it():
+def test_a_tool_keeps_every_member_as_its_server_wrote_it() -> None:
     text = b'{"z":1.10,"name":"t","inputSchema":{"x":1e400},"vendor":null}'
     made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
     found = build_shelf(ServerSpec(id="s"), made)
@@ -41,7 +41,7 @@ def test_a_tool_keeps_every_member_as_its_server_wrote_it():
     assert named == text.replace(b'"t"', b'"s__t"')
 
 
-def test_what_policy_judges_is_decoded():
+def test_what_policy_judges_is_decoded() -> None:
     found = shelf(
         tools=[
             tool(
@@ -55,7 +55,7 @@ def test_what_policy_judges_is_decoded():
     assert found.security == Security("dangerous", (), "sandbox", declared=True)
 
 
-def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist():
+def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist() -> None:
     rules = {"a": ToolRule(risk_level="dangerous"), "b": ToolRule(enabled=False)}
     spec = ServerSpec(id="s", tools=rules)
     found = shelf(spec, tools=[tool("a"), tool("b"), tool("c")])
@@ -65,26 +65,26 @@ def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist():
 
 
 @pytest.mark.parametrize("name", [None, 3, "", {"a": 1}])
-def test_an_entry_without_a_name_is_left_out_with_a_warning(name: Any):
+def test_an_entry_without_a_name_is_left_out_with_a_warning(name: Any) -> None:
     found = shelf(tools=[tool(name), tool("ok")], prompts=[{"name": name}], resources=[{}])
     assert [one.target.name for one in found.tools] == ["ok"]
     assert len(found.warnings) == 3
 
 
-def test_a_name_that_comes_twice_counts_once():
+def test_a_name_that_comes_twice_counts_once() -> None:
     found = shelf(tools=[tool("t", n=1), tool("t", n=2)])
     assert [bytes(one.definition["n"]) for one in found.tools] == [b"1"]
     assert found.warnings == ("tools: 't' is listed twice; the first one counts",)
 
 
-def test_more_tools_than_the_limit_are_left_out_with_one_warning():
+def test_more_tools_than_the_limit_are_left_out_with_one_warning() -> None:
     spec = ServerSpec(id="s", catalogue=CatalogueLimits(tools=2))
     found = shelf(spec, tools=[tool(f"t{n}") for n in range(9)])
     assert [one.target.name for one in found.tools] == ["t0", "t1"]
     assert found.warnings == ("only the first 2 tools are offered",)
 
 
-def test_a_schema_out_of_bounds_costs_its_tool_and_no_other():
+def test_a_schema_out_of_bounds_costs_its_tool_and_no_other() -> None:
     deep: dict[str, Any] = {}
     for _ in range(70):
         deep = {"properties": {"a": deep}}
@@ -95,19 +95,19 @@ def test_a_schema_out_of_bounds_costs_its_tool_and_no_other():
     assert "'wide' is left out: its input schema has more than" in found.warnings[1]
 
 
-def test_a_long_description_is_kept_and_warned_about():
+def test_a_long_description_is_kept_and_warned_about() -> None:
     found = shelf(tools=[tool(description="x" * 5000)])
     assert len(found.tools[0].definition["description"]) > 5000
     assert "5002 bytes" in found.warnings[0]
 
 
-def test_a_security_that_cannot_be_read_makes_its_tool_dangerous():
+def test_a_security_that_cannot_be_read_makes_its_tool_dangerous() -> None:
     found = shelf(tools=[tool(security={"risk_level": "harmless"})])
     assert found.tools[0].security.risk_level == "dangerous"
     assert "counts as dangerous" in found.warnings[0]
 
 
-def test_header_annotations_count_where_http_is_spoken():
+def test_header_annotations_count_where_http_is_spoken() -> None:
     good = {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}
     bad = {"type": "object", "properties": {"r": {"type": "object", "x-mcp-header": "R"}}}
     tools = [tool("good", inputSchema=good), tool("bad", inputSchema=bad)]
@@ -118,7 +118,7 @@ def test_header_annotations_count_where_http_is_spoken():
     assert len(shelf(tools=tools).tools) == 2
 
 
-def test_prompts_resources_and_templates_are_known_by_their_own_member():
+def test_prompts_resources_and_templates_are_known_by_their_own_member() -> None:
     found = shelf(
         prompts=[{"name": "p"}],
         resources=[{"uri": "x://1", "name": "r"}],
@@ -129,6 +129,6 @@ def test_prompts_resources_and_templates_are_known_by_their_own_member():
     assert found.templates[0][1].matches("x://7")
 
 
-def test_the_warnings_of_the_listing_come_first():
+def test_the_warnings_of_the_listing_come_first() -> None:
     made = Listing(Hello("2025-11-25"), {"tools": []}, ("tools/list failed: no",))
     assert build_shelf(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from gatewright.upstream.spec import ServerSpec
 
 
-def test_secrets_of_a_server_are_not_in_its_repr():
+def test_secrets_of_a_server_are_not_in_its_repr() -> None:
     spec = ServerSpec(id="s", env={"KEY": "hush"}, headers={"Authorization": "hush"})
     assert repr(spec) == "ServerSpec(id='s', transport='stdio')"

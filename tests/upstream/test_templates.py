@@ -30,19 +30,19 @@ from gatewright.upstream.templates import Template
         ("x://{a", "x://{a", True),
     ],
 )
-def test_a_uri_fits_the_template_it_could_come_from(template: str, uri: str, fits: bool):
+def test_a_uri_fits_the_template_it_could_come_from(template: str, uri: str, fits: bool) -> None:
     assert Template(template).matches(uri) is fits
 
 
-def test_the_closest_template_has_the_most_literal_text():
+def test_the_closest_template_has_the_most_literal_text() -> None:
     wide, close = Template("x://{+all}"), Template("x://docs/{name}.md")
     assert close.weight > wide.weight
 
 
 @pytest.mark.parametrize("text", ["x://" + "{a}" * 33, "x://" + "a" * 3000, "x://{+a}" * 40])
-def test_a_monstrous_template_fits_nothing(text: str):
+def test_a_monstrous_template_fits_nothing(text: str) -> None:
     assert not Template(text).matches("x://a")
 
 
-def test_a_monstrous_uri_fits_nothing():
+def test_a_monstrous_uri_fits_nothing() -> None:
     assert not Template("x://{+a}").matches("x://" + "a" * 10_000)

@@ -27,7 +27,7 @@ def listed(one: View, method: str, mgp: bool = False) -> list[Any]:
     return [json.loads(item.text(mgp)) for item in one.items(method)]
 
 
-def test_a_tool_answers_to_its_exposed_canonical_and_dotted_name():
+def test_a_tool_answers_to_its_exposed_canonical_and_dotted_name() -> None:
     one = view(a={"tools": [tool("t")]}, b={"tools": [tool("t")]})
     assert one.tools["a__t"] is one.tools["a/t"] is one.tools["a.t"]
     assert one.tools["a__t"].target == Target("a", "t")
@@ -35,19 +35,19 @@ def test_a_tool_answers_to_its_exposed_canonical_and_dotted_name():
     assert "t" not in one.tools
 
 
-def test_lists_show_exposed_names_in_the_order_of_the_configuration():
+def test_lists_show_exposed_names_in_the_order_of_the_configuration() -> None:
     one = view(z={"tools": [tool("b"), tool("a")]}, a={"tools": [tool("c")]})
     assert [each["name"] for each in listed(one, "tools/list")] == ["z__b", "z__a", "a__c"]
 
 
-def test_a_prefix_of_its_own_replaces_the_id():
+def test_a_prefix_of_its_own_replaces_the_id() -> None:
     one = view(a={"tools": [tool("t")], "prompts": [{"name": "p"}], "prefix": "x"})
     assert list(one.tools)[-1] == "x__t"
     assert one.prompt("x__p") == one.prompt("a/p") == Target("a", "p")
     assert one.prompt("a__p") is None
 
 
-def test_a_single_server_can_be_shown_without_prefix():
+def test_a_single_server_can_be_shown_without_prefix() -> None:
     profile = Profile(unprefixed=True)
     one = view(profile, a={"tools": [tool("t.x")], "prompts": [{"name": "p"}]})
     assert one.unprefixed
@@ -56,7 +56,7 @@ def test_a_single_server_can_be_shown_without_prefix():
     assert not view(profile, a={"tools": []}, b={"tools": []}).unprefixed
 
 
-def test_a_profile_shows_its_servers_and_tools_only():
+def test_a_profile_shows_its_servers_and_tools_only() -> None:
     servers = {"a": {"tools": [tool("t"), tool("u")]}, "b": {"tools": [tool("t")]}}
     only_a = view(Profile(servers=("a",)), **servers)
     assert only_a.servers == ("a",)
@@ -66,7 +66,7 @@ def test_a_profile_shows_its_servers_and_tools_only():
     assert [each["name"] for each in listed(some, "tools/list")] == ["a__u", "b__t"]
 
 
-def test_a_uri_keeps_its_form_unless_two_servers_have_it():
+def test_a_uri_keeps_its_form_unless_two_servers_have_it() -> None:
     resource = {"uri": "x://1", "name": "r"}
     one = view(a={"resources": [resource]}, b={"resources": [resource, {"uri": "x://2"}]})
     shown = [each["uri"] for each in listed(one, "resources/list")]
@@ -78,7 +78,7 @@ def test_a_uri_keeps_its_form_unless_two_servers_have_it():
     assert one.uri(Target("b", "x://other")) == "x://other"
 
 
-def test_a_uri_that_nobody_lists_belongs_to_the_closest_template():
+def test_a_uri_that_nobody_lists_belongs_to_the_closest_template() -> None:
     one = view(
         a={"resourceTemplates": [{"uriTemplate": "x://{+all}", "name": "wide"}]},
         b={"resourceTemplates": [{"uriTemplate": "x://docs/{name}", "name": "close"}]},
@@ -88,7 +88,7 @@ def test_a_uri_that_nobody_lists_belongs_to_the_closest_template():
     assert one.owners("y://1") == []
 
 
-def test_a_template_that_two_servers_have_is_told_apart():
+def test_a_template_that_two_servers_have_is_told_apart() -> None:
     template = {"uriTemplate": "x://{id}", "name": "t"}
     one = view(a={"resourceTemplates": [template]}, b={"resourceTemplates": [template]})
     shown = [each["uriTemplate"] for each in listed(one, "resources/templates/list")]
@@ -97,14 +97,14 @@ def test_a_template_that_two_servers_have_is_told_apart():
     assert one.owners("gatewright://nobody/x%3A%2F%2F1") == []
 
 
-def test_mgp_1_3_2_nobody_sees_security_who_did_not_ask_for_mgp():
+def test_mgp_1_3_2_nobody_sees_security_who_did_not_ask_for_mgp() -> None:
     one = view(a={"tools": [tool("t", security={"risk_level": "safe"}, _meta={"k": 1})]})
     plain = listed(one, "tools/list")[0]
     assert "security" not in plain
     assert plain["_meta"] == {"k": 1}
 
 
-def test_mgp_4_1_1_an_mgp_client_sees_the_effective_security_in_both_places():
+def test_mgp_4_1_1_an_mgp_client_sees_the_effective_security_in_both_places() -> None:
     declared = {"risk_level": "dangerous", "side_effects": ["process"], "vendor": 1}
     one = view(a={"tools": [tool("t", security=declared, _meta={"k": 1}), tool("plain")]})
     mgp, plain = listed(one, "tools/list", mgp=True)

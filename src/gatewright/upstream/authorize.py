@@ -234,7 +234,7 @@ class OAuth:
             challenge=challenge,
             redirect_uri=self._browser.redirect_uri if self._browser is not None else "",
             grant=grant,
-            asked=(*(kept.grant.scopes if kept.grant is not None else ()), *kept.wanted),
+            asked=kept.wanted,
         )
         outside = await is_outside(self._url)
         step = machine.start()

@@ -83,9 +83,9 @@ class Catalogue:
         self._shelves.pop(server, None)
         self._changed()
 
-    def warnings(self, server: str) -> tuple[str, ...]:
-        """What was left out of a server's offer, and other oddities."""
-        return self._shelves.get(server, _EMPTY_SHELF).warnings
+    def shelf(self, server: str) -> Shelf:
+        """What of a server's offer is in the catalogue, and what is said about the rest."""
+        return self._shelves.get(server, _EMPTY_SHELF)
 
     def listing(self, server: str) -> Listing:
         """What a server said last; empty where it never said anything."""

@@ -209,7 +209,8 @@ class PipeLink(Link):
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
-            exchange.settle(response)
+            if not exchange.settle(response):
+                self._stray("a second answer to one request")
         elif self._handshake is not None:
             step = self._handshake.answered(response)
             if step is not None:

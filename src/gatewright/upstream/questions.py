@@ -9,7 +9,7 @@ not become so in time, nobody is asked and the server gets an error that names t
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
 candidates that nobody can be asked for, until the server answers them or `GHOST_S` have passed.
 
-`docs/decisions/questions-on-shared-pipes.md` says what was weighed.
+`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
 
 from __future__ import annotations

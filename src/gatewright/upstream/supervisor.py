@@ -99,7 +99,11 @@ class Supervisor:
 
     def status(self) -> list[Status]:
         """What an operator sees, in the order of the configuration."""
-        return [_with(one.status(), self.catalogue.warnings(one.id)) for one in self._all]
+        return [self._offered(one.status()) for one in self._all]
+
+    def _offered(self, status: Status) -> Status:
+        shelf = self.catalogue.shelf(status.id)
+        return msgspec.structs.replace(status, tools=len(shelf.tools), warnings=shelf.warnings)
 
     @property
     def _all(self) -> list[Server | LocalServer]:
@@ -152,7 +156,7 @@ class Supervisor:
     def _listed(self, server: str, listing: Listing, announced: bool) -> None:
         before = self.catalogue.listing(server)
         changed = self.catalogue.put(server, listing)
-        for warning in self.catalogue.warnings(server) if changed else ():
+        for warning in self.catalogue.shelf(server).warnings if changed else ():
             log.warning("server %s: %s", server, warning)
         for method, name in CHANGES.items():
             same = all(before.of(one) == listing.of(one) for one in _sections(name))
@@ -170,7 +174,3 @@ class Supervisor:
 
 def _sections(name: str) -> Sequence[Any]:
     return ("resources", "resourceTemplates") if name == "resources" else (name,)
-
-
-def _with(status: Status, warnings: tuple[str, ...]) -> Status:
-    return msgspec.structs.replace(status, warnings=warnings)
