@@ -89,6 +89,47 @@ class Session:
     def spelled(self, method: str, params: dict[str, Any], number: int = int(PLACE)) -> bytes:
         """A request as the bytes that travel, header included."""
         payload = self._payload(method, params, number)
+        body = json.dumps(payload, separators=(",", ":")).encode()
+        head = {"Host": f"{self.host}:{self.port}", **self._headers(payload)}
+        head["Content-Length"] = str(len(body))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+        return f"POST {self._path} HTTP/1.1\r\n{lines}\r\n".encode() + body
+
+    def _payload(self, method: str, params: dict[str, Any], number: int) -> dict[str, Any]:
+        if self.modern:
+            params = {**params, "_meta": _META}
+        return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+    def _headers(self, payload: dict[str, Any]) -> dict[str, str]:
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
+        if self.modern:
+            headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": payload["method"]}
+            if "name" in payload["params"]:
+                headers["Mcp-Name"] = payload["params"]["name"]
+        elif self._session is not None:
+            headers |= {"MCP-Protocol-Version": LEGACY, "Mcp-Session-Id": self._session}
+        return headers
+
+    def _send(self, body: str, payload: dict[str, Any]) -> tuple[http.client.HTTPResponse, bytes]:
+        """Servers close connections that were idle for some seconds: then once more, on a new one."""
+        problem: Exception | None = None
+        for _ in range(2):
+            try:
+                self._line.request("POST", self._path, body, self._headers(payload))
+                reply = self._line.getresponse()
+                return reply, reply.read()
+            except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected) as stale:
+                problem = stale
+                self._line.close()
+            except (OSError, http.client.HTTPException) as broken:
+                problem = broken
+                break
+        raise Trouble(f"no answer from port {self.port}: {problem!r}") from problem
+
+    def _post(self, payload: dict[str, Any]) -> Any:
         reply, data = self._send(json.dumps(payload, separators=(",", ":")), payload)
         if reply.status not in {200, 202}:
             raise Trouble(f"HTTP {reply.status} from port {self.port}: {data[:300]!r}")
