@@ -20,8 +20,10 @@ from gatewright.call import Back, Call, Caller, Refusal, Target, Tool
 
 __all__ = ["Catalogue", "Resolve"]
 
-_COMPARED = 3000
-"""Names looked at for one suggestion: some 10 ms at most, however many tools there are."""
+_LOOKED_AT = 5000
+_COMPARED = 1000
+"""So many names, and so many of those that may be seen: some milliseconds, however many tools there are."""
+_BETWEEN = str.maketrans("", "", "_-./: ")
 _NAME_CHARS = 128
 _SUGGESTED = 3
 _CLOSE = 0.5
@@ -89,11 +91,11 @@ class Resolve:
         absent = self._catalogue.absent(call)
         if absent is not None:
             return absent
-        visible = {
+        visible = dict.fromkeys(
             tool.exposed
-            for tool in islice(self._catalogue.tools(call.profile), _COMPARED)
+            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
             if self._may_see(call.caller, tool)
-        }
+        )
         close = _closest(call.name, visible)
         name = call.name[:_NAME_CHARS]
         hint = (
@@ -108,16 +110,16 @@ def _closest(wanted: str, names: Iterable[str]) -> list[str]:
     A few microseconds a name: an edit distance over a thousand names would hold up everybody else.
     """
     pairs = _pairs(wanted)
-    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in names)
+    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in islice(names, _COMPARED))
     return [name for likeness, name in ranked[:_SUGGESTED] if -likeness >= _CLOSE]
 
 
-def _pairs(name: str) -> frozenset[str]:
-    letters = "".join(char for char in name[:_NAME_CHARS].casefold() if char.isalnum())
-    return frozenset(map("".join, pairwise(letters))) or frozenset({letters})
+def _pairs(name: str) -> set[tuple[str, str]]:
+    letters = name[:_NAME_CHARS].casefold().translate(_BETWEEN)
+    return set(pairwise(letters)) or {(letters, "")}
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _likeness(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> float:
     """The share of common pairs in the smaller set, so that a missing prefix costs little, times
     their share in all, so that the nearest in length comes first."""
     common = len(one & other)
