@@ -128,14 +128,16 @@ async def test_a_registration_is_used_again(pair: Pair, make: Make) -> None:
     assert (pair[1].count("/register"), pair[1].count("/authorize")) == (1, 2)
 
 
-async def test_credentials_of_the_operator_need_no_registration(pair: Pair, make: Make) -> None:
+async def test_credentials_of_the_operator_need_no_registration(
+    pair: Pair, make: Make, tmp_path: Path
+) -> None:
     server, issuer = pair
     issuer.method = "client_secret_basic"
     issuer.clients["mine"] = "my secret"
     issuer.metadata["registration_endpoint"] = None
     ours = Identity("mine", "my secret", issuer.issuer)
     assert await request(make(identity=ours), server.url) == 200
-    kept = [path.read_text() for path in make()._logins._folder.iterdir()]
+    kept = [path.read_text() for path in (tmp_path / "logins").iterdir()]
     assert "my secret" not in "".join(kept)
 
 
@@ -459,7 +461,9 @@ async def test_what_is_kept_is_for_the_owner_alone(pair: Pair, make: Make, tmp_p
     assert len(list(folder.iterdir())) == 2
 
 
-async def test_an_answer_in_another_case_or_place_is_the_same_login(pair: Pair, make: Make) -> None:
+async def test_a_bearer_challenge_is_found_among_others_and_nothing_else_is_one(
+    pair: Pair, make: Make
+) -> None:
     auth = make(browser=None)
     with pytest.raises(NotAuthorized, match="login"):
         await auth.challenged(0, 401, ["Basic realm=x", "bearer"], None)

@@ -220,7 +220,7 @@ class OAuth:
                 await self._run(challenge, kept, grant)
             except NotAuthorized as problem:
                 self._failed = str(problem)
-                self._failed_until = self._clock() + (PAUSE_S if self._browser is None else 0.0)
+                self._failed_until = self._clock() + PAUSE_S
                 raise
 
     async def _run(self, challenge: Challenge | None, kept: Kept, grant: Grant | None) -> Granted:
