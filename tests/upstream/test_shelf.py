@@ -95,6 +95,24 @@ def test_a_schema_out_of_bounds_costs_its_tool_and_no_other() -> None:
     assert "'wide' is left out: its input schema has more than" in found.warnings[1]
 
 
+def test_tools_that_did_not_change_are_not_read_again() -> None:
+    tools = [tool("a"), tool("b")]
+    first = shelf(tools=tools)
+    tools[1]["title"] = "changed"
+    again = build_shelf(ServerSpec(id="s"), listing(tools=tools), first)
+    assert again.tools[0] is first.tools[0]
+    assert bytes(again.tools[1].definition["title"]) == b'"changed"'
+
+
+@pytest.mark.parametrize("word", ["pattern", "patt\\u0065rn", "patternProperties"])
+def test_a_schema_with_patterns_is_measured_however_small_it_is(word: str) -> None:
+    inner = {f"p{n}": {} for n in range(201)} if word == "patternProperties" else "a" * 20_000
+    text = json.dumps({"type": "object", "WORD": inner}).replace("WORD", word)
+    definition = b'{"name":"t","inputSchema":%s}' % text.encode()
+    made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(definition)]})
+    assert build_shelf(ServerSpec(id="s"), made).tools == ()
+
+
 def test_a_long_description_is_kept_and_warned_about() -> None:
     found = shelf(tools=[tool(description="x" * 5000)])
     assert len(found.tools[0].definition["description"]) > 5000

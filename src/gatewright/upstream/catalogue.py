@@ -66,7 +66,7 @@ class Catalogue:
         if self._listings.get(server) == listing:
             return False
         self._listings[server] = listing
-        self._shelves[server] = build_shelf(self._specs[server], listing)
+        self._shelves[server] = build_shelf(self._specs[server], listing, self._shelves.get(server))
         self._changed()
         return True
 

@@ -41,10 +41,14 @@ class Shelf(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def build_shelf(spec: ServerSpec, listing: Listing) -> Shelf:
-    """Understand a listing. Never raises: a broken definition is left out, with a warning."""
+def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
+    """Understand a listing. Never raises: a broken definition is left out, with a warning.
+
+    `before` is what the same server offered last; tools that did not change are taken from it.
+    """
     warnings = list(listing.warnings)
-    tools = tuple(_tools(spec, listing, warnings))
+    known = {} if before is None else {tool.target.name: tool for tool in before.tools}
+    tools = tuple(_tools(spec, listing, known, warnings))
     templates = tuple(
         (entry, Template(entry.target.name))
         for entry in _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
@@ -63,7 +67,9 @@ def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str])
     return jsonrpc.encode({key: instead.get(key, value) for key, value in definition.items()})
 
 
-def _tools(spec: ServerSpec, listing: Listing, warnings: list[str]) -> Iterable[Tool]:
+def _tools(
+    spec: ServerSpec, listing: Listing, known: Mapping[str, Tool], warnings: list[str]
+) -> Iterable[Tool]:
     count = 0
     for name, definition in _named(listing, "tools", "name", warnings):
         word = spec.tools.get(name)
@@ -72,8 +78,10 @@ def _tools(spec: ServerSpec, listing: Listing, warnings: list[str]) -> Iterable[
         if count >= spec.catalogue.tools:
             warnings.append(f"only the first {spec.catalogue.tools} tools are offered")
             return
+        tool = known.get(name)
         try:
-            tool = _tool(spec, name, definition)
+            if tool is None or tool.definition != definition:
+                tool = _tool(spec, name, definition)
         except (ValueError, UnusableSchema) as problem:
             warnings.append(f"tool {name!r} is left out: {problem}")
             continue
@@ -83,20 +91,14 @@ def _tools(spec: ServerSpec, listing: Listing, warnings: list[str]) -> Iterable[
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
-    schema = _decoded(definition, "inputSchema")
-    if isinstance(schema, dict):
+    text = bytes(definition.get("inputSchema", b""))
+    schema = jsonrpc.decode(text) if text else None
+    if isinstance(schema, dict) and not _small(text):
         try:
             Graph(schema)
         except UnusableSchema as problem:
             raise UnusableSchema(f"its input schema {problem}") from None
     hints = _decoded(definition, "annotations")
-    headers: Mapping[tuple[str, ...], str] = {}
-    try:
-        headers = param_headers(schema)
-    except ValueError:
-        # Such a tool must not be offered by a client that speaks HTTP; on a pipe nothing is mirrored.
-        if spec.transport == "http":
-            raise
     return Tool(
         target=Target(spec.id, name),
         exposed=name,
@@ -105,9 +107,28 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         security=effective_security(
             _decoded(definition, "security"), spec.tools.get(name), name, hints
         ),
-        headers=headers,
+        headers=_headers(spec, text, schema),
         read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
     )
+
+
+def _small(text: bytes) -> bool:
+    """Whether a schema is within all bounds for certain: too few brackets to be deep or wide, and no
+    pattern. Most schemas are, and counting is thirty times cheaper than walking."""
+    brackets = text.count(b"{") + text.count(b"[")
+    return brackets < 60 and b"pattern" not in text and b"\\u" not in text
+
+
+def _headers(spec: ServerSpec, text: bytes, schema: Any) -> Mapping[tuple[str, ...], str]:
+    if b"x-mcp-header" not in text and b"\\u" not in text:
+        return {}
+    try:
+        return param_headers(schema)
+    except ValueError:
+        # Such a tool must not be offered by a client that speaks HTTP; on a pipe nothing is mirrored.
+        if spec.transport == "http":
+            raise
+        return {}
 
 
 def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[str]) -> None:
