@@ -159,6 +159,11 @@ class Server:
         """The main connection, while it is there."""
         return self._main.link
 
+    def link_of(self, session: str | None) -> Link | None:
+        """The connection that serves a session, while it is there."""
+        keeper = self._sessions.get(session) if session is not None else None
+        return self._main.link if keeper is None else keeper.link
+
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server, in the server's own names; waits for a server that is just
         (re)starting. Never raises, except for the cancellation of the caller's task."""

@@ -14,7 +14,7 @@ import msgspec
 
 from gatewright.call import Target, Tool
 from gatewright.upstream.listing import Definition, Listing, Section
-from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
@@ -93,9 +93,10 @@ def _tools(
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
-    if isinstance(schema, dict) and not _small(text):
+    bounds = spec.catalogue
+    if isinstance(schema, dict) and not _small(text, bounds):
         try:
-            Graph(schema)
+            Graph(schema, bounds.schema_depth, bounds.subschemas)
         except UnusableSchema as problem:
             raise UnusableSchema(f"its input schema {problem}") from None
     hints = _decoded(definition, "annotations")
@@ -112,11 +113,12 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     )
 
 
-def _small(text: bytes) -> bool:
+def _small(text: bytes, bounds: CatalogueLimits) -> bool:
     """Whether a schema is within all bounds for certain: too few brackets to be deep or wide, and no
     pattern. Most schemas are, and counting is thirty times cheaper than walking."""
     brackets = text.count(b"{") + text.count(b"[")
-    return brackets < 60 and b"pattern" not in text and b"\\u" not in text
+    few = brackets < min(2 * bounds.schema_depth, bounds.subschemas)
+    return few and b"pattern" not in text and b"\\u" not in text
 
 
 def _headers(spec: ServerSpec, text: bytes, schema: Any) -> Mapping[tuple[str, ...], str]:

@@ -125,12 +125,19 @@ class Supervisor:
         known = [(name, hello) for name, hello in hellos if hello.revision]
         return describe(known, mirror=view.unprefixed)
 
-    async def notify(self, caller: Caller, method: str, params: dict[str, Any]) -> None:
-        """Pass a client's notification on to the servers that exist for the caller."""
+    async def notify(
+        self,
+        caller: Caller,
+        method: str,
+        params: dict[str, Any],
+        session: str | None = None,
+    ) -> None:
+        """Pass a client's notification on to the servers that exist for the caller; where the session
+        has a connection of its own, on that one."""
         mgp = method.startswith("notifications/mgp.")
         for name in self.catalogue.servers("", caller):
             server = self._servers.get(name)
-            link = server.link if server is not None else None
+            link = server.link_of(session) if server is not None else None
             if link is None or link.hello is None or (mgp and link.hello.mgp is None):
                 continue
             link.notify(method, params)
