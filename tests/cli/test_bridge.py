@@ -1,0 +1,351 @@
+"""The bridge as a process, between a host on pipes and a gateway on a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import pytest
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from tests.cli.shell import DEADLINE_S, Shell
+
+T = TypeVar("T")
+Handler = Callable[[ServerConnection], Awaitable[None]]
+
+
+async def within(work: Awaitable[T]) -> T:
+    """What comes of `work`, which must not take long."""
+    return await asyncio.wait_for(work, DEADLINE_S)
+
+
+def ask(ident: Any, method: str = "tools/call", **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": ident, "method": method, "params": params}
+
+
+class Gateway:
+    """A WebSocket server whose frames the test reads and writes."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.connections: asyncio.Queue[ServerConnection] = asyncio.Queue()
+        self.requests: list[Request] = []
+        self.refusal: HTTPStatus | None = None
+        self._server: Server | None = None
+        self._over = asyncio.Event()
+
+    async def start(self, port: int = 0) -> None:
+        """Listen, and say so in `gateway.json`."""
+        self._over.clear()
+        self._server = await serve(
+            self._serve,
+            "127.0.0.1",
+            port,
+            subprotocols=[Subprotocol("mcp")],
+            process_request=self._admit,
+            max_size=None,
+        )
+        self.port: int = next(iter(self._server.sockets)).getsockname()[1]
+        self.shell.state.mkdir(parents=True, exist_ok=True)
+        running = {
+            "url": f"http://127.0.0.1:{self.port}/mcp",
+            "pid": 1,
+            "operator_token": "operator-token",
+            "local_token": f"local-token-{self.port}",
+            "version": "0.1.0",
+        }
+        (self.shell.state / "gateway.json").write_text(json.dumps(running))
+
+    async def stop(self) -> None:
+        """Fall, with every connection."""
+        self._over.set()
+        assert self._server is not None
+        self._server.close()
+        await within(self._server.wait_closed())
+
+    async def accepted(self) -> ServerConnection:
+        """The next connection."""
+        return await within(self.connections.get())
+
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+        self.requests.append(request)
+        if self.refusal is not None:
+            return connection.respond(self.refusal, "no\n")
+        return None
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        self.connections.put_nowait(connection)
+        waiting = [
+            asyncio.create_task(self._over.wait()),
+            asyncio.create_task(connection.wait_closed()),
+        ]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+
+
+class Host:
+    """The bridge's process, and its pipes."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
+
+    async def say(self, *lines: bytes | dict[str, Any]) -> None:
+        """Write lines."""
+        for line in lines:
+            text = line if isinstance(line, bytes) else json.dumps(line).encode()
+            self.stdin.write(text + b"\n")
+        await within(self.stdin.drain())
+
+    async def line(self) -> bytes:
+        """The next line of the bridge."""
+        return (await within(self.stdout.readline())).removesuffix(b"\n")
+
+    async def message(self) -> Any:
+        """The next line, decoded."""
+        return json.loads(await self.line())
+
+    async def notes(self, text: str) -> None:
+        """Wait until the bridge has said so on standard error."""
+        while text.encode() not in (line := await within(self.stderr.readline())):
+            assert line, f"the bridge ended without saying {text!r}"
+
+    async def leave(self) -> int:
+        """Close standard input and wait for the bridge's end."""
+        self.stdin.close()
+        return await within(self.process.wait())
+
+
+@asynccontextmanager
+async def bridged(shell: Shell, *arguments: str) -> AsyncIterator[Host]:
+    process = await asyncio.create_subprocess_exec(
+        *shell.command("bridge", *arguments),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=shell.environ(),
+        cwd=shell.folder,
+        limit=1 << 28,
+    )
+    host = Host(process)
+    try:
+        yield host
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await within(process.communicate())
+
+
+@pytest.fixture
+async def gateway(shell: Shell) -> AsyncIterator[Gateway]:
+    found = Gateway(shell)
+    await found.start()
+    yield found
+    await found.stop()
+
+
+async def open_session(host: Host, connection: ServerConnection) -> None:
+    """A session of a handshake revision."""
+    await host.say(ask(0, "initialize", protocolVersion="2025-11-25"))
+    assert json.loads(await within(connection.recv()))["method"] == "initialize"
+    await connection.send('{"jsonrpc":"2.0","id":0,"result":{}}')
+    assert await host.message() == {"jsonrpc": "2.0", "id": 0, "result": {}}
+    await host.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert json.loads(await within(connection.recv()))["method"] == "notifications/initialized"
+
+
+async def test_messages_pass_both_ways_byte_by_byte(shell: Shell, gateway: Gateway) -> None:
+    odd = '{ "id":1.00,"jsonrpc":"2.0","method":"tools/call","params":{"k":1e400,"k":"é\\ud83d"}}'
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await host.say(odd.encode(), b"not json")
+        assert await within(connection.recv()) == odd
+        assert await within(connection.recv()) == "not json"
+        await connection.send(odd)
+        assert await host.line() == odd.encode()
+        assert await host.leave() == 0
+
+
+async def test_the_connection_is_mcp_with_the_local_token(shell: Shell, gateway: Gateway) -> None:
+    async with bridged(shell):
+        connection = await gateway.accepted()
+        assert connection.subprotocol == "mcp"
+    (request,) = gateway.requests
+    assert request.path == "/mcp"
+    assert request.headers["Authorization"] == f"Bearer local-token-{gateway.port}"
+    assert "Origin" not in request.headers
+
+
+async def test_another_gateway_profile_and_key_can_be_named(shell: Shell, gateway: Gateway) -> None:
+    url = f"http://127.0.0.1:{gateway.port}/mcp"
+    async with bridged(shell, "--url", url, "--key", "gw_x", "--profile", "small"):
+        await gateway.accepted()
+    (request,) = gateway.requests
+    assert request.path == "/mcp/small"
+    assert request.headers["Authorization"] == "Bearer gw_x"
+
+
+async def test_large_messages_and_many_of_them_arrive_whole_and_in_order(
+    shell: Shell, gateway: Gateway
+) -> None:
+    large = json.dumps(ask(0, text="x" * (4 << 20)))
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        for up, down in ((large, large), *((json.dumps(ask(n)),) * 2 for n in range(1, 300))):
+            await host.say(up.encode())
+            await connection.send(down)
+        for number in range(300):
+            assert json.loads(await within(connection.recv()))["id"] == number
+            assert (await host.message())["id"] == number
+
+
+async def test_a_lost_connection_answers_what_was_asked_and_a_new_one_serves_the_next(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await host.say(ask(1), ask("two"))
+        await within(connection.recv())
+        await within(connection.recv())
+        await gateway.stop()
+        for ident in (1, "two"):
+            answer = await host.message()
+            assert answer["id"] == ident
+            assert "may or may not have run" in answer["error"]["message"]
+            assert answer["error"]["data"]["reason"] == "upstream_unavailable"
+        await host.say(ask(3))
+        await gateway.start()
+        again = await gateway.accepted()
+        assert json.loads(await within(again.recv())) == ask(3)
+        await again.send('{"jsonrpc":"2.0","id":3,"result":{}}')
+        assert (await host.message())["id"] == 3
+        assert gateway.requests[-1].headers["Authorization"] == f"Bearer local-token-{gateway.port}"
+
+
+async def test_a_session_is_made_again_before_anything_else_is_said(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await open_session(host, connection)
+        await connection.close(1001)
+        await host.notes("connection lost")
+        await host.say(ask(5))
+        again = await gateway.accepted()
+        opening = json.loads(await within(again.recv()))
+        assert (opening["method"], opening["params"]) == (
+            "initialize",
+            {"protocolVersion": "2025-11-25"},
+        )
+        await again.send(json.dumps({"jsonrpc": "2.0", "id": opening["id"], "result": {}}))
+        assert json.loads(await within(again.recv()))["method"] == "notifications/initialized"
+        assert json.loads(await within(again.recv())) == ask(5)
+        await again.send('{"jsonrpc":"2.0","id":5,"result":{}}')
+        assert (await host.message())["id"] == 5
+
+
+async def test_while_the_gateway_stays_away_every_question_is_answered(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell, "--wait", "0.2") as host:
+        await gateway.accepted()
+        await gateway.stop()
+        (shell.state / "gateway.json").unlink()
+        await host.notes("connection lost")
+        await host.say(ask(1), b'{"jsonrpc":"2.0","method":"notifications/x"}', ask(2))
+        for ident in (1, 2):
+            answer = await host.message()
+            assert answer["id"] == ident
+            assert "nothing was sent" in answer["error"]["message"]
+            assert "gatewright serve" in answer["error"]["message"]
+        await host.say(ask(3))
+        assert (await host.message())["id"] == 3
+        await gateway.start()
+        connection = await gateway.accepted()
+        await host.notes("connected again")
+        await host.say(ask(4))
+        assert json.loads(await within(connection.recv())) == ask(4)
+
+
+async def test_a_question_of_the_gateway_and_its_answer_pass(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await connection.send(json.dumps(ask("s1", "elicitation/create")))
+        assert await host.message() == ask("s1", "elicitation/create")
+        await host.say({"jsonrpc": "2.0", "id": "s1", "result": {"action": "accept"}})
+        answer = json.loads(await within(connection.recv()))
+        assert answer["result"] == {"action": "accept"}
+
+
+async def test_when_the_host_leaves_it_still_gets_its_answers(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await host.say(ask(1))
+        host.stdin.close()
+        await within(connection.recv())
+        await connection.send('{"jsonrpc":"2.0","id":1,"result":{}}')
+        assert (await host.message())["id"] == 1
+        assert await within(host.process.wait()) == 0
+        await within(connection.wait_closed())
+        assert connection.close_code == 1000
+
+
+async def test_a_host_that_leaves_while_the_gateway_is_away_ends_the_bridge(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await host.say(ask(1))
+        await within(connection.recv())
+        await gateway.stop()
+        assert (await host.message())["id"] == 1
+        assert await host.leave() == 0
+        await gateway.start()
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(HTTPStatus.UNAUTHORIZED, 3), (HTTPStatus.FORBIDDEN, 6), (HTTPStatus.NOT_FOUND, 4)],
+)
+async def test_a_refused_connection_ends_with_its_exit_code_and_a_hint(
+    shell: Shell, gateway: Gateway, status: HTTPStatus, code: int
+) -> None:
+    gateway.refusal = status
+    async with bridged(shell) as host:
+        assert await within(host.process.wait()) == code
+        told = json.loads(await within(host.stderr.read()))["error"]
+        assert f"HTTP {status.value}" in told["message"]
+        assert told["hint"]
+        assert await within(host.stdout.read()) == b""
+
+
+async def test_nobody_at_the_named_port_is_exit_code_4(shell: Shell, gateway: Gateway) -> None:
+    await gateway.stop()
+    async with bridged(shell) as host:
+        assert await within(host.process.wait()) == 4
+        told = json.loads(await within(host.stderr.read()))["error"]
+        assert told["code"] == "gateway_unreachable"
+    await gateway.start()
+
+
+async def test_a_terminated_bridge_leaves_nothing_open(shell: Shell, gateway: Gateway) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        host.process.send_signal(signal.SIGTERM)
+        assert await within(host.process.wait()) == -signal.SIGTERM
+        await within(connection.wait_closed())
