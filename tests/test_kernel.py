@@ -362,6 +362,22 @@ async def test_the_owner_receives_the_call_as_the_last_gate_left_it() -> None:
     assert book.closed[0][0].target == Target("srv", "own")
 
 
+async def test_a_gate_without_a_verdict_lets_nothing_pass() -> None:
+    class Mute:
+        name = "mute"
+
+        async def __call__(self, call: Call, back: Back) -> Any:
+            return None
+
+    book = Book()
+    owner = Owner(book.events)
+    outcome = await Kernel([Mute()], owner, [], book).handle(_call(), Line())
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == "internal"
+    assert owner.calls == []
+    assert book.closed[0][1] == outcome
+
+
 def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
     world = World(["refuse"])
     public = [name for name in dir(world.kernel) if not name.startswith("_")]

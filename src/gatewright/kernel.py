@@ -88,6 +88,13 @@ class _Filtered:
         return await self._back.ask(question)
 
 
+def _refused(gate: Gate, verdict: object) -> Refusal:
+    """The refusal of a gate. Whatever is neither a call nor a refusal must not pass: fail closed."""
+    if not isinstance(verdict, Refusal):
+        raise TypeError(f"gate {gate.name} returned {type(verdict).__name__}, which is no verdict")
+    return verdict if verdict.gate else replace(verdict, gate=gate.name)
+
+
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -113,10 +120,10 @@ class Kernel:
         try:
             for gate in self._gates:
                 verdict = await gate(call, back)
-                if type(verdict) is Refusal:
-                    outcome = verdict if verdict.gate else replace(verdict, gate=gate.name)
+                if type(verdict) is not Call:
+                    outcome = _refused(gate, verdict)
                     break
-                call = verdict  # type: ignore[assignment]  # what is known even if we end here
+                call = verdict  # what is known even if we end here
             else:
                 outcome = await self._forward(call, back, trail)
         except Unrecorded as problem:
