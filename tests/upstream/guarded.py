@@ -7,10 +7,11 @@ each token. Both live on the test's own loop, on loopback.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
@@ -18,7 +19,33 @@ from urllib.parse import unquote_plus, urlencode
 import aiohttp
 from aiohttp import web
 
-__all__ = ["AuthorizationServer", "ProtectedServer", "protected", "serving", "user"]
+from gatewright.upstream.authorize import Authorizer, OAuth
+
+__all__ = [
+    "BACK",
+    "AuthorizationServer",
+    "Clock",
+    "Make",
+    "Pair",
+    "ProtectedServer",
+    "never",
+    "protected",
+    "request",
+    "serving",
+    "user",
+]
+
+BACK = "http://127.0.0.1:8425/callback"
+
+
+class Clock:
+    """Wall clock by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @asynccontextmanager
@@ -43,6 +70,26 @@ async def user(url: str) -> str:
     ):
         assert answer.status == 302, await answer.text()
         return answer.headers["Location"]
+
+
+async def never(url: str) -> str:
+    """A person who must not be asked."""
+    raise AssertionError(f"nobody should have been asked: {url}")
+
+
+async def request(auth: Authorizer, url: str, need: str = "") -> int:
+    """What a link does: ask, be refused, ask again. The last status."""
+    turn = 0
+    async with aiohttp.ClientSession() as session, asyncio.timeout(20):
+        while True:
+            used = await auth.authorization()
+            headers = {"X-Need": need} | ({} if used is None else {"Authorization": used})
+            async with session.post(url, headers=headers) as answer:
+                challenges = answer.headers.getall("WWW-Authenticate", [])
+                status = answer.status
+            if not await auth.challenged(turn, status, challenges, used):
+                return status
+            turn += 1
 
 
 class AuthorizationServer:
@@ -222,3 +269,7 @@ async def protected() -> AsyncIterator[tuple[ProtectedServer, AuthorizationServe
         server = ProtectedServer(issuer)
         server.url = await stack.enter_async_context(serving(server.app())) + "/mcp"
         yield server, issuer
+
+
+Pair = tuple[ProtectedServer, AuthorizationServer]
+Make = Callable[..., OAuth]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from gatewright.protocol.negotiate import Face
+from gatewright.protocol.oauth_client import Identity
 from gatewright.settings import Settings
 from gatewright.settings import model as said
 from gatewright.stores.grants import Grant, Grants
 from gatewright.transport.base import FROM_SERVERS
-from gatewright.upstream.spec import CatalogueLimits, Restart, ServerSpec
+from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
 from gatewright.wire import jsonrpc
 
@@ -58,6 +59,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         cwd=str(server.cwd) if server.cwd is not None else None,
         url=server.url,
         headers=server.headers,
+        auth=_auth_of(server.auth),
         era=server.era,
         face=Face(mgp.extensions) if mgp is not None else None,
         share=server.share,
@@ -85,6 +87,13 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
     )
+
+
+def _auth_of(auth: said.Auth) -> Auth:
+    identity = Identity(
+        auth.client_id, auth.client_secret, auth.issuer, auth.client_metadata_url, auth.scopes
+    )
+    return Auth(auth.type, identity, auth.bearer)
 
 
 def json_limits(limits: said.Limits) -> jsonrpc.Limits:

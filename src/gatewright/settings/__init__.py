@@ -9,6 +9,7 @@ from gatewright.settings.build import is_loopback, override
 from gatewright.settings.lookup import find, load, state_directory
 from gatewright.settings.model import (
     Audit,
+    Auth,
     Gateway,
     Grant,
     Limits,
@@ -24,6 +25,7 @@ from gatewright.settings.problems import Origin, Problem, SettingsError
 
 __all__ = [
     "Audit",
+    "Auth",
     "Gateway",
     "Grant",
     "Limits",

@@ -18,6 +18,7 @@ from gatewright.settings.problems import Origin, Problem
 
 __all__ = [
     "Audit",
+    "Auth",
     "Count",
     "Gateway",
     "Grant",
@@ -128,6 +129,25 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
 
 
+class Auth(msgspec.Struct, frozen=True, kw_only=True):
+    """How the gateway gets into a protected HTTP server. `oauth` does nothing until the server asks
+    for it, so it is what a server without `[servers.auth]` has."""
+
+    type: Literal["oauth", "bearer", "none"] = "oauth"
+    client_id: str = ""
+    client_secret: str = ""
+    issuer: str = ""
+    """The authorization server that knows `client_id`, as it spells itself."""
+    client_metadata_url: str = ""
+    """Where our client-id metadata document is published."""
+    scopes: tuple[str, ...] = ()
+    bearer: str = ""
+
+    def __repr__(self) -> str:
+        """Without secrets: a repr ends in logs."""
+        return f"Auth(type={self.type!r}, client_id={self.client_id!r}, issuer={self.issuer!r})"
+
+
 class Server(msgspec.Struct, frozen=True, kw_only=True):
     """One tool server. `problem` says why it must stay down although the rest may start."""
 
@@ -140,6 +160,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     url: str = ""
     headers: Mapping[str, str] = {}
+    auth: Auth = Auth()
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"

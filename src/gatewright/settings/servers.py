@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from gatewright.settings.auth import check_auth, complete_auth
 from gatewright.settings.check import Report, read_table
 from gatewright.settings.documents import KeyPath
 from gatewright.settings.model import Grant, Mgp, Restart, Server, ToolRule
@@ -66,6 +67,7 @@ def build_server(
         origin=report.document.origin(path),
     )
     _check_names(table, path, report)
+    check_auth(table, path, report)
     return (
         None if len(report.errors) > before else _completed(server, table, path, report, variables)
     )
@@ -218,6 +220,7 @@ def _completed(
             name: _header(text(name, value, "headers")) for name, value in table.headers.items()
         }
         url = "" if server.transport == "stdio" else _url(text("url", table.url or ""))
+        auth = complete_auth(table, lambda key, value: text(key, value, "auth"))
     except Undefined as found:
         problem = report.problem(at, found.what, found.instead)
         return msgspec.structs.replace(server, problem=problem)
@@ -232,6 +235,7 @@ def _completed(
         env=env,
         headers=headers,
         url=url,
+        auth=auth,
     )
 
 

@@ -15,6 +15,7 @@ from gatewright.settings.model import Name, RestartPolicy, Seconds, ToolRule
 
 __all__ = [
     "TRANSPORTS",
+    "AuthTable",
     "GrantTable",
     "MgpTable",
     "RestartTable",
@@ -99,6 +100,24 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
     backoff_max_ms: Backoff | None = None
 
 
+Word = Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class AuthTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[servers.auth]`"""
+
+    type: Literal["oauth", "bearer", "none"] | None = None
+    """Where absent: `bearer` with a `bearer`, else `oauth`."""
+    client_id: Word | None = None
+    client_secret: Word | None = None
+    issuer: Annotated[str, Meta(min_length=1, examples=['"https://auth.example"'])] | None = None
+    client_metadata_url: (
+        Annotated[str, Meta(min_length=1, examples=['"https://example.org/client.json"'])] | None
+    ) = None
+    scopes: tuple[Word, ...] = ()
+    bearer: Word | None = None
+
+
 class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     """`[[servers]]`"""
 
@@ -109,6 +128,7 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     transport: TransportWord | None = None
     url: Annotated[str, Meta(min_length=1)] | None = None
     headers: dict[str, str] = {}
+    auth: AuthTable | None = None
     env: dict[str, str] = {}
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True

@@ -11,9 +11,10 @@ from typing import Literal, Protocol
 import msgspec
 
 from gatewright.protocol.negotiate import Face
+from gatewright.protocol.oauth_client import Identity
 from gatewright.transport.base import FROM_SERVERS, Limits
 
-__all__ = ["CatalogueLimits", "Restart", "ServerSpec", "ToolWord"]
+__all__ = ["Auth", "CatalogueLimits", "Restart", "ServerSpec", "ToolWord"]
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,18 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True):
     first_s: float = 1.0
     """The wait before the second attempt; the first is made at once, each further one waits double."""
     most_s: float = 30.0
+
+
+class Auth(msgspec.Struct, frozen=True):
+    """How to get into a protected HTTP server. `oauth` does nothing until the server asks for it."""
+
+    type: Literal["oauth", "bearer", "none"] = "oauth"
+    identity: Identity = Identity()
+    bearer: str = ""
+
+    def __repr__(self) -> str:
+        """Without the token: a repr ends in logs."""
+        return f"Auth(type={self.type!r}, identity={self.identity!r})"
 
 
 class CatalogueLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +88,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     url: str = ""
     headers: Mapping[str, str] = {}
+    auth: Auth = Auth()
     era: Literal["auto", "legacy", "modern"] = "auto"
     face: Face | None = None
     """What we offer of MGP; None without `[servers.mgp]`: then the server never hears of it."""
