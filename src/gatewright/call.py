@@ -44,7 +44,9 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     """Who asks, as authentication established it; never taken from arguments (decision C-17)."""
 
     id: str
-    kind: Literal["agent", "operator", "anonymous"] = "agent"
+    kind: Literal["agent", "owner", "operator", "anonymous"] = "agent"
+    """`owner` is the host of whoever started the process: an agent to which everything that the
+    configuration offers is open. `operator` may also use what only operators may."""
     key_id: str | None = None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gatewright.call import ANONYMOUS, Call, Caller, Refusal, Target
@@ -112,9 +114,19 @@ async def test_lists_show_exactly_what_can_be_called(grants: Grants, caller: Cal
         assert access.may_see(caller, tool) is (await access(call, Mute()) is call)
 
 
-async def test_the_operator_may_use_what_the_configured_servers_offer() -> None:
+@pytest.mark.parametrize("kind", ["operator", "owner"])
+async def test_whoever_runs_the_gateway_may_use_what_the_configured_servers_offer(
+    kind: Any,
+) -> None:
     access = Access(Grants(), Clock())
-    assert await _source(access, a_tool_call(TOOL, caller=OPERATOR)) == "operator"
+    assert await _source(access, a_tool_call(TOOL, caller=Caller("local", kind))) == "owner"
+
+
+async def test_the_owners_host_is_no_operator() -> None:
+    """MGP-5.4-6: who may use tools may not thereby change grants."""
+    access = Access(Grants(), Clock())
+    call = a_call("method", "", method="mgp/access/grant", caller=Caller("local", "owner"))
+    assert (await _refusal(access, call)).reason == "method_not_found"
 
 
 async def test_an_explicit_word_holds_for_the_operator_too() -> None:

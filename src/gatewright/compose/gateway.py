@@ -127,7 +127,7 @@ class Gateway:
             [spec_of(settings, server) for server in settings.servers],
             info=info,
             profiles=profiles_of(settings),
-            sight=Sight(access.may_see, access.may_reach, lambda: grants.version(time.time())),
+            sight=Sight(access.may_see, access.may_reach, access.version),
             event=self._server_event,
             local=self._local,
             startup_wait_s=settings.gateway.startup_wait_s,
@@ -183,7 +183,9 @@ class Gateway:
             authenticate=authenticate,
             session=gates.Session(owners.get),
             rate=gates.Rate(limits.calls_per_minute, time.monotonic_ns),
-            resolve=gates.Resolve(Subjects(self.supervisor, settings), access.may_see),
+            resolve=gates.Resolve(
+                Subjects(self.supervisor, settings, access.may_reach), access.may_see
+            ),
             access=access,
             schema=gates.Schema(off, depth=limits.schema_depth, subschemas=limits.subschemas),
             validators=gates.Validators(),

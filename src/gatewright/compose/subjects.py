@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
 from gatewright.settings import Settings
@@ -10,14 +10,23 @@ from gatewright.upstream.supervisor import Supervisor
 
 __all__ = ["Subjects"]
 
+_REASONS = {"error": "upstream_unavailable", "draining": "draining", "restarting": "restarting"}
+
 
 class Subjects:
     """The catalogue in the words of the gate that resolves names."""
 
-    def __init__(self, supervisor: Supervisor, settings: Settings) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        settings: Settings,
+        may_reach: Callable[[Caller, str], bool],
+    ) -> None:
+        """`may_reach` is the access gate's."""
+        self._may_reach = may_reach
         self._supervisor = supervisor
         self._catalogue = supervisor.catalogue
-        self._prefixes = {server.prefix + "__": server.id for server in settings.servers}
+        self._prefixes = {server.id: server.prefix + "__" for server in settings.servers}
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by any of its names."""
@@ -40,18 +49,23 @@ class Subjects:
         return self._catalogue.view(profile).tools.values()
 
     def absent(self, call: Call) -> Refusal | None:
-        """A server that never said what it offers may still come to own the name."""
-        states = self._supervisor.states
-        for prefix, server in self._prefixes.items():
-            state = states.get(server, "registered")
-            known = self._catalogue.listing(server).hello.revision
-            if known or state == "connected" or not call.name.startswith(prefix):
+        """A server that never said what it offers may still come to own the name. Told only to
+        those who could use it: for everybody else the server does not exist."""
+        for server in self._catalogue.view(call.profile).servers:
+            if not self._may_own(call, server) or not self._may_reach(call.caller, server):
                 continue
-            reason = "server_not_ready" if state != "error" else "upstream_unavailable"
-            return Refusal(
-                reason,
-                f"server {server} is not connected ({state}); `gatewright server list` says why",
-                {"server": server, "state": state},
-                1000,
-            )
+            state = self._supervisor.states.get(server, "registered")
+            if state != "connected" and not self._catalogue.listing(server).hello.revision:
+                return Refusal(
+                    _REASONS.get(state, "server_not_ready"),
+                    f"server {server} is not connected ({state}); "
+                    "`gatewright server list` says why",
+                    {"server": server, "state": state},
+                    1000,
+                )
         return None
+
+    def _may_own(self, call: Call, server: str) -> bool:
+        return self._catalogue.view(call.profile).unprefixed or call.name.startswith(
+            self._prefixes.get(server, server + "__")
+        )

@@ -4,8 +4,8 @@ Theory: one question, asked in three places that must agree: for a call, once mo
 person, and for every line of a list. Tools are decided one by one; prompts, resources and everything
 else that a server answers are decided with the server as a whole, because grants name tools only.
 
-An operator stands where the default policy would: what the configuration's servers offer is open to
-the owner of the process. An explicit word in the table holds for operators as for everybody.
+The process owner's host and operators stand where the default policy would: what the configuration's
+servers offer is open to them. An explicit word in the table holds for them as for everybody.
 Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
 with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
 """
@@ -22,7 +22,8 @@ __all__ = ["Access"]
 _WHOLE_SERVER = ""
 """No grant names an empty tool, so a question about it is answered for the server as a whole."""
 
-_BY_ROLE = "operator"
+_BY_ROLE = "owner"
+_ROLES = ("owner", "operator")
 _REMEMBERED = 65_536
 
 _Question = tuple[str, str, str, str]
@@ -30,7 +31,7 @@ _Question = tuple[str, str, str, str]
 
 class Access:
     """Gate `access`. Writes the deciding level into the fact `access`: `tool_grant`, `server_grant`,
-    `default_policy` or `operator`."""
+    `default_policy` or `owner`."""
 
     name = "access"
 
@@ -113,6 +114,6 @@ class Access:
 def _judge(caller: Caller, found: Decision) -> tuple[bool, str]:
     if found.permission == "allow":
         return True, found.source
-    if caller.kind == "operator" and found.source == "default_policy":
+    if caller.kind in _ROLES and found.source == "default_policy":
         return True, _BY_ROLE
     return False, found.source

@@ -18,8 +18,9 @@ from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal
 
 __all__ = ["LOCAL", "Authenticate", "Keys"]
 
-LOCAL = Caller("local", "operator")
-"""Whoever started the process and talks to it over its own pipes."""
+LOCAL = Caller("local", "owner")
+"""The host of whoever started the process, over its own pipes. It runs agents, so it is no operator:
+who may use a tool must not thereby be able to grant it."""
 
 _OWNED_DOORS = frozenset({"stdio"})
 

@@ -38,7 +38,7 @@ _SECRET_BYTES = 32
 _SECRET_CHARS = 43  # 62 ** 43 is just above 2 ** 256
 _NOBODY = (bytes(32), None, None)
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_TAKEN = frozenset({"*", "anonymous"})
+_TAKEN = frozenset({"*", "anonymous", "local"})
 _MIGRATIONS = (
     (
         """CREATE TABLE keys (
