@@ -6,7 +6,7 @@ whose (each belongs to one issuer and is shown to no other), in which order we l
 which scopes we ask for, and what an authorization response must say before its code is used.
 
 Source: MCP 2026-07-28, basic/authorization; RFC 6749 §2.3, RFC 7591, 7636, 8252, 8707, 9207.
-`docs/decisions/0004-oauth-client.md` says what is taken from authlib and what is not.
+`docs/decisions/0005-oauth-client.md` says what is taken from authlib and what is not.
 """
 
 from __future__ import annotations

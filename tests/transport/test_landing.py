@@ -1,0 +1,88 @@
+"""Where a browser comes back to after a login."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from gatewright.transport.landing import Landing, LandingTaken
+
+VISITED = "https://as.example/authorize?client_id=x&state=right&scope=a"
+
+
+async def get(url: str, method: str = "GET") -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, URL(url, encoded=True)) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_the_query_of_the_arrival_is_what_was_waited_for() -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        waiting = landing.expect(VISITED)
+        status, text = await get(f"{landing.url}?code=a%2Fb&state=right&iss=x")
+        assert (status, "Close this window" in text) == (200, True)
+        assert await waiting == "code=a%2Fb&state=right&iss=x"
+
+
+@pytest.mark.parametrize(
+    ("tail", "status"),
+    [
+        ("?code=evil&state=wrong", 400),
+        ("?code=evil", 400),
+        ("", 400),
+        ("?" + "&".join(f"a{n}=1" for n in range(60)), 400),
+        ("/more?state=right", 404),
+    ],
+)
+async def test_what_does_not_belong_to_the_login_does_not_end_the_wait(
+    tail: str, status: int
+) -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        waiting = landing.expect(VISITED)
+        assert (await get(landing.url + tail))[0] == status
+        assert not waiting.done()
+        assert (await get(f"{landing.url}?state=right", "POST"))[0] == 404
+        await get(f"{landing.url}?state=right&code=c")
+        assert await waiting == "state=right&code=c"
+
+
+async def test_a_second_arrival_is_turned_away() -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        assert (await get(f"{landing.url}?state=right"))[0] == 400
+        waiting = landing.expect(VISITED)
+        await get(f"{landing.url}?state=right&code=1")
+        assert (await get(f"{landing.url}?state=right&code=2"))[0] == 400
+        assert await waiting == "state=right&code=1"
+
+
+async def test_without_a_state_nothing_can_arrive() -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        waiting = landing.expect("https://as.example/authorize")
+        assert (await get(f"{landing.url}?state="))[0] == 400
+        assert not waiting.done()
+        waiting.cancel()
+
+
+async def test_somebody_who_sends_no_request_disturbs_nobody() -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        waiting = landing.expect(VISITED)
+        host, port = landing.url.split("/")[2].split(":")
+        for garbage in (b"", b"\r\n\r\n", b"GET\r\n\r\n", b"x" * 100_000):
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(garbage)
+            writer.close()
+        assert (await get(f"{landing.url}?state=right"))[0] == 200
+        assert await waiting == "state=right"
+
+
+async def test_a_port_in_use_is_named() -> None:
+    async with Landing(0) as landing:
+        port = int(landing.url.split(":")[2].split("/")[0])
+        with pytest.raises(LandingTaken, match=f"port {port}"):
+            async with Landing(port):
+                pass
