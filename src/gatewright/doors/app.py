@@ -25,6 +25,9 @@ __all__ = ["App", "Guard", "bearer"]
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
+_VERDICTS = 1000
+_SHORT = 256
+
 Door = Callable[[HttpRequest], Awaitable[None]]
 
 
@@ -35,6 +38,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         self._known: dict[tuple[bytes | None, bytes | None], str] = {}
+        """Verdicts, for the few pairs that nearly all requests carry."""
 
     def refuses(self, headers: Mapping[bytes, bytes]) -> str:
         """The reason why a request is refused, or nothing."""
@@ -42,7 +46,7 @@ class Guard:
         known = self._known.get(key)
         if known is None:
             known = self._judge(*key)
-            if len(self._known) < 1000:
+            if len(self._known) < _VERDICTS and sum(len(one or b"") for one in key) < _SHORT:
                 self._known[key] = known
         return known
 
@@ -146,7 +150,10 @@ class App:
 
     async def close(self) -> None:
         """End every session and connection of every door."""
-        self.streamable.sessions.close_all()
+        for open_ in list(self._front.listening.values()):
+            for one in list(open_):
+                one.end()
+        self.streamable.close()
         await self.legacy_sse.close()
         await self.websocket.close()
 

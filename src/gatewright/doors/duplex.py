@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.call import Caller
-from gatewright.doors.exchange import Parked
+from gatewright.call import Caller, Refusal
+from gatewright.doors.exchange import Exchange
 from gatewright.doors.front import Front
+from gatewright.doors.parked import Parked
 from gatewright.doors.peer import Peer
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.verdicts import Spelled
+from gatewright.protocol.verdicts import Spelled, spell_reason
 from gatewright.transport.base import Closed, Pipe
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import revision
@@ -37,9 +38,10 @@ class Duplex:
         self._pipe: Pipe | None = None
         self._in_flight = in_flight
         self._tasks: set[asyncio.Task[None]] = set()
+        self._parked: Parked[Exchange] = Parked(front)
         self.peer = Peer(
             front,
-            Parked(front),
+            self._parked,
             caller,
             door=door,
             credential=credential,
@@ -72,12 +74,21 @@ class Duplex:
             self._start(effect, _PipeReply(self))
 
     def _start(self, effect: mcp.Effect, reply: _PipeReply) -> None:
-        if len(self._tasks) >= self._in_flight and isinstance(effect, mcp.Inbound):
-            busy = mcp.Rejected(effect.id, 3001, f"more than {self._in_flight} requests at once")
-            effect = busy
-        task = asyncio.get_running_loop().create_task(self.peer.serve(effect, reply))
+        if len(self._tasks) >= self._in_flight and isinstance(effect, (mcp.Inbound, mcp.Listen)):
+            work = self._refuse(effect, reply)
+        else:
+            work = self.peer.serve(effect, reply)
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _refuse(self, effect: mcp.Inbound | mcp.Listen, reply: _PipeReply) -> None:
+        flaw = f"at most {self._in_flight} requests of one connection run at once"
+        busy = Refusal("resource_exhausted", flaw)
+        trace = self._front.random(16).hex()
+        method = effect.method if isinstance(effect, mcp.Inbound) else "subscriptions/listen"
+        spelled = spell_reason(busy, method, effect.client, trace, self._front.info)
+        await reply.finish(effect.id, spelled)
 
     def _batch(self, data: bytes) -> None:
         """A batch, for hosts of the one revision that has them; others learn what is wrong."""
@@ -101,9 +112,15 @@ class Duplex:
     def closed(self, reason: str) -> None:
         """The host is gone."""
         self._pipe = None
+        self.deaf()
         self.peer.close()
         for task in list(self._tasks):
             task.cancel()
+
+    def deaf(self) -> None:
+        """The host will say nothing more, but may still read."""
+        self._parked.close()
+        self.peer.deaf()
 
     async def drained(self, within_s: float) -> None:
         """Wait for what is running, at most `within_s` seconds."""

@@ -4,27 +4,30 @@ An `Exchange` is the kernel's `Back` for one call. Towards a legacy host a quest
 call's own channel. Towards a modern host it cannot be: the exchange is *parked*, the host is answered
 `input_required` with a sealed handle, and the repeated request with the answers takes the exchange up
 again. The call inside the kernel notices none of that: it waits for its answer in both eras.
+
+Whoever is to be answered next has the *seat*: the first request until it is answered, nobody while the
+exchange is parked, then the request that takes it up. Only who has the seat can cancel the call.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, Protocol
 
-from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Event, Outcome, Question
+import msgspec
+
+from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, Outcome, Question
 from gatewright.doors.front import Front
+from gatewright.doors.parked import PARKED_S, Parked
 from gatewright.protocol import eras, verdicts
 from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
 
-__all__ = ["PARKED_S", "Exchange", "Parked", "Reply"]
+__all__ = ["Exchange", "Reply", "hears"]
 
-PARKED_S = 600.0
-"""How long a parked call waits for its answers."""
-
-_PARKED_EACH = 100
-"""How many calls one caller may have parked."""
+log = logging.getLogger("gatewright.doors")
 
 _MGP_NEEDS = {
     "stream": "streaming",
@@ -35,9 +38,12 @@ _MGP_NEEDS = {
 }
 
 
-_BUSY = verdicts.Spelled(
-    error=b'{"code":-32600,"message":"this request is being repeated already"}', http=400
-)
+def hears(client: Client, method: str) -> bool:
+    """Whether a notification may go to this client: MGP's only to who negotiated that part of it."""
+    if not method.startswith("notifications/mgp."):
+        return True
+    need = _MGP_NEEDS.get(method.split(".")[1])
+    return client.mgp is not None and (need is None or need in client.mgp.extensions)
 
 
 class Reply(Protocol):
@@ -56,25 +62,16 @@ class Reply(Protocol):
         """End the request without a result: its caller cancelled it."""
 
 
-class _Nobody:
-    """The channel of a parked exchange: keeps what comes meanwhile."""
+class _Seat(msgspec.Struct, eq=False):
+    """A request that waits for its answer."""
 
-    def __init__(self) -> None:
-        self.kept: list[bytes] = []
-        self.answer: verdicts.Spelled | None = None
+    inbound: Inbound
+    reply: Reply
+    over: asyncio.Future[None]
 
-    def event(self, frame: bytes) -> None:
-        if len(self.kept) < 1000:
-            self.kept.append(frame)
-
-    def reconnect(self, retry_ms: int) -> None:
-        """Nobody is connected."""
-
-    async def finish(self, ident: bytes, spelled: verdicts.Spelled) -> None:
-        self.answer = spelled
-
-    async def abandon(self, ident: bytes) -> None:
-        """Nobody waits."""
+    def leave(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
 
 
 class Exchange:
@@ -83,7 +80,7 @@ class Exchange:
     def __init__(
         self,
         front: Front,
-        parked: Parked,
+        parked: Parked[Exchange],
         conversation: Conversation,
         inbound: Inbound,
         reply: Reply,
@@ -92,40 +89,89 @@ class Exchange:
         self._front = front
         self._parked = parked
         self._conversation = conversation
-        self.inbound = inbound
-        self._reply: Reply = reply
+        self._loop = asyncio.get_running_loop()
         self._modern = is_modern(inbound.client.revision)
+        self._inbound = inbound
+        """The request that came last; of a parked exchange, the one that was answered last."""
+        self._seat: _Seat | None = _Seat(inbound, reply, self._loop.create_future())
         self._questions: dict[str, tuple[Question, asyncio.Future[Any]]] = {}
         self._count = 0
         self._asking: asyncio.Task[None] | None = None
         self._call: Call | None = None
-        self.handle: str | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelled = False
+        self._handle: str | None = None
         # Questions on their way to a legacy host, by id; shared with whoever reads its answers.
         self._asks = asks
-        self._resumed = False
+        self._kept: list[Event] = []
+        self._kept_bytes = 0
+        self._outcome: verdicts.Spelled | None = None
 
-    async def run(self, call: Call) -> None:
-        """Walk the call and answer it. Raises only the cancellation of its own task."""
+    async def run(self, call: Call) -> bool:
+        """Walk the call and answer it; True where it was answered with a result. Raises only the
+        cancellation of its task by others than its caller."""
         self._call = call
-        outcome = await self._front.kernel.handle(call, self)
-        await self.answer(call, outcome)
+        self._task = task = asyncio.current_task()
+        answered = False
+        try:
+            if not self._cancelled:
+                outcome = await self._front.kernel.handle(call, self)
+                answered = type(outcome) is Answer
+                await self._answer(call, outcome)
+        except asyncio.CancelledError:
+            if not self._cancelled or task is None or task.uncancel() > 0:
+                self._release()
+                raise
+        self._task = None
+        if self._cancelled:
+            self._release()
+            await self._abandon()
+        return answered
 
-    async def answer(self, call: Call, outcome: Outcome) -> None:
-        """Spell the outcome and send it."""
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End the call because its caller gave up on the request `ident`, or went away altogether.
+        Ignored where that request has been answered already."""
+        seat = self._seat
+        if ident is not None and (seat is None or seat.inbound.id != ident):
+            return
+        if not self._cancelled:
+            self._cancelled = True
+            if self._task is not None:
+                self._task.cancel()
+
+    async def _answer(self, call: Call, outcome: Outcome) -> None:
         if type(outcome) is Answer and outcome.modern and self._modern:
             outcome = self._reseal(call, outcome)
-        inbound = self.inbound
+        inbound = self._inbound
         spelled = verdicts.spell(
             outcome, inbound.method, inbound.client, call.trace_id, self._front.info
         )
-        reply = self._reply
-        await reply.finish(inbound.id, spelled)
-        if self.handle is not None and not isinstance(reply, _Nobody):
-            self._parked.release(self.handle)
+        if self._seat is None:
+            self._outcome = spelled  # for who comes back in time
+            return
+        self._release()
+        await self._leave(spelled)
 
-    async def abandon(self) -> None:
-        """End the exchange of a call that was cancelled."""
-        await self._reply.abandon(self.inbound.id)
+    async def _leave(self, spelled: verdicts.Spelled) -> None:
+        """Answer who has the seat."""
+        seat, self._seat = self._seat, None
+        if seat is not None:
+            try:
+                await seat.reply.finish(seat.inbound.id, spelled)
+            finally:
+                seat.leave()
+
+    async def _abandon(self) -> None:
+        seat, self._seat = self._seat, None
+        if seat is not None:
+            try:
+                await seat.reply.abandon(seat.inbound.id)
+            finally:
+                seat.leave()
+
+    def _release(self) -> None:
+        if self._handle is not None:
+            self._parked.release(self._handle)
 
     def _reseal(self, call: Call, answer: Answer) -> Answer:
         if eras.read_interim(answer.raw) is None:
@@ -143,65 +189,90 @@ class Exchange:
 
     def emit(self, event: Event) -> None:
         """Send one event, where the caller wants such events at all."""
-        client, method, params = self.inbound.client, event.method, event.params
-        if method == RECONNECT:
-            self._reply.reconnect(int(params.get("retry_ms", 1000)))
+        seat = self._seat
+        if seat is None:
+            self._keep(event)
             return
+        if event.method == RECONNECT:
+            seat.reply.reconnect(int(event.params.get("retry_ms", 1000)))
+            return
+        params = self._wanted(seat.inbound, event.method, event.params)
+        if params is not None:
+            seat.reply.event(jsonrpc.notification(event.method, params))
+
+    def _wanted(
+        self, inbound: Inbound, method: str, params: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """The params as this request is to see them, or None where it does not want the event."""
+        if not hears(inbound.client, method):
+            return None
         if method == "notifications/message":
-            if not self._conversation.wants_log(client, params.get("level")):
-                return
-        elif method.startswith("notifications/mgp."):
-            need = _MGP_NEEDS.get(method.split(".")[1])
-            if client.mgp is None or (need and need not in client.mgp.extensions):
-                return
-            if "request_id" in params:
-                params = {**params, "request_id": jsonrpc.decode(self.inbound.id)}
-        elif self._resumed and "progressToken" in params:
-            token = (self.inbound.params.get("_meta") or {}).get("progressToken")
-            params = {**params, "progressToken": token}
-        self._reply.event(jsonrpc.notification(method, params))
+            level = params.get("level")
+            return params if self._conversation.wants_log(inbound.client, level) else None
+        if method == "notifications/progress":
+            token = (inbound.params.get("_meta") or {}).get("progressToken")
+            return None if token is None else {**params, "progressToken": token}
+        if "request_id" in params and method.startswith("notifications/mgp."):
+            return {**params, "request_id": jsonrpc.decode(inbound.id)}
+        return params
+
+    def _keep(self, event: Event) -> None:
+        """Hold an event of a parked call for who takes it up; beyond the limit, drop it."""
+        size = len(jsonrpc.encode(event.params))
+        if self._kept_bytes + size <= self._front.queue_bytes:
+            self._kept.append(event)
+            self._kept_bytes += size
 
     # -- questions
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller and wait for its answer. Raises `CannotAsk`."""
-        if not can_answer(self.inbound.client, question.method):
-            raise CannotAsk(
-                f"the caller's client did not declare that it answers {question.method}"
-            )
+        call, method = self._call, question.method
+        if not can_answer(self._inbound.client, method):
+            raise CannotAsk(f"the caller's client did not declare that it answers {method}")
         if self._modern:
             return await self._ask_parked(question)
+        if call is None or call.session is None:
+            raise CannotAsk("the caller has no session, and so no way to answer", -32000)
         return await self._ask_now(question)
 
     async def _ask_now(self, question: Question) -> dict[str, Any]:
+        seat = self._seat
+        if seat is None:
+            raise CannotAsk("the call is over", -32000)
         ident, frame = self._conversation.ask(question.method, question.params)
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._asks[ident] = answer
+        reason = "the call ended"
         try:
-            self._reply.event(frame)
-            return await answer
-        except asyncio.CancelledError:
-            gone = {"requestId": jsonrpc.decode(ident), "reason": "the call ended"}
-            self._reply.event(jsonrpc.notification("notifications/cancelled", gone))
-            raise
+            seat.reply.event(frame)
+            async with asyncio.timeout(PARKED_S):
+                return await answer
+        except TimeoutError:
+            reason = "nobody answered in time"
+            raise CannotAsk("the caller did not answer in time", -32000) from None
         finally:
-            self._asks.pop(ident, None)
+            del self._asks[ident]
+            if not answer.done() or answer.cancelled():
+                gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
+                seat.reply.event(jsonrpc.notification("notifications/cancelled", gone))
 
     async def _ask_parked(self, question: Question) -> dict[str, Any]:
-        if self.handle is None:
+        if self._handle is None:
             owner = self._call.caller.id if self._call is not None else ""
-            self.handle = self._parked.admit(self, owner)
+            self._handle = self._parked.admit(self, owner)
         self._count += 1
         key = f"q{self._count}"
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._questions[key] = (question, answer)
         self._ask_soon()
         try:
-            return await asyncio.wait_for(answer, PARKED_S)
+            async with asyncio.timeout(PARKED_S):
+                return await answer
         except TimeoutError:
             raise CannotAsk("the caller never came back with an answer", -32000) from None
         finally:
-            self._questions.pop(key, None)
+            del self._questions[key]
 
     def _ask_soon(self) -> None:
         """Answer `input_required` once what is ready in this turn of the loop has asked, too."""
@@ -209,75 +280,50 @@ class Exchange:
             self._asking = asyncio.create_task(self._interim())
 
     async def _interim(self) -> None:
-        if not self._questions or isinstance(self._reply, _Nobody):
+        call, front, handle = self._call, self._front, self._handle
+        if not self._questions or self._seat is None or call is None or handle is None:
             return
-        call, front = self._call, self._front
-        if call is None or self.handle is None:
-            return
-        state = eras.State(
-            "parked",
-            call.caller.id,
-            eras.request_digest(call.method, call.params),
-            front.clock() + PARKED_S,
-            self.handle,
-        )
+        self._parked.extend(handle)
+        digest = eras.request_digest(call.method, call.params)
+        state = eras.State("parked", call.caller.id, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
-        reply, self._reply = self._reply, _Nobody()
-        await reply.finish(self.inbound.id, verdicts.Spelled(result))
+        try:
+            await self._leave(verdicts.Spelled(result))
+        except Exception:
+            log.exception("call %s: the caller could not be asked", call.id)
 
-    async def resume(self, answers: Any, inbound: Inbound, reply: Reply) -> None:
-        """Take the exchange up again for a repeated request. Returns at once; `reply` is answered
-        by the call's end or its next question."""
-        before = self._reply
-        if not isinstance(before, _Nobody):
+    async def resume(self, inbound: Inbound, reply: Reply) -> None:
+        """Take the exchange up again for a repeated request. Returns when that is answered, by the
+        call's end or its next question."""
+        if self._seat is not None:
             await reply.finish(inbound.id, _BUSY)
             return
-        self._reply, self.inbound, self._resumed = reply, inbound, True
-        for frame in before.kept:
-            reply.event(frame)
-        if before.answer is not None:
-            await reply.finish(inbound.id, before.answer)
-            self._parked.release(self.handle or "")
+        seat = self._seat = _Seat(inbound, reply, self._loop.create_future())
+        self._inbound = inbound
+        kept, self._kept, self._kept_bytes = self._kept, [], 0
+        for event in kept:
+            self.emit(event)
+        if self._outcome is not None:
+            self._release()
+            await self._leave(self._outcome)
             return
+        self._take(inbound.params.get("inputResponses"))
+        if any(not answer.done() for _, answer in self._questions.values()):
+            self._ask_soon()  # what was not answered is asked again
+        try:
+            await seat.over
+        except asyncio.CancelledError:
+            self.cancel(inbound.id)
+            raise
+
+    def _take(self, answers: Any) -> None:
         for key, answer in answers.items() if isinstance(answers, dict) else ():
             waiting = self._questions.get(key)
             if waiting and isinstance(answer, dict) and not waiting[1].done():
                 waiting[1].set_result(answer)
-        if any(not answer.done() for _, answer in self._questions.values()):
-            self._ask_soon()  # what was not answered is asked again
 
 
-class Parked:
-    """The exchanges that wait for a repeated request, by handle."""
-
-    def __init__(self, front: Front) -> None:
-        self._front = front
-        self._waiting: dict[str, tuple[Exchange, str, asyncio.TimerHandle]] = {}
-        self._owners: dict[str, int] = {}
-
-    def admit(self, exchange: Exchange, owner: str) -> str:
-        """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
-        if self._owners.get(owner, 0) >= _PARKED_EACH:
-            raise CannotAsk("too many calls of this caller wait for answers", -32000)
-        handle = self._front.random(32).hex()
-        timer = asyncio.get_running_loop().call_later(PARKED_S, self.release, handle)
-        self._waiting[handle] = exchange, owner, timer
-        self._owners[owner] = self._owners.get(owner, 0) + 1
-        return handle
-
-    def release(self, handle: str) -> None:
-        """Forget a handle; unknown ones are ignored."""
-        found = self._waiting.pop(handle, None)
-        if found is None:
-            return
-        _, owner, timer = found
-        timer.cancel()
-        self._owners[owner] -= 1
-        if not self._owners[owner]:
-            del self._owners[owner]
-
-    def find(self, handle: str) -> Exchange | None:
-        """The exchange behind a handle that a sealed state named."""
-        found = self._waiting.get(handle)
-        return None if found is None else found[0]
+_BUSY = verdicts.Spelled(
+    error=b'{"code":-32600,"message":"this request is being repeated already"}', http=400
+)

@@ -6,6 +6,7 @@ Doors differ in how they read a message and in how they spell an outcome. Everyt
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
 from gatewright.wire.jsonrpc import Limits
 
-__all__ = ["Changes", "Described", "Front", "Upstream", "trace_of"]
+__all__ = ["Changes", "Described", "Ending", "Front", "Upstream", "trace_of"]
 
 Described = tuple[dict[str, Any], str]
 """Capabilities and instructions."""
@@ -53,6 +54,13 @@ class Upstream(Protocol):
         """A session is over: give up what was kept for it."""
 
 
+class Ending(Protocol):
+    """What can be ended in an orderly way when the gateway stops."""
+
+    def end(self) -> None:
+        """Say goodbye to whoever listens."""
+
+
 class Front(msgspec.Struct):
     """The gateway as its doors see it."""
 
@@ -71,6 +79,8 @@ class Front(msgspec.Struct):
     subscriptions: int = 100
     clock: Callable[[], float] = time.monotonic
     random: Callable[[int], bytes] = os.urandom
+    listening: dict[str, set[Ending]] = {}
+    """Caller → the `subscriptions/listen` requests that are open, of every door."""
 
     def call(
         self,
@@ -94,7 +104,7 @@ class Front(msgspec.Struct):
             params=params,
             caller=caller,
             client=inbound.client,
-            trace_id=inbound.trace_id or trace_of(params) or self._fresh_trace(),
+            trace_id=_trace(inbound.trace_id) or trace_of(params) or self._fresh_trace(),
             session=session,
             profile=profile,
             credential=credential,
@@ -112,11 +122,20 @@ class Front(msgspec.Struct):
 
 def trace_of(params: Mapping[str, Any]) -> str | None:
     """The trace a request belongs to: MGP's `trace_id`, else the id in W3C's `traceparent`."""
-    found = params.get("trace_id")
-    if isinstance(found, str) and 0 < len(found) <= 128:
+    found = _trace(params.get("trace_id"))
+    if found is not None:
         return found
     meta = params.get("_meta")
     parent = meta.get("traceparent") if isinstance(meta, dict) else None
-    if isinstance(parent, str) and len(parent) >= 55 and parent[2] == parent[35] == "-":
-        return parent[3:35]
+    traced = _PARENT.match(parent) if isinstance(parent, str) else None
+    return traced[1] if traced else None
+
+
+def _trace(found: object) -> str | None:
+    """A trace id as it may stand in a record: short, and on one line."""
+    if isinstance(found, str) and 0 < len(found) <= 128 and found.isprintable():
+        return found
     return None
+
+
+_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)")

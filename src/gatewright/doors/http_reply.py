@@ -9,12 +9,15 @@ read loses its connection, not the kernel its turn.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
+from gatewright.transport.base import Limits
+from gatewright.transport.ends import Backlog
 from gatewright.wire import jsonrpc, sse
 
 __all__ = [
@@ -27,6 +30,8 @@ __all__ = [
     "send_plain",
 ]
 
+log = logging.getLogger("gatewright.doors")
+
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 EVENT_STREAM = (
@@ -37,6 +42,7 @@ EVENT_STREAM = (
 
 _JSON = (b"content-type", b"application/json")
 _KEEP_ALIVE_S = 15.0
+_PIECE = 64 * 1024
 _RETRY_MS = 1000
 _CANCELLED = (-32800, "the request was cancelled")
 
@@ -76,26 +82,38 @@ def one_line(message: bytes) -> bytes:
 
 
 class StreamWriter:
-    """Writes server-sent events to one response; `put` never waits."""
+    """Writes server-sent events to one response; `put` never waits.
+
+    A client that does not read (see `transport.base`) is cut: nothing more is written, `cut` is called,
+    and the response ends unfinished; the server closes its connection. What a session owes can be taken
+    up on another one.
+    """
 
     def __init__(
-        self, send: Send, limit_bytes: int, headers: tuple[tuple[bytes, bytes], ...] = ()
+        self,
+        send: Send,
+        limit_bytes: int,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        cut: Callable[[], None] | None = None,
     ) -> None:
         self._send = send
-        self._limit = limit_bytes
         self._headers = headers
+        self._when_cut = cut
         self._queue: deque[bytes] = deque()
         self._held = 0
         self._more = asyncio.Event()
         self._ended = False
-        self.task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        burst = max(Limits().burst_bytes, limit_bytes)
+        limits = Limits(queue_bytes=limit_bytes, burst_bytes=burst)
+        self._backlog = Backlog(limits, lambda: self._held, self.cut)
 
     def put(self, chunk: bytes) -> None:
-        """Queue one chunk. One beyond the limit is taken; the next ends the stream."""
+        """Queue one chunk; without effect after the end."""
         if self._ended:
             return
-        if self._held > self._limit:
-            self.end()  # a slow reader: a resumable stream can be taken up again later
+        if not self._backlog.admit(len(chunk)):
+            self.cut()
             return
         self._queue.append(chunk)
         self._held += len(chunk)
@@ -104,18 +122,38 @@ class StreamWriter:
 
     def start(self) -> None:
         """Begin the response, also before anything is to be said."""
-        if self.task is None:
-            self.task = asyncio.create_task(self._write())
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
 
     def end(self) -> None:
         """No more will come; what is queued is still written."""
         self._ended = True
         self._more.set()
 
+    def cut(self) -> None:
+        """Give the connection up."""
+        self._ended = True
+        self._queue.clear()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            if self._when_cut is not None:
+                self._when_cut()
+
     async def closed(self) -> None:
-        """Wait until everything is written."""
-        if self.task is not None:
-            await self.task
+        """Wait until everything is written, or the connection was given up."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        try:
+            await self._write()
+        except OSError:
+            self._queue.clear()  # the client is gone
+        except Exception:
+            log.exception("an event stream broke")
+        finally:
+            self._ended = True
+            self._backlog.stop()
 
     async def _write(self) -> None:
         start = {
@@ -126,22 +164,26 @@ class StreamWriter:
         await self._send(start)
         if not self._queue and not self._ended:
             await self._send({"type": "http.response.body", "body": b"", "more_body": True})
-        while True:
+        while self._queue or not self._ended:
             if self._queue:
-                chunk = b"".join(self._queue)
-                self._queue.clear()
-                await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
-                self._held -= len(chunk)
+                await self._flush()
                 continue
-            if self._ended:
-                break
             self._more.clear()
             try:
                 await asyncio.wait_for(self._more.wait(), _KEEP_ALIVE_S)
             except TimeoutError:
-                self._queue.append(b": still here\n\n")
-                self._held += len(self._queue[-1])
+                self.put(b": still here\n\n")
         await self._send({"type": "http.response.body", "body": b""})
+
+    async def _flush(self) -> None:
+        """Write what is queued, in pieces, so that it shows how much the client takes."""
+        waiting = memoryview(b"".join(self._queue))
+        self._queue.clear()
+        while waiting:
+            piece = bytes(waiting[:_PIECE])
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            self._held -= len(piece)
+            waiting = waiting[_PIECE:]
 
 
 class HttpReply:
@@ -149,7 +191,7 @@ class HttpReply:
 
     `streams` are the session's, where events can be resumed; `primed` says that the stream opens with
     an empty event that carries an id (MCP 2025-11-25). Where the client does not read event streams,
-    events go to `aside` (the session's own stream) or, without one, nowhere.
+    events go to the session's own stream or, without one, nowhere.
     """
 
     def __init__(
@@ -173,7 +215,6 @@ class HttpReply:
         self._writer: StreamWriter | None = None
         self._stream: Stream | None = None
         self.done = False
-        self._finished: asyncio.Future[None] | None = None
 
     # -- events
 
@@ -202,7 +243,7 @@ class HttpReply:
 
     def _open(self) -> StreamWriter:
         if self._writer is None:
-            self._writer = StreamWriter(self._send, self._limit, self._headers)
+            self._writer = StreamWriter(self._send, self._limit, self._headers, self._cut)
             if self._streams is not None:
                 self._stream = self._streams.open()
                 self._stream.attach(self._sink)
@@ -210,6 +251,10 @@ class HttpReply:
                     self._writer.put(sse.encode(b"", id=self._stream.primer(), retry=_RETRY_MS))
             self._writer.start()
         return self._writer
+
+    def _cut(self) -> None:
+        if self._stream is not None:
+            self._stream.detach(self._sink)
 
     def _sink(self, ident: str, message: bytes) -> None:
         if self._writer is not None:
@@ -227,17 +272,17 @@ class HttpReply:
         """Send the answer: on the stream where one is open, else as plain JSON."""
         if self.done:
             return
+        self.done = True
         frame = self._frame(ident, spelled)
-        if self._writer is None:
-            self.done = True
+        writer = self._writer
+        if writer is None:
             await send_json(self._send, frame, spelled.http, self._headers)
-        else:
-            self._put(frame, last=True)
-            self.done = True
-            self._writer.end()
-            await self._writer.closed()
-        if self._finished is not None and not self._finished.done():
-            self._finished.set_result(None)
+            return
+        self._put(frame, last=True)
+        if self._stream is not None:
+            self._stream.detach(self._sink)
+        writer.end()
+        await writer.closed()
 
     def _frame(self, ident: bytes, spelled: Spelled) -> bytes:
         if self._modern and ident == b"null" and spelled.error:
@@ -249,9 +294,3 @@ class HttpReply:
         """The request was cancelled: close the response with an error that says so."""
         error = jsonrpc.encode({"code": _CANCELLED[0], "message": _CANCELLED[1]})
         await self.finish(ident, Spelled(error=error))
-
-    async def finished(self) -> None:
-        """Wait until somebody else has answered (a parked call taken up again)."""
-        if not self.done:
-            self._finished = asyncio.get_running_loop().create_future()
-            await self._finished

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gatewright.call import Caller
-from gatewright.doors.exchange import Parked
+from gatewright.doors.exchange import Exchange
 from gatewright.doors.front import Front
 from gatewright.doors.http_reply import Send, send_json
+from gatewright.doors.parked import Parked
 from gatewright.doors.peer import Peer
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 from gatewright.wire import jsonrpc
+from gatewright.wire.versions import MODERN
 
 __all__ = ["HttpRequest", "Receive", "nowhere"]
 
@@ -58,6 +60,7 @@ class HttpRequest:
         accept = self.headers.get(b"accept")
         if accept is None:
             return kind == b"application/json"
+        accept = accept.lower()
         family = kind.split(b"/", maxsplit=1)[0] + b"/*"
         return kind in accept or b"*/*" in accept or family in accept
 
@@ -94,17 +97,30 @@ class HttpRequest:
 
     def _unacceptable(self) -> tuple[int, str] | None:
         kind = self.headers.get(b"content-type")
-        if kind is not None and not kind.startswith(b"application/json"):
+        if kind is not None and kind.partition(b";")[0].strip().lower() != b"application/json":
             return 415, "a message is sent as application/json"
         if not (self.accepts(b"application/json") or self.reads_streams):
             return 406, "accept application/json and text/event-stream"
         return None
 
-    async def refuse(self, status: int, message: str, code: int = jsonrpc.INVALID_REQUEST) -> None:
-        """Answer with an error that belongs to no request."""
-        await send_json(self.send, jsonrpc.error(b"null", (code, message)), status)
+    async def refuse(
+        self,
+        status: int,
+        message: str,
+        code: int = jsonrpc.INVALID_REQUEST,
+        *,
+        ident: bytes = b"null",
+        data: Any = None,
+    ) -> None:
+        """Answer with an error. Where the request has no id that could be read, neither has the error
+        in the modern revision, whose schema knows no null there."""
+        error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+        body = jsonrpc.error(ident, jsonrpc.encode(error))
+        if ident == b"null" and self.header(b"mcp-protocol-version") in MODERN:
+            body = jsonrpc.encode({"jsonrpc": "2.0", "error": error})
+        await send_json(self.send, body, status)
 
-    def peer(self, front: Front, parked: Parked) -> Peer:
+    def peer(self, front: Front, parked: Parked[Exchange]) -> Peer:
         """A peer for this request alone."""
         return Peer(
             front,

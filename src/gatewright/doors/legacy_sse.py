@@ -7,6 +7,7 @@ proof of identity: each POST authenticates anew.
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import parse_qs
 
 from gatewright.doors.duplex import Duplex
 from gatewright.doors.front import Front
@@ -40,7 +41,8 @@ class LegacySse:
             credential=http.credential,
             profile=http.profile,
         )
-        pipe = _StreamPipe(StreamWriter(http.send, self._front.queue_bytes))
+        writer = StreamWriter(http.send, self._front.queue_bytes)
+        pipe = _StreamPipe(writer)
         host.attach(pipe)
         self._hosts[ident] = host, pipe
         pipe.writer.put(sse.encode(f"{_PATH}?session_id={ident}".encode(), event="endpoint"))
@@ -59,14 +61,15 @@ class LegacySse:
         if http.scope["method"] != "POST":
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
-        query = http.scope["query_string"].decode("latin-1")
-        found = self._hosts.get(query.removeprefix("session_id="))
+        query = parse_qs(http.scope["query_string"].decode("latin-1"))
+        found = self._hosts.get(query.get("session_id", [""])[0])
         if found is None or found[0].peer.caller.id != http.caller.id:
             await http.refuse(404, "unknown session; open GET /sse first")
             return
         body = await http.body(self._front.frame_bytes)
         if body is None:
             return
+        found[0].peer.credential = http.credential  # its key may have been replaced meanwhile
         found[0].message(body)
         await send_plain(http.send, 202)
 

@@ -9,34 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from gatewright.call import Call, Caller, CannotAsk
-from gatewright.doors.exchange import Exchange, Parked, Reply
+from gatewright.doors.exchange import Exchange, Reply, hears
 from gatewright.doors.front import Front
 from gatewright.doors.listening import Listening
+from gatewright.doors.parked import Parked
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.verdicts import Spelled
+from gatewright.protocol.verdicts import Spelled, spell_error
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import INTERRUPTIBLE
 
-__all__ = ["Peer", "spelled_rejection"]
+__all__ = ["Peer"]
 
 log = logging.getLogger("gatewright.doors")
 
-_GONE = Spelled(
-    error=b'{"code":-32602,"message":"requestState names a call that has ended"}', http=400
-)
+_BROKEN = "a request could not be served"
 
 
-def spelled_rejection(rejected: mcp.Rejected) -> Spelled:
-    """The error of a request that never became a call."""
-    body: dict[str, Any] = {"code": rejected.code, "message": rejected.message}
-    if rejected.data is not None:
-        body["data"] = rejected.data
-    return Spelled(error=jsonrpc.encode(body), http=rejected.http)
+class _Running(Protocol):
+    """What a host can cancel."""
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End it because its host gave up on the request `ident`, or because its host went away."""
 
 
 class Peer:
@@ -45,7 +45,7 @@ class Peer:
     def __init__(
         self,
         front: Front,
-        parked: Parked,
+        parked: Parked[Exchange],
         caller: Caller,
         *,
         door: str,
@@ -56,28 +56,34 @@ class Peer:
     ) -> None:
         self._front = front
         self._parked = parked
-        self._credential = credential
+        self.credential = credential
+        """What the host presented last."""
         self._send = send
         self._door = door
         self._profile = profile
         self.caller = caller
         self.session = session
         self.conversation = mcp.Conversation(front.face)
-        self._running: dict[bytes, asyncio.Task[Any]] = {}
+        self._running: dict[bytes, _Running] = {}
         self._asks: dict[bytes, asyncio.Future[Any]] = {}
         self._subscribed: set[str] = set()
         self._unwatch: Callable[[], None] | None = None
         if session is not None:
             front.owners[session] = caller.id
 
+    @property
+    def busy(self) -> bool:
+        """Whether something runs for the host."""
+        return bool(self._running)
+
     # -- what arrives
 
     def take(self, effect: mcp.Effect) -> bool:
         """Do what needs no answer, at once. False where the effect is for `serve`."""
         if isinstance(effect, mcp.Cancelled):
-            task = self._running.get(effect.id)
-            if task is not None:
-                task.cancel()
+            running = self._running.get(mcp.request_key(effect.id))
+            if running is not None:
+                running.cancel(effect.id)
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
         elif isinstance(effect, mcp.Notice):
@@ -96,52 +102,77 @@ class Peer:
                 error = jsonrpc.decode(effect.error)
                 asked.set_exception(_refused(error))
             else:
-                asked.set_result(jsonrpc.decode(effect.result))
+                result = jsonrpc.decode(effect.result)
+                if not isinstance(result, dict):
+                    raise ValueError("a result is an object")
+                asked.set_result(result)
         except ValueError:
             asked.set_exception(CannotAsk("the caller's answer cannot be read", -32603))
 
-    async def serve(self, effect: mcp.Effect, reply: Reply) -> None:
-        """Answer one request. Raises only the cancellation of its own task by others than the host."""
+    def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Answer one request. What it starts can be cancelled by the host from now on, though it runs
+        only once it is awaited. Raises nothing but the cancellation of its task by others."""
         if isinstance(effect, mcp.Inbound):
-            await self._call(effect, reply)
-        elif isinstance(effect, mcp.Hello):
-            await reply.finish(effect.id, Spelled(await self._hello(effect)))
+            if effect.params.get("requestState") is None or effect.method not in INTERRUPTIBLE:
+                return self._new(effect, reply)
+            return self._reopen(effect, reply)
+        if isinstance(effect, mcp.Listen):
+            return self._listen(effect, reply)
+        return self._at_once(effect, reply)
+
+    async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
+        if isinstance(effect, mcp.Hello):
+            try:
+                result = await self._hello(effect)
+            except Exception:
+                log.exception(_BROKEN)
+                await self._broke(effect.id, reply)
+            else:
+                await reply.finish(effect.id, Spelled(result))
         elif isinstance(effect, mcp.Reply):
             await reply.finish(effect.id, Spelled(effect.result))
         elif isinstance(effect, mcp.Rejected):
-            await reply.finish(effect.id, spelled_rejection(effect))
-        elif isinstance(effect, mcp.Listen):
-            await self._listen(effect, reply)
+            await self._reject(effect, reply)
+
+    async def _reject(self, flaw: mcp.Rejected, reply: Reply) -> None:
+        client = flaw.client or self.conversation.client
+        spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
+        await reply.finish(flaw.id, spelled)
+
+    async def _broke(self, ident: bytes, reply: Reply) -> None:
+        """A defect of ours is answered, too."""
+        message = "internal error; the details are in the gateway's log"
+        client = self.conversation.client
+        await reply.finish(ident, spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500))
 
     # -- calls
 
-    async def _call(self, inbound: mcp.Inbound, reply: Reply) -> None:
-        if "requestState" in inbound.params and inbound.method in INTERRUPTIBLE:
-            opened = await self._reopen(inbound, reply)
-            if opened is None:
-                return
-            inbound = opened
-        flaw = self._note(inbound)
-        if flaw:
-            await reply.finish(inbound.id, spelled_rejection(flaw))
-            return
-        await self._front.upstream.settled()  # what is still starting is not missing
-        call = self.call(inbound)
+    def _new(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
         exchange = Exchange(
             self._front, self._parked, self.conversation, inbound, reply, self._asks
         )
-        task = asyncio.current_task()
-        if task is not None:
-            self._running[inbound.id] = task
+        self._running[mcp.request_key(inbound.id)] = exchange
+        return self._run(exchange, inbound, reply)
+
+    async def _run(self, exchange: Exchange, inbound: mcp.Inbound, reply: Reply) -> None:
         try:
-            await exchange.run(call)
-        except asyncio.CancelledError:
-            if task is None or task.uncancel() > 0:
-                raise
-            await exchange.abandon()
+            flaw = self._note(inbound)
+            if flaw is not None:
+                await self._reject(flaw, reply)
+                return
+            await self._front.upstream.settled()  # what is still starting is not missing
+            if not await exchange.run(self.call(inbound)):
+                self._unnote(inbound)
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(inbound.id, reply)
         finally:
-            if self._running.get(inbound.id) is task:
-                del self._running[inbound.id]
+            self._ended(inbound.id, exchange)
+
+    def _ended(self, ident: bytes, running: _Running) -> None:
+        key = mcp.request_key(ident)
+        if self._running.get(key) is running:
+            del self._running[key]
 
     def call(self, inbound: mcp.Inbound) -> Call:
         """The call an inbound request of this peer asks for."""
@@ -149,7 +180,7 @@ class Peer:
             inbound,
             self.caller,
             door=self._door,
-            credential=self._credential,
+            credential=self.credential,
             session=self.session,
             profile=self._profile,
         )
@@ -159,30 +190,26 @@ class Peer:
         if inbound.method == "logging/setLevel":
             level = inbound.params.get("level")
             if level not in mcp.LOG_LEVELS:
-                return mcp.Rejected(
-                    inbound.id,
-                    jsonrpc.INVALID_PARAMS,
-                    f"level must be one of {', '.join(mcp.LOG_LEVELS)}",
-                    http=200,
-                )
+                flaw = f"level must be one of {', '.join(mcp.LOG_LEVELS)}"
+                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
             self.conversation.set_level(level)
         elif inbound.method == "resources/subscribe":
-            uri = inbound.params.get("uri")
-            if len(self._subscribed) >= self._front.subscriptions:
-                return mcp.Rejected(
-                    inbound.id,
-                    jsonrpc.INVALID_PARAMS,
-                    f"at most {self._front.subscriptions} resources can be subscribed to",
-                    http=200,
-                )
-            if isinstance(uri, str):
-                self._subscribed.add(uri)
+            uri, most = inbound.params["uri"], self._front.subscriptions
+            if len(self._subscribed) >= most and uri not in self._subscribed:
+                flaw = f"at most {most} resources can be subscribed to"
+                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+            self._subscribed.add(uri)
         elif inbound.method == "resources/unsubscribe":
-            self._subscribed.discard(str(inbound.params.get("uri")))
+            self._subscribed.discard(inbound.params["uri"])
         return None
 
-    async def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> mcp.Inbound | None:
-        """Take up what a sealed state names. The request to go on with, or None where it is answered."""
+    def _unnote(self, inbound: mcp.Inbound) -> None:
+        """What was refused is not wanted after all."""
+        if inbound.method == "resources/subscribe":
+            self._subscribed.discard(inbound.params["uri"])
+
+    async def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> None:
+        """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
         params = inbound.params
         try:
             state = self._front.sealer.open(
@@ -192,24 +219,21 @@ class Peer:
                 now=self._front.clock(),
             )
         except ValueError as problem:
-            flaw = mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, str(problem))
-            await reply.finish(inbound.id, spelled_rejection(flaw))
-            return None
+            await self._reject(_foreign(inbound, str(problem)), reply)
+            return
         if state.kind == "upstream":
-            return mcp.Inbound(
-                inbound.id,
-                inbound.method,
-                {**params, "requestState": state.text},
-                inbound.client,
-                inbound.spec,
-                inbound.trace_id,
-            )
+            inner = {**params, "requestState": state.text}
+            await self._new(replace(inbound, params=inner), reply)
+            return
         exchange = self._parked.find(state.text)
         if exchange is None:
-            await reply.finish(inbound.id, _GONE)
-            return None
-        await exchange.resume(params.get("inputResponses"), inbound, reply)
-        return None
+            await self._reject(_foreign(inbound, _GONE), reply)
+            return
+        self._running[mcp.request_key(inbound.id)] = exchange
+        try:
+            await exchange.resume(inbound, reply)
+        finally:
+            self._ended(inbound.id, exchange)
 
     # -- handshake and changes
 
@@ -237,35 +261,52 @@ class Peer:
             client, params.get("level")
         ):
             return
-        if method.startswith("notifications/mgp.") and client.mgp is None:
+        if not hears(client, method):
             return
         self._send(jsonrpc.notification(method, params or None))
 
-    async def _listen(self, listen: mcp.Listen, reply: Reply) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._running[listen.id] = task
+    def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
+        listening = Listening(self._front, self.call, listen, reply)
+        self._running[mcp.request_key(listen.id)] = listening
+        return self._hear(listening, listen, reply)
+
+    async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
         try:
-            await Listening(self._front, self.call, listen, reply).run(self.caller, self._profile)
-        except asyncio.CancelledError:
-            if task is None or task.uncancel() > 0:
-                raise
+            await listening.run(self.caller, self._profile)
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(listen.id, reply)
         finally:
-            self._running.pop(listen.id, None)
+            self._ended(listen.id, listening)
+
+    def deaf(self) -> None:
+        """The host will say nothing more: what waits for its word ends; answers still reach it."""
+        for running in list(self._running.values()):
+            if isinstance(running, Listening):
+                running.cancel()
+        for asked in self._asks.values():
+            if not asked.done():
+                asked.set_exception(CannotAsk("the caller went away", -32000))
 
     def close(self) -> None:
         """The host is gone: what it runs is cancelled, what was kept for it is given up."""
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-        for task in list(self._running.values()):
-            task.cancel()
-        for asked in self._asks.values():
-            if not asked.done():
-                asked.set_exception(CannotAsk("the caller went away", -32000))
+        self.deaf()
+        for running in list(self._running.values()):
+            running.cancel()
         if self.session is not None:
             self._front.owners.pop(self.session, None)
             self._front.upstream.forget(self.session)
+
+
+_GONE = "requestState names a call that has ended"
+
+
+def _foreign(inbound: mcp.Inbound, problem: str) -> mcp.Rejected:
+    """The refusal of a `requestState`."""
+    return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
 
 
 def _refused(error: Any) -> CannotAsk:

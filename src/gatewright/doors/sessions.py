@@ -7,15 +7,19 @@ answers exactly like one that never was.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 from gatewright.call import Caller
-from gatewright.doors.exchange import Parked
+from gatewright.doors.exchange import Exchange
 from gatewright.doors.front import Front
+from gatewright.doors.parked import Parked
 from gatewright.doors.peer import Peer
 from gatewright.protocol.replay import Streams
 
 __all__ = ["HttpSession", "Sessions"]
+
+SESSIONS_EACH = 1_000
+"""How many of them one caller may hold, so that nobody's sessions end by another's greed."""
 
 IDLE_S = 3600.0
 """A session that nobody used for so long is over."""
@@ -25,7 +29,7 @@ SESSIONS = 10_000
 
 
 class HttpSession:
-    """One session: its peer, its streams, when it was last used."""
+    """One session: its peer, its streams, when it was last used (monotonic seconds)."""
 
     def __init__(self, peer: Peer, streams: Streams, now: float) -> None:
         self.peer = peer
@@ -36,10 +40,11 @@ class HttpSession:
 class Sessions:
     """All HTTP sessions of one door."""
 
-    def __init__(self, front: Front, parked: Parked) -> None:
+    def __init__(self, front: Front, parked: Parked[Exchange]) -> None:
         self._front = front
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._each: Counter[str] = Counter()
         self._sweep: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
@@ -57,17 +62,27 @@ class Sessions:
             send=streams.own.add,
         )
         session = self._sessions[ident] = HttpSession(peer, streams, self._front.clock())
-        while len(self._sessions) > SESSIONS:
+        self._each[caller.id] += 1
+        if self._each[caller.id] > SESSIONS_EACH:
+            self.close(self._oldest(caller.id))
+        elif len(self._sessions) > SESSIONS:
             self.close(next(iter(self._sessions)))
         self._sweep_later()
         return session
 
-    def find(self, ident: str, caller: Caller) -> HttpSession | None:
-        """The caller's session of this id; None for unknown and foreign ones alike."""
+    def _oldest(self, owner: str) -> str:
+        return next(name for name, one in self._sessions.items() if one.peer.caller.id == owner)
+
+    def find(self, ident: str, caller: Caller, credential: str | None) -> HttpSession | None:
+        """The caller's session of this id; None for unknown and foreign ones alike.
+
+        `credential` is what the caller presented now: its key may have been replaced meanwhile.
+        """
         session = self._sessions.get(ident)
         if session is None or session.peer.caller.id != caller.id:
             return None
         session.used = self._front.clock()
+        session.peer.credential = credential
         self._sessions.move_to_end(ident)
         return session
 
@@ -75,7 +90,12 @@ class Sessions:
         """End a session; unknown ones are ignored."""
         session = self._sessions.pop(ident, None)
         if session is not None:
+            owner = session.peer.caller.id
+            self._each[owner] -= 1
+            if not self._each[owner]:
+                del self._each[owner]
             session.peer.close()
+            session.streams.end()
 
     def close_all(self) -> None:
         """End every session."""
@@ -98,7 +118,7 @@ class Sessions:
         for ident, session in list(self._sessions.items()):
             if session.used >= oldest:
                 break  # the rest was used later
-            if not session.streams.own.attached:
+            if not session.streams.own.attached and not session.peer.busy:
                 self.close(ident)
         if self._sessions:
             self._sweep_later()

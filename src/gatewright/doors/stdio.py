@@ -41,6 +41,7 @@ class _Lingering(Duplex):
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def closed(self, reason: str) -> None:
+        self.deaf()
         if not self.over.done():
             self.over.set_result(reason)
 

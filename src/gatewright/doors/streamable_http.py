@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
-from gatewright.doors.exchange import Parked
+from gatewright.doors.exchange import Exchange
 from gatewright.doors.front import Front
 from gatewright.doors.http_reply import HttpReply, StreamWriter, one_line, send_json, send_plain
 from gatewright.doors.http_request import HttpRequest
+from gatewright.doors.parked import Parked
 from gatewright.doors.peer import Peer
 from gatewright.doors.sessions import HttpSession, Sessions
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.replay import Stream
+from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.wire import jsonrpc, sse
 from gatewright.wire.mcp import META_VERSION, check_headers
-from gatewright.wire.versions import LEGACY, MODERN, revision
+from gatewright.wire.versions import LEGACY, MODERN, is_modern, revision
 
 __all__ = ["StreamableHttp"]
 
 _WATCH_AFTER_S = 0.02
 """A modern call is cancelled when its client goes away; calls quicker than this are not watched."""
 
-_NO_SESSION = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"unknown session"}}'
+_NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
 _MODERN_MARK = META_VERSION.encode()
 
 
@@ -38,7 +38,7 @@ class StreamableHttp:
 
     def __init__(self, front: Front) -> None:
         self._front = front
-        self.parked = Parked(front)
+        self.parked: Parked[Exchange] = Parked(front)
         self.sessions = Sessions(front, self.parked)
 
     async def __call__(self, http: HttpRequest) -> None:
@@ -60,11 +60,12 @@ class StreamableHttp:
         if body is None:
             return
         version = http.header(b"mcp-protocol-version")
-        if version in MODERN or (version not in LEGACY and _MODERN_MARK in body):
+        if version in MODERN or (version not in LEGACY and _says_modern(body)):
             await self._modern(http, body, version)
         elif version and version not in LEGACY:
-            supported = ", ".join((*LEGACY, *MODERN))
-            await http.refuse(400, f"unsupported protocol version; supported: {supported}")
+            data = {"supported": [*MODERN, *LEGACY], "requested": version}
+            flaw = "Unsupported protocol version"
+            await http.refuse(400, flaw, -32022, ident=_ident(body), data=data)
         else:
             await self._legacy(http, body, version)
 
@@ -78,7 +79,10 @@ class StreamableHttp:
             await send_plain(http.send, 202)
             return
         reply = HttpReply(
-            http.send, readable=http.reads_streams, limit_bytes=front.queue_bytes, modern=True
+            http.send,
+            readable=http.reads_streams,
+            limit_bytes=front.queue_bytes,
+            modern=True,
         )
         if not isinstance(message, jsonrpc.Request):
             flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
@@ -87,6 +91,9 @@ class StreamableHttp:
             return
         effect: mcp.Effect = mcp.read_modern(message, front.face, version)
         effect = self._check_headers(http, effect, message.method) or effect
+        if isinstance(effect, mcp.Listen) and not http.reads_streams:
+            await http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
+            return
         await self._serve_watched(http.peer(front, self.parked), effect, reply, http)
 
     def _check_headers(
@@ -97,7 +104,7 @@ class StreamableHttp:
             if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
                 return None
             flaw = check_headers(http.text_headers(), method, {}, {})
-            return mcp.Rejected(effect.id, -32020, flaw) if flaw else None
+            return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
         if not isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
             return None
         params = effect.params if isinstance(effect, mcp.Inbound) else {}
@@ -106,24 +113,20 @@ class StreamableHttp:
             name = str(params.get("name"))
             annotations = self._front.upstream.annotations(http.profile, name)
         flaw = http.duplicated() or check_headers(http.text_headers(), method, params, annotations)
-        return mcp.Rejected(effect.id, -32020, flaw) if flaw else None
+        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
         self, peer: Peer, effect: mcp.Effect, reply: HttpReply, http: HttpRequest
     ) -> None:
-        """Serve; closing the connection cancels, unless the call was parked meanwhile."""
-        task = asyncio.current_task()
+        """Serve; closing the connection cancels, unless the request has been answered."""
         watchers: list[asyncio.Task[None]] = []
 
         def watch() -> None:
-            if task is not None:
-                watchers.append(asyncio.create_task(_cancel_when_gone(http, reply, task)))
+            watchers.append(asyncio.create_task(_cancel_when_gone(http, reply, peer, effect)))
 
         timer = asyncio.get_running_loop().call_later(_WATCH_AFTER_S, watch)
         try:
             await peer.serve(effect, reply)
-            if not reply.done:
-                await reply.finished()
         finally:
             timer.cancel()
             for one in watchers:
@@ -132,12 +135,11 @@ class StreamableHttp:
     # -- legacy
 
     async def _legacy(self, http: HttpRequest, body: bytes, version: str) -> None:
-        named = http.headers.get(b"mcp-session-id")
         session = None
-        if named is not None:
-            session = self.sessions.find(named.decode("latin-1"), http.caller)
+        if b"mcp-session-id" in http.headers:
+            session = self._session(http)
             if session is None:
-                await send_json(http.send, _NO_SESSION, 404)
+                await http.refuse(404, _NO_SESSION, ident=_ident(body))
                 return
         if body.lstrip()[:1] == b"[":
             await self._batch(http, body, session, version)
@@ -148,6 +150,11 @@ class StreamableHttp:
             return
         peer = self._peer(http, session, version)
         await self._one(http, peer, peer.conversation.receive(message), session, ())
+
+    def _session(self, http: HttpRequest) -> HttpSession | None:
+        """The session that the request names, where it is the caller's."""
+        named = http.header(b"mcp-session-id")
+        return self.sessions.find(named, http.caller, http.credential)
 
     async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
         session = self.sessions.open(http.caller, http.credential, http.profile)
@@ -170,6 +177,7 @@ class StreamableHttp:
         if effect is None or peer.take(effect):
             await send_plain(http.send, 202)
             return
+        effect = _of_this_era(effect)
         client = peer.conversation.client
         reply = HttpReply(
             http.send,
@@ -199,14 +207,14 @@ class StreamableHttp:
             return
         messages = jsonrpc.parse_many(body, self._front.limits)
         if isinstance(messages, jsonrpc.Malformed):
-            await http.refuse(400, messages.message, messages.code)
+            await http.refuse(400, messages.message, messages.code, ident=messages.id)
             return
-        collected = _Collected()
+        collected = _Collected(session.streams if session else None)
         jobs = []
         for message in messages:
             effect = peer.conversation.receive(message)
             if effect is not None and not peer.take(effect):
-                jobs.append(peer.serve(effect, collected))
+                jobs.append(peer.serve(_of_this_era(effect), collected))
         await asyncio.gather(*jobs)
         if collected.frames:
             await send_json(http.send, b"[" + b",".join(collected.frames) + b"]")
@@ -216,18 +224,18 @@ class StreamableHttp:
     # -- GET and DELETE
 
     async def _get(self, http: HttpRequest) -> None:
-        named = http.headers.get(b"mcp-session-id")
-        if named is None:
+        if b"mcp-session-id" not in http.headers:
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
         if not http.reads_streams:
             await http.refuse(406, "a GET opens an event stream; accept text/event-stream")
             return
-        session = self.sessions.find(named.decode("latin-1"), http.caller)
+        session = self._session(http)
         if session is None:
-            await send_json(http.send, _NO_SESSION, 404)
+            await http.refuse(404, _NO_SESSION)
             return
-        stream, after = session.streams.own, 0 if not session.streams.own.attached else None
+        stream = session.streams.own
+        after = stream.handed  # what no connection has carried yet
         last = http.headers.get(b"last-event-id")
         if last is not None:
             found = session.streams.find(last.decode("latin-1"))
@@ -243,13 +251,9 @@ class StreamableHttp:
 
         def sink(ident: str, message: bytes) -> None:
             writer.put(sse.encode(one_line(message), event="message", id=ident))
-            if stream.ended:
-                writer.end()
 
         writer.start()
-        stream.attach(sink, after)
-        if stream.ended:
-            writer.end()
+        stream.attach(sink, after, writer.end)
         waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -260,25 +264,33 @@ class StreamableHttp:
                 one.cancel()
 
     async def _delete(self, http: HttpRequest) -> None:
-        named = http.header(b"mcp-session-id")
-        if self.sessions.find(named, http.caller) is None:
-            await send_json(http.send, _NO_SESSION, 404)
+        session = self._session(http)
+        if session is None:
+            await http.refuse(404, _NO_SESSION)
             return
-        self.sessions.close(named)
+        self.sessions.close(session.peer.session or "")
         await send_plain(http.send, 200)
+
+    def close(self) -> None:
+        """End every session and every call that is parked."""
+        self.parked.close()
+        self.sessions.close_all()
 
 
 _POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
 
 
 class _Collected:
-    """The answers of one batch."""
+    """The answers of one batch. What goes before them has no place in it, but on the session's own
+    stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Streams | None) -> None:
         self.frames: list[bytes] = []
+        self._streams = streams
 
     def event(self, frame: bytes) -> None:
-        self.frames.append(frame)
+        if self._streams is not None:
+            self._streams.own.add(frame)
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""
@@ -294,7 +306,35 @@ def _opens(message: jsonrpc.Message) -> bool:
     return isinstance(message, jsonrpc.Request) and message.method == "initialize"
 
 
-async def _cancel_when_gone(http: HttpRequest, reply: HttpReply, task: asyncio.Task[Any]) -> None:
+def _says_modern(body: bytes) -> bool:
+    """Whether a message carries the modern metadata; that its text contains the word is not enough."""
+    if _MODERN_MARK not in body:
+        return False
+    message = jsonrpc.parse(body)
+    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
+        return False
+    return mcp.is_modern_params(message.params)
+
+
+def _of_this_era(effect: mcp.Effect) -> mcp.Effect:
+    """The effect of a message under a legacy header, or none: its body may not say otherwise."""
+    if isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)) and is_modern(
+        effect.client.revision
+    ):
+        flaw = "MCP-Protocol-Version does not match the version in _meta"
+        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client)
+    return effect
+
+
+def _ident(body: bytes) -> bytes:
+    """The id to answer where a message is refused before it is looked at."""
+    message = jsonrpc.parse(body)
+    return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
+
+
+async def _cancel_when_gone(
+    http: HttpRequest, reply: HttpReply, peer: Peer, effect: mcp.Effect
+) -> None:
     await http.gone()
-    if not reply.done:
-        task.cancel()
+    if not reply.done and isinstance(effect, (mcp.Inbound, mcp.Listen)):
+        peer.take(mcp.Cancelled(effect.id))

@@ -41,6 +41,7 @@ __all__ = [
     "error_code",
     "interim_result",
     "legacy_params",
+    "listened",
     "modern_params",
     "read_interim",
     "request_digest",
@@ -279,6 +280,11 @@ def tag(params: Mapping[str, Any] | None, subscription: Any) -> dict[str, Any]:
     meta = found.get("_meta")
     found["_meta"] = {**(meta if isinstance(meta, dict) else {}), META_SUBSCRIPTION: subscription}
     return found
+
+
+def listened(subscription: Any) -> bytes:
+    """The result of a `subscriptions/listen` that the server ends."""
+    return jsonrpc.encode({"resultType": "complete", **tag(None, subscription)})
 
 
 def acknowledgement(wanted: Any, limit: int) -> dict[str, Any]:

@@ -101,13 +101,15 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """A request that cannot be served as it is. `http` is the status that goes with it."""
+    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
+    known where the request said who sends it."""
 
     id: bytes
     code: int
     message: str
     data: Any = None
     http: int = 400
+    client: Client | None = None
 
 
 class Cancelled(msgspec.Struct, frozen=True):
@@ -232,12 +234,8 @@ def _modern_request(
         return Listen(request.id, client, params.get("notifications"))
     spec = METHODS.get(method, _OTHER)
     if not spec.modern or method in _OWN:
-        return Rejected(
-            request.id,
-            jsonrpc.METHOD_NOT_FOUND,
-            f"{method} does not exist in MCP {client.revision}",
-            http=404,
-        )
+        flaw = f"{method} does not exist in MCP {client.revision}"
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=404, client=client)
     return _inbound(request, params, client, spec)
 
 
@@ -247,7 +245,7 @@ def _inbound(
     if spec.names is not None and not isinstance(params.get(spec.names), str):
         flaw = f"params.{spec.names} must be a string"
         http = 400 if is_modern(client.revision) else 200
-        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http)
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
     return Inbound(request.id, request.method, params, client, spec, request.trace_id)
 
 
