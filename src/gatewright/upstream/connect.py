@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,8 +42,8 @@ async def _stdio(
     for era in eras:
         handshake = Handshake(info=info, capabilities=capabilities, era=era, face=spec.face)
         link = PipeLink(spec, info, sink)
-        try:
-            child = await spawn(
+        opening = asyncio.ensure_future(
+            spawn(
                 spec.command,
                 spec.args,
                 env=spec.env,
@@ -51,14 +52,16 @@ async def _stdio(
                 limits=spec.limits,
                 stderr=stderr,
             )
+        )
+        link.opening = opening
+        try:
+            await link.greet(await asyncio.shield(opening), handshake)
         except CannotStart as problem:
             raise UpstreamFailed(str(problem)) from None
-        try:
-            await link.greet(child, handshake)
         except LinkClosed:
+            leave(link)
             # Some old servers end on a question they do not know. They get a second life, in which
             # they are asked the old way only.
-            leave(link)
             if era == eras[-1] or not handshake.probing:
                 raise
             continue

@@ -41,6 +41,8 @@ class PipeLink(Link):
 
     def __init__(self, spec: ServerSpec, info: Mapping[str, Any], sink: Sink) -> None:
         super().__init__(spec, info, sink)
+        self.opening: asyncio.Future[Child] | None = None
+        """The pipe, while it is being opened."""
         self._pipe: Pipe | None = None
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
@@ -102,6 +104,10 @@ class PipeLink(Link):
         """Like `close`, and wait until the child is gone."""
         pipe = self._pipe
         self._end("stopped")
+        if pipe is None and self.opening is not None:
+            # It was given up while it was being opened; what is half open cannot be closed.
+            await asyncio.wait([self.opening])
+            pipe = None if self.opening.exception() is not None else self.opening.result()
         if isinstance(pipe, Child):
             await pipe.stop(grace_s)
         elif pipe is not None:
