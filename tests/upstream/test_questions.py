@@ -179,6 +179,19 @@ async def test_a_question_that_stays_ambiguous_fails_its_call_with_the_way_out(
         assert [one.questions for one in backs] == [[], []]
 
 
+async def test_a_held_question_ends_while_its_call_can_still_say_why() -> None:
+    async with linked() as (link, server):
+        asking = start(link, session="a", seconds=0.5)
+        sent = await server.next()
+        start(link, session="b")
+        await server.next()
+        server.say(id="q", method="elicitation/create", params=ELICIT)
+        server.say(id=sent["id"], error=(await server.next())["error"])
+        outcome = await within(asking)
+        assert isinstance(outcome, Failure)
+        assert outcome.reason == questions.UNATTRIBUTABLE
+
+
 async def test_the_same_with_a_server_that_passes_the_error_on_as_json_rpc(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -50,6 +50,12 @@ class Exchange:
         call = self.call
         return "" if call is None else call.session or call.id
 
+    @property
+    def left(self) -> float:
+        """Seconds until its time is over."""
+        timer = self._timer
+        return float("inf") if timer is None else timer.when() - self._loop.time()
+
     def arm(self, deadline: float) -> None:
         """Start the clock. `deadline` is in the loop's own (monotonic) seconds; infinity is no clock."""
         if deadline == float("inf"):

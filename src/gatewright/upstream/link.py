@@ -56,7 +56,8 @@ class Link(abc.ABC):
     def __init__(self, spec: ServerSpec, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
         self.sink = sink
-        self.hello: Hello | None = None
+        self.modern = False
+        self._hello: Hello | None = None
         self.dropped = 0
         """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
         self._info = dict(info)
@@ -69,6 +70,16 @@ class Link(abc.ABC):
         self._told: asyncio.Future[None] | None = None
 
     # -- for owners ----------------------------------------------------------------------------------
+
+    @property
+    def hello(self) -> Hello | None:
+        """What the server said of itself; None until it did."""
+        return self._hello
+
+    @hello.setter
+    def hello(self, hello: Hello) -> None:
+        self._hello = hello
+        self.modern = hello.modern
 
     @property
     @abc.abstractmethod
@@ -98,8 +109,7 @@ class Link(abc.ABC):
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
         reply = await self._once(method, params, call, back, deadline)
-        hello = self.hello
-        modern = hello is not None and hello.modern
+        modern = self.modern
         outcome = read_reply(reply, call.kind, modern)
         if not modern or type(outcome) is not Answer or is_modern(call.client.revision):
             return outcome
@@ -168,13 +178,13 @@ class Link(abc.ABC):
         self, params: dict[str, Any], exchange: Exchange, call: Call | None
     ) -> dict[str, Any]:
         """`params` as this server is to see them."""
-        hello = self.hello
+        hello = self._hello
         if call is None:
             client = self._ours
         else:
             client = call.client
             params = self._traced(params, call, hello)
-        if hello is not None and hello.modern:
+        if hello is not None and self.modern:
             params = modern_params(
                 params, self._as_theirs(client), revision=hello.revision, info=self._info
             )

@@ -31,6 +31,8 @@ UNATTRIBUTABLE = "question_unattributable"
 """The marker in the error a server gets, by which its failing call is recognised afterwards."""
 
 HELD_S = 30.0
+"""How long a question waits at most to become one session's; less where a candidate has less time."""
+
 GHOST_S = 60.0
 _MOST = 256
 
@@ -162,7 +164,9 @@ class Questions:
             self._held.remove(held)
 
     async def _settle(self, held: _Held) -> None:
-        deadline = self._loop.time() + HELD_S
+        # While the calls themselves still have time to fail with a better reason than its end.
+        patience_s = min(HELD_S, *(0.8 * one.left for one in held.live))
+        deadline = self._loop.time() + patience_s
         while not held.settled and (left := deadline - self._loop.time()) > 0:
             await asyncio.wait([held.changed], timeout=left)
             held.changed = self._loop.create_future()
