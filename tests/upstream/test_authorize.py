@@ -8,7 +8,8 @@ import pytest
 
 from gatewright.protocol.oauth_client import Identity
 from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Bearer, NotAuthorized, OAuth
+from gatewright.upstream.authorize import Bearer, NotAuthorized, OAuth, authorizer_for
+from gatewright.upstream.spec import Auth, ServerSpec
 from tests.upstream.guarded import AuthorizationServer, Clock, Make, Pair, never, request, serving
 
 # -- in
@@ -82,6 +83,22 @@ async def test_a_bearer_of_the_operator_is_sent_and_a_refusal_says_whose_it_was(
     assert await request(Bearer("static"), pair[0].url) == 200
     with pytest.raises(NotAuthorized, match=r"\[servers.auth\] bearer"):
         await request(Bearer("wrong"), pair[0].url)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (ServerSpec(id="a", url="https://h.example", transport="http"), OAuth),
+        (ServerSpec(id="a", url="https://h.example", transport="sse"), OAuth),
+        (ServerSpec(id="a", transport="http", auth=Auth("bearer", bearer="x")), Bearer),
+        (ServerSpec(id="a", transport="http", auth=Auth("none")), type(None)),
+        (ServerSpec(id="a", command="x"), type(None)),
+    ],
+)
+def test_the_configuration_says_who_is_asked(
+    spec: ServerSpec, expected: type, tmp_path: Path
+) -> None:
+    assert type(authorizer_for(spec, Logins(tmp_path))) is expected
 
 
 # -- staying in

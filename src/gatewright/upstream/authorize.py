@@ -26,8 +26,18 @@ from gatewright.stores.errors import StoreError
 from gatewright.stores.logins import Kept, Logins
 from gatewright.transport.egress import Egress, EgressFailed, is_outside
 from gatewright.upstream.link import UpstreamFailed
+from gatewright.upstream.spec import ServerSpec
 
-__all__ = ["MOST_TURNS", "Authorizer", "Bearer", "Browser", "NotAuthorized", "OAuth", "OpenUrl"]
+__all__ = [
+    "MOST_TURNS",
+    "Authorizer",
+    "Bearer",
+    "Browser",
+    "NotAuthorized",
+    "OAuth",
+    "OpenUrl",
+    "authorizer_for",
+]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -324,3 +334,12 @@ class OAuth:
 
 def _value(grant: Grant) -> str:
     return f"Bearer {grant.access_token}"
+
+
+def authorizer_for(spec: ServerSpec, logins: Logins) -> Authorizer | None:
+    """What the links of a server ask; None where there is nothing to ask."""
+    if spec.transport == "stdio" or spec.auth.type == "none":
+        return None
+    if spec.auth.type == "bearer":
+        return Bearer(spec.auth.bearer)
+    return OAuth(spec.id, spec.url, spec.auth.identity, logins)
