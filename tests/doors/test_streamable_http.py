@@ -10,7 +10,8 @@ from gatewright.call import Failure, Refusal
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_VERSION
 from gatewright.wire.versions import LEGACY
-from tests.doors.house import INFO, MODERN, House, Sent, modern, rpc, text
+from tests.doors.client import MODERN, Sent, modern, rpc
+from tests.doors.house import INFO, House, text
 
 SERVER = {"io.modelcontextprotocol/serverInfo": INFO}
 CALL = {"name": "echo", "arguments": {"text": "hi"}}
