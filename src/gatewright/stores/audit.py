@@ -168,6 +168,10 @@ class AuditLog:
         )
         return self._journal.append(encode(record))
 
+    async def on_disk(self) -> None:
+        """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
+        await self._flusher.wait_for(self._journal.end.seq)
+
     async def close(self) -> None:
         """Write everything down, let the database catch up, and give the folder back."""
         await asyncio.to_thread(self._close)

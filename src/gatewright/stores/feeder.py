@@ -129,7 +129,7 @@ def follow_on(folder: Path, rows: Rows, end: Head) -> tuple[int, int] | None:
             raise damaged_trail(folder, f"the line after record {fed.seq} {problem}") from problem
         if first == fed.seq + 1:
             return None
-        rows.go_on_at(Fed(first - 1, segment, 0))
+        rows.go_on_at(Fed(first - 1, segment, 0), first)
         return fed.seq + 1, first - 1
     return None
 

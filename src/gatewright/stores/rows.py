@@ -44,10 +44,9 @@ _MIGRATIONS = (
         """CREATE INDEX records_by_facts ON records
             (bucket, agent, server, tool, event_type, outcome, time)""",
         """CREATE TABLE fed (
-            one INTEGER PRIMARY KEY CHECK (one = 1),
-            seq INTEGER NOT NULL, segment INTEGER NOT NULL, offset INTEGER NOT NULL
+            segment INTEGER PRIMARY KEY,
+            first INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL
         ) STRICT""",
-        "INSERT INTO fed VALUES (1, 0, 1, 0)",
     ),
 )
 _INSERT = """
@@ -58,11 +57,11 @@ _BUCKET_BITS = 14
 
 
 class Fed(msgspec.Struct, frozen=True):
-    """How far the rows have followed the journal."""
+    """How far the rows have followed the journal: up to record `seq`, at `offset` of `segment`."""
 
-    seq: int
-    segment: int
-    offset: int
+    seq: int = 0
+    segment: int = 1
+    offset: int = 0
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,27 +89,39 @@ class Rows:
 
     def fed(self) -> Fed:
         """How far the rows go."""
-        return Fed(*self._database.execute("SELECT seq, segment, offset FROM fed").fetchone())
+        row = self._database.execute(
+            "SELECT seq, segment, offset FROM fed ORDER BY segment DESC LIMIT 1"
+        ).fetchone()
+        return Fed() if row is None else Fed(*row)
+
+    def first_of(self, segment: int) -> int | None:
+        """The number of the first record of a segment, None where nothing of it is in the rows."""
+        row = self._database.execute(
+            "SELECT first FROM fed WHERE segment = ? AND seq >= first", (segment,)
+        ).fetchone()
+        return None if row is None else int(row[0])
 
     def feed(self, batches: Iterable[tuple[Sequence[bytes], Fed]]) -> None:
-        """Add each batch of lines, without newlines, that ends at its place. All or nothing."""
+        """Add each batch of lines, without newlines, that ends at its place. All or nothing.
+
+        A batch is of one segment.
+        """
         with self._database.transaction():
-            place = None
             for lines, place in batches:
                 self._insert("records", lines, place.seq)
-            if place is not None:
-                self.go_on_at(place)
+                self.go_on_at(place, place.seq - len(lines) + 1)
+
+    def go_on_at(self, place: Fed, first: int) -> None:
+        """Set how far the rows go; `first` begins the segment, if nothing of it is known yet."""
+        self._database.execute(
+            "INSERT INTO fed (segment, first, seq, offset) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (segment) DO UPDATE SET seq = excluded.seq, offset = excluded.offset",
+            (place.segment, first, place.seq, place.offset),
+        )
 
     def to_disk(self) -> bool:
         """Bring every row to the disk; False when a reader is in the way."""
         return not self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]
-
-    def go_on_at(self, place: Fed) -> None:
-        """Set how far the rows go without adding any."""
-        self._database.execute(
-            "UPDATE fed SET seq = ?, segment = ?, offset = ?",
-            (place.seq, place.segment, place.offset),
-        )
 
     def show_also(self, lines: Sequence[bytes], last: int) -> None:
         """Let `find` see `lines`, the last of which is record `last`, in this connection only."""

@@ -19,7 +19,14 @@ from gatewright.stores.chain import BrokenChainError, Chain, Link, read_link
 from gatewright.stores.database import Database, DatabaseError
 from gatewright.stores.errors import StoreDamagedError
 from gatewright.stores.rows import DATABASE, Rows
-from gatewright.stores.segments import HEAD, Head, lines_from, read_head, segment_path
+from gatewright.stores.segments import (
+    HEAD,
+    Head,
+    lines_from,
+    read_head,
+    segment_numbers,
+    segment_path,
+)
 
 __all__ = ["Problem", "Verification", "verify"]
 
@@ -69,6 +76,7 @@ def verify(folder: Path, database: Database) -> Verification:
             with database.snapshot():
                 _walk_rows(rows, chain, head)
             new += chain.seq
+        _check_beginnings(folder, rows)
         unfinished = _walk_journal(folder, chain, head)
     except _WrongError as wrong:
         problem = wrong.problem
@@ -100,6 +108,21 @@ def _walk_rows(rows: Rows, chain: Chain, head: Head) -> None:
         raise _WrongError(DATABASE, chain.seq + 1, "is missing")
     if chain.seq > fed.seq:
         raise _WrongError(DATABASE, fed.seq + 1, "did not come from the journal")
+
+
+def _check_beginnings(folder: Path, rows: Rows) -> None:
+    """Each segment that is in the rows still begins with its first record."""
+    for number in segment_numbers(folder):
+        expected = rows.first_of(number)
+        if expected is None:
+            continue
+        try:
+            with segment_path(folder, number).open("rb") as source:
+                line = source.readline()
+        except FileNotFoundError:  # deleted meanwhile: the rows have all of it
+            continue
+        if not (line.startswith(b'{"seq":%d,' % expected) and line.endswith(b"\n")):
+            raise _WrongError(_place(folder, number, 0), expected, "is missing")
 
 
 def _walk_journal(folder: Path, chain: Chain, head: Head) -> int:
