@@ -1,4 +1,4 @@
-"""A tool for the tests of doors that says one thing each time it is told to."""
+"""Tools for the tests of doors, that do things when they are told to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from gatewright.call import Answer, Back, Call, Event, Outcome
 
-__all__ = ["CALL", "JSON_ONLY", "TOLD", "Stepwise", "progress", "progressed"]
+__all__ = ["CALL", "JSON_ONLY", "TOLD", "Hang", "Stepwise", "progress", "progressed"]
 
 CALL = {"name": "echo", "arguments": {}}
 TOLD = {**CALL, "_meta": {"progressToken": "p-1"}}
@@ -37,3 +37,16 @@ class Stepwise:
     def say(self, *steps: Event | Answer) -> None:
         for step in steps:
             self.steps.put_nowait(step)
+
+
+class Hang:
+    """A tool that ends only when it is told to."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+        self.end = asyncio.Event()
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        self.began.set()
+        await self.end.wait()
+        return Answer(b'{"content":[]}')

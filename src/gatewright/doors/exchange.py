@@ -21,7 +21,7 @@ from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, O
 from gatewright.doors.front import Front
 from gatewright.doors.parked import PARKED_S, Parked
 from gatewright.protocol import eras, verdicts
-from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer
+from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
 
@@ -132,7 +132,7 @@ class Exchange:
         """End the call because its caller gave up on the request `ident`, or went away altogether.
         Ignored where that request has been answered already."""
         seat = self._seat
-        if ident is not None and (seat is None or seat.inbound.id != ident):
+        if ident is not None and (seat is None or not _same(seat.inbound.id, ident)):
             return
         if not self._cancelled:
             self._cancelled = True
@@ -322,6 +322,10 @@ class Exchange:
             waiting = self._questions.get(key)
             if waiting and isinstance(answer, dict) and not waiting[1].done():
                 waiting[1].set_result(answer)
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    return one == other or request_key(one) == request_key(other)
 
 
 _BUSY = verdicts.Spelled(

@@ -71,6 +71,10 @@ class Parked(Generic[T]):
         found = self._waiting.get(handle)
         return None if found is None else found[0]
 
+    def due(self, handle: str) -> float:
+        """When a handle ends, in the loop's own seconds. Raises `KeyError` for unknown ones."""
+        return self._waiting[handle][2].when()
+
     def close(self) -> None:
         """Cancel what is parked: nobody can come back."""
         for handle, (exchange, _, _) in list(self._waiting.items()):
