@@ -1,52 +1,81 @@
-"""An ASGI application on a socket: uvicorn with httptools, and the limits it lacks.
+"""An ASGI application on a socket: uvicorn's protocols inside a loop that somebody else runs.
 
-uvicorn waits for ever for a header block that never ends and takes one of any size; both are bounded
-here. Bodies are read by whoever wants them, with `read_body`.
+uvicorn's own server installs signal handlers, ends the process when a port is taken and polls ten times a second;
+a gateway that also serves stdio and must drain can have none of that. So this file does what is left: bind, accept,
+keep the date, stop. The limits of a connection are in `transport.http_connection`, that of a body in `read_body`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+import ssl
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
 from gatewright.transport.base import FROM_CLIENTS, Limits
+from gatewright.transport.http_connection import HttpConnection
 
-__all__ = ["BodyTimeout", "BodyTooLarge", "ClientGone", "HttpServer", "read_body", "serve"]
+__all__ = [
+    "BodyTimeout",
+    "BodyTooLarge",
+    "CannotListen",
+    "ClientGone",
+    "HttpServer",
+    "read_body",
+    "serve",
+]
 
 BACKLOG = 2048
+CANCEL_S = 5.0
+"""How long cancelled requests may take to end."""
 
+App = Callable[..., Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class BodyTooLarge(Exception):  # noqa: N818 - what the client did, not what is wrong with us
-    """The body is longer than it may be."""
+    """The body is longer than it may be. Answer 413; the connection reads on for a while, so that it arrives."""
 
 
 class BodyTimeout(Exception):  # noqa: N818
-    """The body did not arrive in time."""
+    """The body did not arrive in time. Answer 408."""
 
 
 class ClientGone(Exception):  # noqa: N818
-    """The client closed the connection before its body was complete."""
+    """The client closed the connection before its body was complete. There is nobody to answer."""
 
 
-async def read_body(receive: Receive, limit: int, timeout_s: float = 30.0) -> bytes:
-    """The whole body of an ASGI request, at most `limit` bytes.
+class CannotListen(OSError):  # noqa: N818
+    """The address cannot be listened on. The message says why and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+async def read_body(
+    receive: Receive, limit: int, timeout_s: float = FROM_CLIENTS.body_timeout_s
+) -> bytes:
+    """The whole body of an ASGI request, at most `limit` bytes, within `timeout_s` seconds.
 
     Raises `BodyTooLarge`, `BodyTimeout` or `ClientGone`.
     """
+    # Nearly every body is there already; the clock of the connection covers one that never begins to come.
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body", False):
-        body: bytes = message.get("body", b"")
-        if len(body) > limit:
+        whole: bytes = message.get("body", b"")
+        if len(whole) > limit:
             raise BodyTooLarge
-        return body
+        return whole
     try:
         async with asyncio.timeout(timeout_s):
             return await _read_on(message, receive, limit)
@@ -60,7 +89,7 @@ async def _read_on(message: dict[str, Any], receive: Receive, limit: int) -> byt
     while True:
         if message["type"] != "http.request":
             raise ClientGone
-        piece = message.get("body", b"")
+        piece: bytes = message.get("body", b"")
         held += len(piece)
         if held > limit:
             raise BodyTooLarge
@@ -70,157 +99,249 @@ async def _read_on(message: dict[str, Any], receive: Receive, limit: int) -> byt
         message = await receive()
 
 
-class _Protocol(HttpToolsProtocol):
-    """One connection. A header block has `header_timeout_s` and `header_bytes`, from its first byte
-    on a kept connection, from the connection itself for the first."""
+async def serve(
+    app: App,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    unix_socket: str | None = None,
+    certificate: str | None = None,
+    key: str | None = None,
+    limits: Limits = FROM_CLIENTS,
+) -> HttpServer:
+    """Serve `app` on the running loop. Port 0 takes a free one; a name is listened on at all its addresses.
 
-    limits = FROM_CLIENTS
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._in_headers = True
-        self._header_bytes = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._await_headers()
-
-    def _await_headers(self) -> None:
-        self._timer = self.loop.call_later(self.limits.header_timeout_s, self._refuse, 408)
-
-    def _refuse(self, status: int) -> None:
-        if self.transport.is_closing():
-            return
-        words = {408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
-        self.transport.write(
-            b"HTTP/1.1 %d %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-            % (status, words[status])
-        )
-        self.transport.close()
-
-    def data_received(self, data: bytes) -> None:
-        if self._in_headers:
-            self._header_bytes += len(data)
-        super().data_received(data)
-        if self._in_headers:
-            if self._header_bytes > self.limits.header_bytes:
-                self._refuse(431)
-            elif self._timer is None:
-                self._await_headers()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._in_headers = True
-
-    def on_headers_complete(self) -> None:
-        self._in_headers = False
-        self._header_bytes = 0
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        size = sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > self.limits.header_bytes:
-            self._refuse(431)
-            return
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        if self.cycle is not None:
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        if self.cycle is not None:
-            super().on_message_complete()
-        self._in_headers = True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        super().connection_lost(exc)
-
-
-class _Uvicorn(uvicorn.Server):
-    """A server that leaves signals to whoever runs the loop, and says when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listens = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.listens.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+    `unix_socket` is a path, used instead of host and port and readable by its owner alone. With `certificate` and
+    `key` (PEM files) it is HTTPS. Raises `CannotListen`.
+    """
+    context = _tls(certificate, key)
+    if unix_socket is None:
+        sockets = await _listen(host, port)
+        urls = [_url("https" if context else "http", host, sockets[0].getsockname()[1])]
+    else:
+        sockets = [_listen_unix(Path(unix_socket))]
+        urls = [f"unix:{unix_socket}"]
+    server = HttpServer(_config(app, limits), sockets, urls, unix_socket)
+    await server.start(limits, context)
+    return server
 
 
 class HttpServer:
-    """A running server. `url` has no path."""
+    """A running server. Made by `serve`.
+
+    `urls` have no path; `url` is the first of them. `port` is 0 for a Unix socket.
+    """
 
     def __init__(
-        self, server: uvicorn.Server, task: asyncio.Task[None], host: str, port: int
+        self,
+        config: Config,
+        sockets: Sequence[socket.socket],
+        urls: Sequence[str],
+        unix_socket: str | None,
     ) -> None:
-        self._server = server
-        self._task = task
-        self.port = port
-        shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{port}"
+        self.urls = list(urls)
+        self.url = self.urls[0]
+        self.port = 0 if unix_socket else int(sockets[0].getsockname()[1])
+        self._config = config
+        self._sockets = sockets
+        self._unix_socket = unix_socket
+        self._state = ServerState()
+        self._loop = asyncio.get_running_loop()
+        self._servers: list[asyncio.AbstractServer] = []
+        self._empty = asyncio.Event()
+        self._date: asyncio.TimerHandle | None = None
+
+    async def start(self, limits: Limits, context: ssl.SSLContext | None) -> None:
+        """Begin to accept. `serve` does this."""
+
+        def connected() -> HttpConnection:
+            return HttpConnection(self._config, self._state, limits, self._one_gone)
+
+        self._keep_date()
+        for listening in self._sockets:
+            make = self._loop.create_unix_server if self._unix_socket else self._loop.create_server
+            server = await make(
+                connected,
+                sock=listening,
+                ssl=context,
+                ssl_handshake_timeout=limits.header_timeout_s if context else None,
+                backlog=BACKLOG,
+            )
+            self._servers.append(server)
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._state.connections)
 
     async def stop(self, grace_s: float) -> None:
-        """Take no more connections, let running requests end within the grace, close the rest."""
-        self._server.config.timeout_graceful_shutdown = max(1, round(grace_s))
-        self._server.should_exit = True
-        await self._task
+        """Accept no more, close what is idle, give running requests `grace_s` seconds, and cut the rest off.
+
+        WebSockets are told to go (1012) at once: how their calls end is the affair of the door, before this.
+        """
+        for server in self._servers:
+            server.close()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await self._quiet()
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+        tasks = list(self._state.tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CANCEL_S)
+        if self._date is not None:
+            self._date.cancel()
+        if self._unix_socket:
+            _remove(self._unix_socket)
+
+    async def _quiet(self) -> None:
+        while self._state.connections:
+            self._empty.clear()
+            await self._empty.wait()
+
+    def _one_gone(self) -> None:
+        if not self._state.connections:
+            self._empty.set()
+
+    def _keep_date(self) -> None:
+        self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
+        self._date = self._loop.call_later(1.0, self._keep_date)
 
 
-async def serve(
-    app: Callable[..., Awaitable[None]],
-    *,
-    host: str,
-    port: int,
-    limits: Limits = FROM_CLIENTS,
-) -> HttpServer:
-    """Serve `app` on the running loop; port 0 takes a free one. Raises `OSError` where it is taken."""
-    listening = _listen(host, port)
-    protocol = type("Protocol", (_Protocol,), {"limits": limits})
-    config = uvicorn.Config(
+def _config(app: App, limits: Limits) -> Config:
+    config = Config(
         app,
-        http=protocol,
+        http=HttpConnection,
         ws="websockets-sansio",
         loop="none",
         lifespan="off",
+        interface="asgi3",
         access_log=False,
         log_config=None,
+        proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=round(limits.keep_alive_s),
         ws_max_size=limits.frame_bytes,
         ws_ping_interval=limits.ping_interval_s,
         ws_ping_timeout=limits.ping_interval_s,
         ws_per_message_deflate=False,
     )
-    server = _Uvicorn(config)
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    listens = asyncio.create_task(server.listens.wait())
-    await asyncio.wait({task, listens}, return_when=asyncio.FIRST_COMPLETED)
-    if not server.started:
-        listens.cancel()
-        task.result()
-        raise OSError(f"the HTTP server on {host}:{port} did not start")
-    return HttpServer(server, task, host, listening.getsockname()[1])
+    config.load()
+    return config
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _url(scheme: str, host: str, port: int) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host)  # noqa: S104
+    if shown is None:
+        shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}:{port}"
+
+
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    for path in (certificate, key):
+        if path is not None and not Path(path).is_file():
+            raise CannotListen(errno.ENOENT, f"there is no file {path}; correct the TLS settings")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as problem:
+        raise CannotListen(
+            errno.EINVAL,
+            f"{certificate} and its key cannot be used: {problem}; both must be PEM and belong together",
+        ) from problem
+    return context
+
+
+async def _listen(host: str, port: int) -> list[socket.socket]:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as problem:
+        raise CannotListen(
+            errno.EADDRNOTAVAIL,
+            f"cannot listen on {host!r}: {problem}; use an address of this host",
+        ) from problem
+    sockets: list[socket.socket] = []
+    problems: list[OSError] = []
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            taken = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(_bind(family, (address[0], taken, *address[2:])))
+        except OSError as problem:
+            problems.append(problem)
+    serious = [one for one in problems if one.errno not in _NO_SUCH_FAMILY]
+    if serious or not sockets:
+        for listening in sockets:
+            listening.close()
+        raise _explained(f"{host}:{port}", (serious or problems)[0])
+    return sockets
+
+
+_NO_SUCH_FAMILY = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+"""A name with an IPv6 address on a machine without IPv6 is still good for its other addresses."""
+
+
+def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)  # now, so that a port already taken is known now
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    _clear_stale(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        before = os.umask(0o177)
+        try:
+            listening.bind(str(path))
+        finally:
+            os.umask(before)
         listening.listen(BACKLOG)
         listening.setblocking(False)
     except OSError as problem:
         listening.close()
-        raise OSError(
-            problem.errno,
-            f"cannot listen on {host}:{port}: {problem.strerror}; choose another with --port",
-        ) from None
+        raise _explained(str(path), problem) from problem
     return listening
+
+
+def _remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
+
+
+def _clear_stale(path: Path) -> None:
+    """Remove the socket of a server that died; one that lives, or anything else, stays and is an error."""
+    if not path.exists():
+        return
+    if stat.S_ISSOCK(path.stat().st_mode):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.setblocking(False)
+            if probe.connect_ex(str(path)) == errno.ECONNREFUSED:
+                path.unlink()
+                return
+    raise _explained(str(path), OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE)))
+
+
+def _explained(where: str, problem: OSError) -> CannotListen:
+    advice = {
+        errno.EADDRINUSE: "it is taken; stop what uses it, or choose another with --port",
+        errno.EACCES: "this user may not; choose a port from 1024 up, or a folder of its own",
+        errno.EADDRNOTAVAIL: "this machine has no such address; choose one that it has",
+    }
+    code = problem.errno or errno.EINVAL
+    return CannotListen(code, f"cannot listen on {where}: {advice.get(code, problem.strerror)}")

@@ -1,59 +1,98 @@
-"""A WebSocket as a pipe: one message a text frame. The server's side speaks ASGI, the client's the
-`websockets` library."""
+"""A WebSocket as a pipe, one message a text frame: the server's side over ASGI, the client's over `websockets`.
+
+Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
+reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1009 for a frame over the limit,
+1013 for a slow reader (it may come again when it can read faster). A peer that does not read cannot take a closing
+frame either; its connection is cut.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Receiver
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as dial
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.typing import Subprotocol
 
-__all__ = ["Accepted", "refuse"]
+from gatewright import __version__
+from gatewright.transport.base import (
+    FROM_CLIENTS,
+    FROM_SERVERS,
+    SLOW_READER,
+    Closed,
+    Limits,
+    Receiver,
+)
+from gatewright.transport.ends import Backlog, End
 
-log = logging.getLogger("gatewright.transport")
+__all__ = ["Accepted", "CannotConnect", "Connected", "connect", "refuse"]
+
+log = logging.getLogger(__name__)
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-UNSUPPORTED_DATA = 1003
-TRY_AGAIN_LATER = 1013
-GOING_AWAY = 1001
 NORMAL = 1000
+UNSUPPORTED_DATA = 1003
+TOO_BIG = 1009
+TRY_AGAIN_LATER = 1013
+
+OPEN_S = 10.0
+"""How long a connection and its handshake may take."""
+CLOSE_S = 2.0
+"""How long a peer may take to answer our closing frame."""
 
 
-async def refuse(receive: Receive, send: Send, status: int, body: bytes) -> None:
-    """Answer the upgrade with an HTTP status: clients fail cleanly then, and wait for ever otherwise."""
+class CannotConnect(Exception):  # noqa: N818 - named after what happened
+    """No WebSocket connection. `status` is the HTTP status where the server answered with one."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+async def refuse(
+    receive: Receive,
+    send: Send,
+    status: int,
+    body: bytes,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:
+    """Answer the upgrade with an HTTP status and a JSON body instead of a WebSocket (decision C-27)."""
     await receive()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    own = ((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)))
+    start = {"type": "websocket.http.response.start", "status": status}
+    await send({**start, "headers": [*own, *headers]})
     await send({"type": "websocket.http.response.body", "body": body})
 
 
-class Accepted:
-    """The server's side of one connection: a `Pipe`, alive while `serve` runs."""
+class _FramePipe:
+    """What both sides share. Subclasses say how a frame and a goodbye are sent."""
 
-    def __init__(
-        self, receive: Receive, send: Send, receiver: Receiver, limits: Limits = FROM_CLIENTS
-    ) -> None:
-        self._receive = receive
-        self._send = send
-        self._receiver = receiver
+    def __init__(self, receiver: Receiver, limits: Limits) -> None:
         self._limits = limits
+        self._end = End(receiver)
         self._queue: deque[bytes] = deque()
         self._held = 0
         self._more = asyncio.Event()
-        self._closing: tuple[int, str] | None = None
-        self._over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._closing: str | None = None
+        self._code = NORMAL
+        self._backlog = Backlog(limits, lambda: self._held, self._slow)
+        self._writing: asyncio.Task[None] | None = None
+        self._taken = 0
 
     def send(self, message: bytes) -> None:
-        """Queue one message. Raises `Closed`, also when this one makes the peer a slow reader."""
+        """Queue one message; see `Pipe.send`."""
         if self._closing is not None:
-            raise Closed(self._closing[1])
-        if self._held > self._limits.burst_bytes:
-            self._close(TRY_AGAIN_LATER, SLOW_READER)
+            raise Closed(self._closing)
+        if not self._backlog.admit(len(message)):
+            self._slow()
             raise Closed(SLOW_READER)
         self._queue.append(message)
         self._held += len(message)
@@ -61,62 +100,196 @@ class Accepted:
 
     def close(self) -> None:
         """Close in an orderly way: what was queued still leaves."""
-        self._close(NORMAL, "closed")
-
-    def _close(self, code: int, reason: str) -> None:
-        if self._closing is None:
-            self._closing = code, reason
-            self._more.set()
+        self._shut(NORMAL, "closed")
 
     async def wait_closed(self) -> str:
         """Wait for the end; the reason."""
-        return await asyncio.shield(self._over)
+        return await self._end.wait()
+
+    async def _put(self, text: str) -> None:
+        raise AssertionError("a side says how it sends")
+
+    async def _goodbye(self, code: int, reason: str) -> None:
+        raise AssertionError("a side says how it closes")
+
+    def _slow(self) -> None:
+        self._queue.clear()
+        self._shut(TRY_AGAIN_LATER, SLOW_READER)
+        if self._writing is not None:
+            # It is stuck behind what the peer does not take. A new one says goodbye.
+            self._writing.cancel()
+            self._writing = asyncio.create_task(self._write())
+
+    def _shut(self, code: int, reason: str) -> None:
+        if self._closing is None:
+            self._code, self._closing = code, reason
+            self._backlog.stop()
+            self._more.set()
+
+    async def _write(self) -> None:
+        try:
+            await self._write_on()
+        except OSError:
+            self._queue.clear()  # the peer is gone, which the reader tells
+        except Exception:
+            log.exception("a WebSocket cannot be written to")
+            self._shut(NORMAL, "cannot write")
+            raise
+
+    async def _write_on(self) -> None:
+        while True:
+            while self._queue:
+                message = self._queue.popleft()
+                # JSON text is UTF-8; what is not may become unreadable, but never a broken frame.
+                await self._put(message.decode("utf-8", "replace"))
+                self._held -= len(message)
+            if self._closing is not None:
+                await self._goodbye(self._code, self._closing)
+                return
+            self._more.clear()
+            await self._more.wait()
+
+    async def _hand_on(self, text: str) -> None:
+        self._end.deliver(text.encode())
+        self._taken += 1
+        if self._taken % self._limits.turn_messages == 0:
+            await asyncio.sleep(0)  # a flood must not keep the loop
+
+    def _finish(self, reason: str) -> None:
+        self._shut(NORMAL, reason)
+        self._end.finish(self._closing or reason)
+
+    def _lost(self, code: int | None) -> str:
+        too_big = f"a message longer than {self._limits.frame_bytes} bytes"
+        return too_big if code == TOO_BIG else "closed by the peer"
+
+
+class Accepted(_FramePipe):
+    """The server's side of one connection: a `Pipe`, alive while `serve` runs.
+
+    Reasons of its end: `closed`, `closed by the peer`, `slow reader`, `a message longer than N bytes`,
+    `a binary frame; messages are text`.
+    """
+
+    def __init__(
+        self, receive: Receive, send: Send, receiver: Receiver, limits: Limits = FROM_CLIENTS
+    ) -> None:
+        super().__init__(receiver, limits)
+        self._receive = receive
+        self._send = send
 
     async def serve(self, subprotocol: str | None) -> str:
         """Accept, carry messages both ways until either side closes, and return the reason."""
         await self._receive()
-        await self._send({"type": "websocket.accept", "subprotocol": subprotocol})
-        reading = asyncio.create_task(self._read())
-        writing = asyncio.create_task(self._write())
+        reason = "closed by the peer"
         try:
-            await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
+            await self._send({"type": "websocket.accept", "subprotocol": subprotocol})
+            self._writing = asyncio.create_task(self._write())
+            reason = await self._read()
         finally:
-            reading.cancel()
-            writing.cancel()
-            await asyncio.gather(reading, writing, return_exceptions=True)
-            reason = self._closing[1] if self._closing else "closed by the peer"
-            self._close(GOING_AWAY, reason)
-            self._over.set_result(reason)
-            self._receiver.closed(reason)
-        return reason
+            self._finish(reason)
+            if self._writing is not None:
+                self._writing.cancel()
+                await asyncio.gather(self._writing, return_exceptions=True)
+        return self._end.reason or reason
 
-    async def _read(self) -> None:
+    async def _read(self) -> str:
         while True:
             event = await self._receive()
             if event["type"] == "websocket.disconnect":
-                return
+                return self._lost(event.get("code"))
             text = event.get("text")
-            if text is None:
-                self._close(UNSUPPORTED_DATA, "a binary frame; messages are text")
-                await asyncio.get_running_loop().create_future()  # until the writer has closed
+            if text is not None:
+                await self._hand_on(text)
             else:
-                self._hand_on(text.encode())
+                self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
 
-    def _hand_on(self, message: bytes) -> None:
+    async def _put(self, text: str) -> None:
+        await self._send({"type": "websocket.send", "text": text})
+
+    async def _goodbye(self, code: int, reason: str) -> None:
+        await self._send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+async def connect(
+    url: str,
+    *,
+    receiver: Receiver,
+    subprotocol: str = "mcp",
+    headers: Mapping[str, str] | None = None,
+    limits: Limits = FROM_SERVERS,
+    tls: ssl.SSLContext | None = None,
+) -> Connected:
+    """Open a WebSocket (`ws:` or `wss:`) as a client. `headers` may hold secrets; they are not logged.
+
+    Goes straight to the address, whatever the environment says about proxies. Raises `CannotConnect`.
+    """
+    try:
+        connection = await dial(
+            url,
+            subprotocols=[Subprotocol(subprotocol)],
+            additional_headers=dict(headers or {}),
+            user_agent_header=f"gatewright/{__version__}",
+            compression=None,
+            proxy=None,
+            ssl=tls,
+            open_timeout=OPEN_S,
+            close_timeout=CLOSE_S,
+            ping_interval=limits.ping_interval_s,
+            ping_timeout=limits.ping_interval_s,
+            max_size=limits.frame_bytes,
+        )
+    except InvalidStatus as refused:
+        status = refused.response.status_code
+        raise CannotConnect(f"{url} refused the connection: HTTP {status}", status) from None
+    except (OSError, TimeoutError, WebSocketException, ValueError) as problem:
+        raise CannotConnect(f"{url} cannot be reached: {str(problem) or 'no answer'}") from problem
+    pipe = Connected(connection, receiver, limits)
+    if connection.subprotocol != subprotocol:
+        connection.transport.abort()
+        raise CannotConnect(f"{url} does not speak the WebSocket subprotocol {subprotocol!r}")
+    pipe.start()
+    return pipe
+
+
+class Connected(_FramePipe):
+    """The client's side of one connection: a `Pipe`. Made by `connect`."""
+
+    def __init__(self, connection: ClientConnection, receiver: Receiver, limits: Limits) -> None:
+        super().__init__(receiver, limits)
+        self._connection = connection
+
+    def start(self) -> None:
+        """Begin to carry messages. `connect` does this."""
+        self._writing = asyncio.create_task(self._write())
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        for _ in range(2):
+            await asyncio.sleep(
+                0
+            )  # whoever connects holds the pipe before its receiver hears of anything
+        reason = "closed"
         try:
-            self._receiver.message(message)
-        except Exception:
-            log.exception("a message of a WebSocket broke its receiver")
+            while True:
+                frame = await self._connection.recv()
+                if isinstance(frame, str):
+                    await self._hand_on(frame)
+                else:
+                    self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
+        except ConnectionClosed as closed:
+            reason = self._lost(closed.sent.code if closed.sent else None)
+        finally:
+            self._finish(reason)
 
-    async def _write(self) -> None:
-        while True:
-            while self._queue:
-                message = self._queue.popleft()
-                await self._send({"type": "websocket.send", "text": message.decode()})
-                self._held -= len(message)
-            if self._closing is not None:
-                code, reason = self._closing
-                await self._send({"type": "websocket.close", "code": code, "reason": reason})
-                return
-            self._more.clear()
-            await self._more.wait()
+    async def _put(self, text: str) -> None:
+        try:
+            await self._connection.send(text)
+        except ConnectionClosed:
+            self._queue.clear()
+
+    async def _goodbye(self, code: int, reason: str) -> None:
+        if code == TRY_AGAIN_LATER:
+            self._connection.transport.abort()
+        else:
+            await self._connection.close(code, reason)
