@@ -112,7 +112,8 @@ class Listening:
         unwatch = self._front.upstream.watch(caller, profile, self._changed)
         held: list[str] = []
         try:
-            await self._subscribe(uris, held)
+            if uris:
+                await self._subscribe(uris, held)
             self._acknowledge(wanted, held)
             return await self._over
         finally:
@@ -125,10 +126,10 @@ class Listening:
         tasks = {
             asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri for uri in uris
         }
-        if not tasks:
-            return
+        everything = asyncio.gather(*tasks, return_exceptions=True)
+        first = asyncio.FIRST_COMPLETED
         try:
-            await asyncio.wait([*tasks], timeout=ACKNOWLEDGED_S)
+            await asyncio.wait([everything, self._over], timeout=ACKNOWLEDGED_S, return_when=first)
         finally:
             for task, uri in tasks.items():
                 if not task.done():

@@ -18,14 +18,16 @@ from gatewright.protocol.replay import Streams
 
 __all__ = ["HttpSession", "Sessions"]
 
-SESSIONS_EACH = 1_000
-"""How many of them one caller may hold, so that nobody's sessions end by another's greed."""
-
 IDLE_S = 3600.0
 """A session that nobody used for so long is over."""
 
 SESSIONS = 10_000
 """How many sessions are kept; beyond that the longest unused ends."""
+
+SESSIONS_EACH = 1_000
+"""How many of them one caller may hold, so that nobody's sessions end by another's greed."""
+
+_SWEEP_S = 60.0
 
 
 class HttpSession:
@@ -45,7 +47,7 @@ class Sessions:
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._each: Counter[str] = Counter()
-        self._sweep: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
@@ -101,24 +103,28 @@ class Sessions:
         """End every session."""
         for ident in list(self._sessions):
             self.close(ident)
-        if self._sweep is not None:
-            self._sweep.cancel()
-            self._sweep = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def _sweep_later(self) -> None:
-        if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(60.0, self._swept)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_SWEEP_S, self._swept)
 
     def _swept(self) -> None:
-        self._sweep = None
+        self._timer = None
+        self.sweep()
+        if self._sessions:
+            self._sweep_later()
+
+    def sweep(self) -> None:
+        """End what nobody used for `IDLE_S`, uses now or listens to. Done by itself every minute."""
         oldest = self._front.clock() - IDLE_S
         for ident, session in list(self._sessions.items()):
             if session.used >= oldest:
                 break  # the rest was used later
             if not session.streams.own.attached and not session.peer.busy:
                 self.close(ident)
-        if self._sessions:
-            self._sweep_later()
