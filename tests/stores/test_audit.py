@@ -1,0 +1,443 @@
+"""The promise: what a caller has seen is in the trail, and what cannot be recorded is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from gatewright.call import Answer, Back, Call, Event, Outcome, Question, Refusal, Unrecorded
+from gatewright.kernel import Kernel
+from gatewright.stores.audit import AuditLog
+from gatewright.stores.errors import StoreBusyError, StoreDamagedError, StoreError, StoreTooNewError
+from gatewright.stores.records import INTENT, Actor, Subject
+from gatewright.stores.rows import DATABASE
+from gatewright.stores.segments import read_head, segment_path
+from tests.stores.parts import (
+    ANSWER,
+    Clock,
+    a_call,
+    a_disk,
+    a_log,
+    a_tool,
+    disks,
+    fill,
+    journal_lines,
+    records,
+    run,
+    until,
+    verified,
+)
+
+Risk = Literal["safe", "moderate", "dangerous"]
+
+
+async def test_an_answered_call_is_in_the_journal_when_close_returns(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    assert run(log, a_call()) is ANSWER
+    assert [line.count(b'"trace-1"') for line in journal_lines(tmp_path)] == [1, 1]
+    await log.close()
+
+
+@pytest.mark.parametrize(
+    ("risk", "read_only", "intent"),
+    [
+        ("safe", False, False),
+        ("safe", True, False),
+        ("moderate", True, False),
+        ("moderate", False, True),
+        ("dangerous", False, True),
+        ("dangerous", True, True),
+    ],
+)
+async def test_a_call_that_may_change_something_leaves_its_intent_first(
+    tmp_path: Path, risk: Risk, read_only: bool, intent: bool
+) -> None:
+    log = a_log(tmp_path)
+    call = a_call(1, a_tool(risk, read_only=read_only))
+    trail = log.open(call)
+    assert trail.intent(call) is (risk == "dangerous")
+    assert [each["event_type"] for each in records(tmp_path)] == [INTENT] * intent
+    trail.close(call, ANSWER)
+    assert records(tmp_path)[-1]["event_type"] == "TOOL_EXECUTED"
+    await log.close()
+
+
+@pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
+async def test_calls_about_no_tool_leave_one_record(tmp_path: Path, kind: Any) -> None:
+    log = a_log(tmp_path)
+    run(log, a_call(1, None, kind=kind))
+    assert [each["event_type"] for each in records(tmp_path)] == [f"dev.gatewright.{kind}"]
+    await log.close()
+
+
+async def test_a_tool_that_nobody_resolved_counts_as_one_that_may_change_something(
+    tmp_path: Path,
+) -> None:
+    log = a_log(tmp_path)
+    run(log, a_call(1, None))
+    assert [each["outcome"] for each in records(tmp_path)] == ["pending", "success"]
+    await log.close()
+
+
+@pytest.mark.parametrize("gate", ["validators", "schema"])
+async def test_a_validator_block_is_also_a_failed_validation(tmp_path: Path, gate: str) -> None:
+    """MGP-6.4-10"""
+    log = a_log(tmp_path)
+    trail = log.open(a_call())
+    trail.close(a_call(), Refusal("validation_blocked", "no", gate=gate))
+    found = records(tmp_path)
+    assert [each["event_type"] for each in found] == ["VALIDATION_FAILED", "TOOL_BLOCKED"]
+    assert {each["outcome"] for each in found} == {"denied"}
+    assert {each["decision"]["gate"] for each in found} == {gate}
+    assert found[0]["id"] != found[1]["id"]
+    await log.close()
+
+
+async def test_a_block_by_access_is_a_block_and_no_failed_validation(tmp_path: Path) -> None:
+    """MGP-6.4-2"""
+    log = a_log(tmp_path)
+    log.open(a_call()).close(a_call(), Refusal("access_denied", "no", gate="access"))
+    assert [each["event_type"] for each in records(tmp_path)] == ["TOOL_BLOCKED"]
+    await log.close()
+
+
+async def test_the_duration_is_that_between_open_and_close(tmp_path: Path) -> None:
+    """MGP-6.3-4"""
+    monotonic = Clock(100.0)
+    log = a_log(tmp_path, monotonic=monotonic)
+    trail = log.open(a_call())
+    monotonic.now += 1.25
+    trail.close(a_call(), ANSWER)
+    assert records(tmp_path)[0]["details"]["duration_ms"] == 1250.0
+    await log.close()
+
+
+async def test_a_call_that_ends_by_a_crash_keeps_what_the_gates_found(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    bare = a_call(1, None)
+    trail = log.open(bare)
+    trail.intent(a_call(1, a_tool("moderate"), facts={"access": "tool_grant"}))
+    trail.close(bare, ANSWER)
+    found = records(tmp_path)[-1]
+    assert found["target"] == {"server_id": "files", "tool_name": "write_file"}
+    assert found["details"]["access"] == "tool_grant"
+    await log.close()
+
+
+async def test_events_that_are_no_calls_are_recorded_in_the_same_chain(tmp_path: Path) -> None:
+    """MGP-6.4-8, MGP-6.4-12"""
+    log = a_log(tmp_path)
+    log.event("SERVER_CONNECTED", target=Subject(server_id="files"), details={"pid": 7})
+    log.event(
+        "com.example.x", actor=Actor("operator", "ops"), outcome="failure", trace_id="trace-9"
+    )
+    first, second = records(tmp_path)
+    assert first["actor"] == {"type": "system", "id": "gatewright"}
+    assert (first["target"], first["details"]) == ({"server_id": "files"}, {"pid": 7})
+    assert first["trace_id"] == first["id"]
+    assert second["event_type"] == "com.example.x"
+    assert second["actor"] == {"type": "operator", "id": "ops"}
+    assert (second["trace_id"], second["outcome"]) == ("trace-9", "failure")
+    await log.close()
+    assert verified(tmp_path).records == 2
+
+
+async def test_the_trail_goes_on_after_a_restart_as_one_chain(tmp_path: Path) -> None:
+    for _ in range(5):
+        await fill(tmp_path, 10)
+    assert verified(tmp_path).records == 50
+
+
+class Nobody:
+    """A caller that cannot be asked and does not listen."""
+
+    def emit(self, event: Event) -> None:
+        """Drop it."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Never called here."""
+        raise AssertionError(question)
+
+
+class Server:
+    """A dispatch that notes what was on disk when a call reached it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.on_disk: list[int] = []
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        head = read_head(self.folder)
+        self.on_disk.append(0 if head is None else head.seq)
+        return ANSWER
+
+
+@pytest.mark.parametrize("sync", ["process", "always"])
+async def test_the_intent_of_a_dangerous_call_is_on_disk_before_it_is_forwarded(
+    tmp_path: Path, sync: Literal["process", "always"]
+) -> None:
+    log = a_log(tmp_path, sync=sync)
+    server = Server(tmp_path)
+    kernel = Kernel([], server, [], log)
+    for number in range(1, 6):
+        written = log.written
+        outcome = await kernel.handle(a_call(number, a_tool("dangerous")), Nobody())
+        assert outcome is ANSWER
+        assert server.on_disk[-1] == written + 1
+    await log.close()
+
+
+async def test_always_means_that_the_record_is_on_disk_before_the_answer_leaves(
+    tmp_path: Path,
+) -> None:
+    log = a_log(tmp_path, sync="always")
+    kernel = Kernel([], Server(tmp_path), [], log)
+
+    async def caller(first: int) -> None:
+        for number in range(first, first + 10):
+            assert await kernel.handle(a_call(number), Nobody()) is ANSWER
+            head = read_head(tmp_path)
+            assert head is not None
+            lines = journal_lines(tmp_path)[: head.seq]
+            assert any(
+                b'"TOOL_EXECUTED"' in each and b'"call-%d"' % number in each for each in lines
+            )
+
+    await asyncio.wait_for(asyncio.gather(*(caller(first * 10) for first in range(8))), 40)
+    await log.close()
+    assert verified(tmp_path).records == 160
+
+
+async def test_a_second_gateway_on_one_folder_is_refused(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    with pytest.raises(StoreBusyError, match="stop it, or give this one another folder"):
+        a_log(tmp_path)
+    run(log, a_call())
+    await log.close()
+    assert verified(tmp_path).records == 2
+
+
+async def test_a_gateway_that_could_not_start_leaves_the_folder_free(tmp_path: Path) -> None:
+    await fill(tmp_path, 4)
+    path = segment_path(tmp_path, 1)
+    content = path.read_bytes()
+    path.write_bytes(content[:-300])
+    with pytest.raises(StoreDamagedError, match="record 4 was on disk"):
+        a_log(tmp_path)
+    path.write_bytes(content)
+    await fill(tmp_path, 4)
+    assert verified(tmp_path).records == 8
+
+
+async def test_a_torn_end_is_reported_in_the_trail_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await fill(tmp_path, 4)
+    path = segment_path(tmp_path, 1)
+    size = path.stat().st_size
+    with path.open("ab") as journal:
+        journal.write(b'{"seq":5,"half')
+    log = a_log(tmp_path)
+    torn = records(tmp_path)[-1]
+    assert torn["event_type"] == "dev.gatewright.audit.torn"
+    assert torn["details"] == {
+        "segment": 1,
+        "offset": size,
+        "bytes": 14,
+        "kept_in": "audit-000001.jsonl.torn-1",
+    }
+    assert "torn" in caplog.text
+    await log.close()
+    assert verified(tmp_path).problem is None
+
+
+async def test_rows_that_were_lost_are_reported_in_the_trail_itself(tmp_path: Path) -> None:
+    await fill(tmp_path, 200, segment_bytes=20_000)
+    first = int(journal_lines(tmp_path)[0][7:].split(b",")[0])
+    (tmp_path / DATABASE).unlink()
+    await fill(tmp_path, 0)
+    lost = [each for each in records(tmp_path) if each["event_type"].endswith("rows_lost")]
+    assert [each["details"] for each in lost] == [{"first": 1, "last": first - 1}]
+    problem = verified(tmp_path).problem
+    assert problem is not None
+    assert (problem.seq, problem.what) == (1, "is missing")
+
+
+async def test_a_database_of_a_newer_gatewright_is_refused(tmp_path: Path) -> None:
+    from gatewright.stores.database import Database  # noqa: PLC0415 - to play the newer one
+
+    Database.open(tmp_path / DATABASE, [("CREATE TABLE a (b)",)] * 1 + [()] * 8).close()
+    with pytest.raises(StoreTooNewError, match="update Gatewright"):
+        a_log(tmp_path)
+
+
+async def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).mkdir()
+    with pytest.raises(StoreError, match=r"audit\.db cannot be used"):
+        a_log(tmp_path)
+
+
+async def _call_until_refused(log: AuditLog) -> tuple[int, Refusal]:
+    answered = 0
+    while True:
+        try:
+            outcome = run(log, a_call(answered))
+        except Unrecorded as refused:
+            return answered, Refusal("audit_unavailable", str(refused))
+        if type(outcome) is Refusal:
+            return answered, outcome
+        answered += 1
+        if answered % 50 == 0:
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("kind", disks())
+async def test_on_a_full_disk_calls_are_refused_and_taken_again_when_there_is_room(
+    tmp_path: Path, kind: str
+) -> None:
+    folder = tmp_path / "state"
+    with a_disk(kind, folder) as disk:
+        log = a_log(folder)
+        before = [run(log, a_call(number)) for number in range(100)]
+        assert before == [ANSWER] * 100
+        await asyncio.to_thread(disk.fill)
+        answered, refusal = await _call_until_refused(log)
+        assert refusal.reason == "audit_unavailable"
+        assert "cannot be written" in refusal.message
+        assert log.fault is not None
+        with pytest.raises(Unrecorded):
+            log.open(a_call())
+        disk.free()
+        await until(lambda: log.fault is None)
+        assert run(log, a_call(7)) is ANSWER
+        await log.close()
+        found = records(folder)
+        ended = [each for each in found if each["event_type"] == "TOOL_EXECUTED"]
+        assert len(ended) == 100 + answered + 1
+        resumed = [each for each in found if each["event_type"].endswith("audit.resumed")]
+        assert len(resumed) >= 1
+        assert "cannot be written" in resumed[0]["details"]["fault"]
+        assert resumed[-1]["details"]["refused"] >= 1
+        assert verified(folder).problem is None
+
+
+async def test_a_read_only_call_whose_end_cannot_be_recorded_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    with a_disk("limited", folder) as disk:
+        log = a_log(folder)
+        call = a_call(1, a_tool("safe"))
+        trail = log.open(call)
+        run(log, a_call(2))
+        disk.fill()
+        outcome = trail.close(call, Answer(b'{"secret":1}'))
+        assert type(outcome) is Refusal
+        assert outcome.reason == "audit_unavailable"
+        disk.free()
+        await until(lambda: log.fault is None)
+        await log.close()
+
+
+async def test_a_flush_that_fails_refuses_the_call_that_waited_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gatewright.stores import journal  # noqa: PLC0415 - its disk fails
+
+    log = a_log(tmp_path, sync="always")
+    kernel = Kernel([], Server(tmp_path), [], log)
+
+    def broken(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_to_disk", broken)
+        outcome = await asyncio.wait_for(kernel.handle(a_call(1), Nobody()), 20)
+        assert type(outcome) is Refusal
+        assert outcome.reason == "audit_unavailable"
+        assert type(await kernel.handle(a_call(2), Nobody())) is Refusal
+    await until(lambda: log.fault is None)
+    assert await kernel.handle(a_call(3), Nobody()) is ANSWER
+    await log.close()
+    found = verified(tmp_path)
+    assert found.problem is None
+    assert [each["call"] for each in records(tmp_path, event_type="TOOL_EXECUTED")] == [
+        "call-1",
+        "call-3",
+    ]
+
+
+async def test_a_call_that_cannot_be_put_into_a_record_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from gatewright.stores import audit  # noqa: PLC0415 - one of its parts breaks
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    log = a_log(tmp_path)
+    trail = log.open(a_call())
+    monkeypatch.setattr(audit, "end_of", broken)
+    outcome = trail.close(a_call(), ANSWER)
+    assert type(outcome) is Refusal
+    assert outcome.reason == "audit_unavailable"
+    assert "could not be put into a record" in caplog.text
+    await log.close()
+
+
+async def test_after_the_end_every_call_is_refused(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    await log.close()
+    with pytest.raises(Unrecorded, match="the gateway is stopping"):
+        log.open(a_call())
+    with pytest.raises(Unrecorded, match="the gateway is stopping"):
+        log.event("SERVER_DISCONNECTED")
+
+
+async def test_how_far_the_trail_is_can_be_read_at_any_time(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    assert (log.written, log.lag, log.fault, log.feed_problem) == (0, 0, None, None)
+    run(log, a_call())
+    assert (log.written, log.lag) == (2, 2)
+    await log.on_disk()
+    await until(lambda: log.lag == 0)
+    await log.close()
+
+
+async def test_calls_that_end_in_any_order_keep_their_own_records(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    generator = random.Random(3)
+    calls = [a_call(number) for number in range(200)]
+    trails = [(call, log.open(call)) for call in calls]
+    for call, trail in trails:
+        trail.intent(call)
+    generator.shuffle(trails)
+    for call, trail in trails:
+        assert trail.close(call, ANSWER) is ANSWER
+    await log.close()
+    for call in calls:
+        mine = records(tmp_path, trace_id=call.trace_id)
+        assert [each["outcome"] for each in mine] == ["pending", "success"]
+        assert {each["call"] for each in mine} == {call.id}
+    assert verified(tmp_path).records == 400
+
+
+async def test_a_fault_is_logged_once_and_its_end_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="gatewright.audit")
+    folder = tmp_path / "state"
+    with a_disk("limited", folder) as disk:
+        log = a_log(folder)
+        run(log, a_call())
+        disk.fill()
+        await _call_until_refused(log)
+        await until(lambda: "calls are refused" in caplog.text)
+        disk.free()
+        await until(lambda: "calls are taken" in caplog.text)
+        await log.close()
+    assert caplog.text.count("calls are refused") == 1
+    assert caplog.text.count("calls are taken") == 1
