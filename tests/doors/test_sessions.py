@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 
@@ -132,12 +133,8 @@ async def test_calls_of_a_session_carry_the_credential_that_came_with_them() -> 
 
 async def test_a_handshake_that_fails_leaves_no_session() -> None:
     async with House() as house:
-        for params in (
-            {},
-            {"protocolVersion": 5},
-            [],
-            {"protocolVersion": "2025-11-25", "_meta": 1},
-        ):
+        flawed: list[Any] = [{}, {"protocolVersion": 5}, [], {"protocolVersion": "x", "_meta": 1}]
+        for params in flawed:
             answered = await house.post(rpc("initialize", params, 3))
             assert (answered.json["id"], answered.json["error"]["code"]) == (3, -32602)
             assert "mcp-session-id" not in answered.headers
@@ -147,7 +144,7 @@ async def test_a_handshake_that_fails_leaves_no_session() -> None:
 async def test_a_session_is_initialized_once() -> None:
     async with House() as house:
         session = await house.session()
-        again = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
+        again: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
         answered = await session.ask("initialize", again)
         assert answered["error"]["code"] == -32600
         assert ids(house) == {session.ident}

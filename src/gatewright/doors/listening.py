@@ -127,9 +127,10 @@ class Listening:
             asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri for uri in uris
         }
         everything = asyncio.gather(*tasks, return_exceptions=True)
+        either: list[asyncio.Future[Any]] = [everything, self._over]
         first = asyncio.FIRST_COMPLETED
         try:
-            await asyncio.wait([everything, self._over], timeout=ACKNOWLEDGED_S, return_when=first)
+            await asyncio.wait(either, timeout=ACKNOWLEDGED_S, return_when=first)
         finally:
             for task, uri in tasks.items():
                 if not task.done():
