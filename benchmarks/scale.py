@@ -1,6 +1,7 @@
 """What a call costs as things grow: 10 to 10,000 tools, 10 to 100,000 grants, 0 to 1,000,000 rows of
-audit. Each pair of gateways runs side by side, 16 calls in flight, loaded by turns; the large one
-has to reach nine tenths of the small one's rate. The peer of each row is our own small one."""
+audit. Each pair of gateways runs side by side, 16 calls in flight, loaded by turns in many short
+rounds; the large one has to reach nine tenths of the small one's rate. The peer of each row is our
+own small one."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
             small = pair.enter_context(started(options.folder, few))
             large = pair.enter_context(started(options.folder, many))
             systems = [System("small", small.url, small.pid), System("large", large.url, large.pid)]
-            got = measure(loader, systems, [CLIENTS], options.rounds + 2, options.seconds)
+            got = measure(loader, systems, [CLIENTS], options.rounds * 4, options.seconds / 3)
         ours, peer = got["large", CLIENTS], got["small", CLIENTS]
         yield Row(
             f"scale.{kind}.{many}",
