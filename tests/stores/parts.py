@@ -16,17 +16,31 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, Client, Security, Target, Tool
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    Caller,
+    Client,
+    Event,
+    Outcome,
+    Question,
+    Security,
+    Target,
+    Tool,
+)
 from gatewright.stores.audit import AuditLog, Sync
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import Query
-from gatewright.stores.segments import segment_numbers, segment_path
+from gatewright.stores.segments import read_head, segment_numbers, segment_path
 from gatewright.stores.verify import Verification
 
 __all__ = [
     "ANSWER",
     "Clock",
     "LimitedDisk",
+    "Nobody",
+    "Server",
     "SmallDisk",
     "a_call",
     "a_disk",
@@ -232,3 +246,27 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.005)
+
+
+class Nobody:
+    """A caller that cannot be asked and does not listen."""
+
+    def emit(self, event: Event) -> None:
+        """Drop it."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Never called here."""
+        raise AssertionError(question)
+
+
+class Server:
+    """A dispatch that notes what was on disk when a call reached it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.on_disk: list[int] = []
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        head = read_head(self.folder)
+        self.on_disk.append(0 if head is None else head.seq)
+        return ANSWER

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Event, Outcome, Question, Refusal, Unrecorded
+from gatewright.call import Refusal, Unrecorded
 from gatewright.kernel import Kernel
-from gatewright.stores.audit import AuditLog
 from gatewright.stores.errors import StoreBusyError, StoreDamagedError, StoreError, StoreTooNewError
 from gatewright.stores.records import INTENT, Actor, Subject
 from gatewright.stores.rows import DATABASE
@@ -20,11 +18,11 @@ from gatewright.stores.segments import read_head, segment_path
 from tests.stores.parts import (
     ANSWER,
     Clock,
+    Nobody,
+    Server,
     a_call,
-    a_disk,
     a_log,
     a_tool,
-    disks,
     fill,
     journal_lines,
     records,
@@ -153,30 +151,6 @@ async def test_the_trail_goes_on_after_a_restart_as_one_chain(tmp_path: Path) ->
     assert verified(tmp_path).records == 50
 
 
-class Nobody:
-    """A caller that cannot be asked and does not listen."""
-
-    def emit(self, event: Event) -> None:
-        """Drop it."""
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        """Never called here."""
-        raise AssertionError(question)
-
-
-class Server:
-    """A dispatch that notes what was on disk when a call reached it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.on_disk: list[int] = []
-
-    async def __call__(self, call: Call, back: Back) -> Outcome:
-        head = read_head(self.folder)
-        self.on_disk.append(0 if head is None else head.seq)
-        return ANSWER
-
-
 @pytest.mark.parametrize("sync", ["process", "always"])
 async def test_the_intent_of_a_dangerous_call_is_on_disk_before_it_is_forwarded(
     tmp_path: Path, sync: Literal["process", "always"]
@@ -282,112 +256,6 @@ async def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path: Path) 
         a_log(tmp_path)
 
 
-async def _call_until_refused(log: AuditLog) -> tuple[int, Refusal]:
-    answered = 0
-    while True:
-        try:
-            outcome = run(log, a_call(answered))
-        except Unrecorded as refused:
-            return answered, Refusal("audit_unavailable", str(refused))
-        if type(outcome) is Refusal:
-            return answered, outcome
-        answered += 1
-        if answered % 50 == 0:
-            await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("kind", disks())
-async def test_on_a_full_disk_calls_are_refused_and_taken_again_when_there_is_room(
-    tmp_path: Path, kind: str
-) -> None:
-    folder = tmp_path / "state"
-    with a_disk(kind, folder) as disk:
-        log = a_log(folder)
-        before = [run(log, a_call(number)) for number in range(100)]
-        assert before == [ANSWER] * 100
-        await asyncio.to_thread(disk.fill)
-        answered, refusal = await _call_until_refused(log)
-        assert refusal.reason == "audit_unavailable"
-        assert "cannot be written" in refusal.message
-        assert log.fault is not None
-        with pytest.raises(Unrecorded):
-            log.open(a_call())
-        disk.free()
-        await until(lambda: log.fault is None)
-        assert run(log, a_call(7)) is ANSWER
-        await log.close()
-        found = records(folder)
-        ended = [each for each in found if each["event_type"] == "TOOL_EXECUTED"]
-        assert len(ended) == 100 + answered + 1
-        resumed = [each for each in found if each["event_type"].endswith("audit.resumed")]
-        assert len(resumed) >= 1
-        assert "cannot be written" in resumed[0]["details"]["fault"]
-        assert resumed[-1]["details"]["refused"] >= 1
-        assert verified(folder).problem is None
-
-
-async def test_a_read_only_call_whose_end_cannot_be_recorded_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "state"
-    with a_disk("limited", folder) as disk:
-        log = a_log(folder)
-        call = a_call(1, a_tool("safe"))
-        trail = log.open(call)
-        run(log, a_call(2))
-        disk.fill()
-        outcome = trail.close(call, Answer(b'{"secret":1}'))
-        assert type(outcome) is Refusal
-        assert outcome.reason == "audit_unavailable"
-        disk.free()
-        await until(lambda: log.fault is None)
-        await log.close()
-
-
-async def test_a_flush_that_fails_refuses_the_call_that_waited_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from gatewright.stores import journal  # noqa: PLC0415 - its disk fails
-
-    log = a_log(tmp_path, sync="always")
-    kernel = Kernel([], Server(tmp_path), [], log)
-
-    def broken(_: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(journal, "_to_disk", broken)
-        outcome = await asyncio.wait_for(kernel.handle(a_call(1), Nobody()), 20)
-        assert type(outcome) is Refusal
-        assert outcome.reason == "audit_unavailable"
-        assert type(await kernel.handle(a_call(2), Nobody())) is Refusal
-    await until(lambda: log.fault is None)
-    assert await kernel.handle(a_call(3), Nobody()) is ANSWER
-    await log.close()
-    found = verified(tmp_path)
-    assert found.problem is None
-    assert [each["call"] for each in records(tmp_path, event_type="TOOL_EXECUTED")] == [
-        "call-1",
-        "call-3",
-    ]
-
-
-async def test_a_call_that_cannot_be_put_into_a_record_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    from gatewright.stores import audit  # noqa: PLC0415 - one of its parts breaks
-
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    log = a_log(tmp_path)
-    trail = log.open(a_call())
-    monkeypatch.setattr(audit, "end_of", broken)
-    outcome = trail.close(a_call(), ANSWER)
-    assert type(outcome) is Refusal
-    assert outcome.reason == "audit_unavailable"
-    assert "could not be put into a record" in caplog.text
-    await log.close()
-
-
 async def test_after_the_end_every_call_is_refused(tmp_path: Path) -> None:
     log = a_log(tmp_path)
     await log.close()
@@ -423,21 +291,3 @@ async def test_calls_that_end_in_any_order_keep_their_own_records(tmp_path: Path
         assert [each["outcome"] for each in mine] == ["pending", "success"]
         assert {each["call"] for each in mine} == {call.id}
     assert verified(tmp_path).records == 400
-
-
-async def test_a_fault_is_logged_once_and_its_end_too(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING, logger="gatewright.audit")
-    folder = tmp_path / "state"
-    with a_disk("limited", folder) as disk:
-        log = a_log(folder)
-        run(log, a_call())
-        disk.fill()
-        await _call_until_refused(log)
-        await until(lambda: "calls are refused" in caplog.text)
-        disk.free()
-        await until(lambda: "calls are taken" in caplog.text)
-        await log.close()
-    assert caplog.text.count("calls are refused") == 1
-    assert caplog.text.count("calls are taken") == 1
