@@ -22,7 +22,7 @@ from benchmarks.load.generate import PLACE
 from benchmarks.mcp_client import Session, open_sessions
 from benchmarks.processes import ROOT, Process, Trouble, cpu_seconds
 
-__all__ = ["Loader", "Sample", "System", "as_system", "measure"]
+__all__ = ["Loader", "Sample", "System", "as_system", "measure", "measure_pair"]
 
 LOAD_SECONDS = 60.0
 _SOURCE = Path(__file__).resolve().parent / "load" / "load.c"
@@ -157,6 +157,27 @@ def measure(
                 sample = loader.round(system, count, seconds, warmup)
                 taken.setdefault((system.name, count), []).append(sample)
     return {key: _middle(samples) for key, samples in taken.items()}
+
+
+def measure_pair(
+    loader: Loader,
+    pair: tuple[System, System],
+    clients: int,
+    rounds: int,
+    seconds: float,
+    warmup: float = 0.1,
+) -> tuple[Sample, Sample, float]:
+    """Medians of two systems, and the median over the rounds of the first's rate by the second's.
+
+    The two rounds of a pair stand next to each other in time, in changing order, so that what else
+    the machine does meanwhile falls on both.
+    """
+    taken: tuple[list[Sample], list[Sample]] = ([], [])
+    for number in range(rounds):
+        for which in (0, 1) if number % 2 else (1, 0):
+            taken[which].append(loader.round(pair[which], clients, seconds, warmup))
+    ratios = [one.rate / other.rate for one, other in zip(*taken, strict=True)]
+    return _middle(taken[0]), _middle(taken[1]), statistics.median(ratios)
 
 
 def as_system(process: Process, **more: Any) -> System:

@@ -39,10 +39,14 @@ class Row:
     test: Test = ""
     """What `target` is held against: our figure, ours / peer, or ours - peer ("added")."""
     extras: Mapping[str, Any] = field(default_factory=dict)
+    paired: float | None = None
+    """The median of the ratios of single rounds, where they were measured in pairs."""
 
     @property
     def ratio(self) -> float | None:
         """Ours divided by the peer's."""
+        if self.paired is not None:
+            return self.paired
         return self.ours / self.peer if self.peer else None
 
     @property

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.gateway import Upstream, gateway, own_gateway
-from benchmarks.measure import Loader, System, measure
+from benchmarks.measure import Loader, System, measure_pair
 from benchmarks.processes import Process, Trouble
 from benchmarks.rows import Options, Row, main
 from gatewright.stores.audit import AuditLog
@@ -85,9 +85,13 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
         with ExitStack() as pair:
             small = pair.enter_context(started(options.folder, few))
             large = pair.enter_context(started(options.folder, many))
-            systems = [System("small", small.url, small.pid), System("large", large.url, large.pid)]
-            got = measure(loader, systems, [CLIENTS], options.rounds * 4, options.seconds / 3)
-        ours, peer = got["large", CLIENTS], got["small", CLIENTS]
+            pair_of = (
+                System("large", large.url, large.pid),
+                System("small", small.url, small.pid),
+            )
+            ours, peer, ratio = measure_pair(
+                loader, pair_of, CLIENTS, options.rounds * 5, options.seconds / 3
+            )
         yield Row(
             f"scale.{kind}.{many}",
             ours.rate,
@@ -97,6 +101,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
             FLAT,
             "ratio >=",
             ours.extras() | {"small_cpu_us_per_call": round(peer.cpu_us or 0.0, 1)},
+            ratio,
         )
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.commands import echo_http, raw_responder
 from benchmarks.load.generate import right
 from benchmarks.mcp_client import Session
-from benchmarks.measure import Loader, System, as_system, measure
+from benchmarks.measure import Loader, System, as_system, measure, measure_pair
 from benchmarks.processes import Trouble, started
 
 
@@ -86,3 +86,10 @@ def test_a_session_finds_a_tool_under_the_prefix_of_a_gateway(tmp_path: Path) ->
         with pytest.raises(Trouble, match="no tool nothing"):
             session.tool("nothing")
         session.close()
+
+
+def test_a_pair_is_compared_round_by_round(tmp_path: Path) -> None:
+    with raw_responder(tmp_path) as raw:
+        pair = as_system(raw, bare=True), as_system(raw, bare=True)
+        one, other, ratio = measure_pair(Loader(tmp_path), pair, 2, rounds=3, seconds=0.1)
+    assert min(one.rate, other.rate, ratio) > 0
