@@ -17,6 +17,7 @@ __all__ = ["app"]
 app = group("Check and show the configuration.")
 
 _SECRET = ("env", "headers")
+_SECRET_AUTH = ("client_secret", "bearer")
 _HIDDEN = {"origin", "problem"}
 
 
@@ -119,6 +120,8 @@ def _document_of(settings: Settings) -> dict[str, Any]:
 
 def _server(values: dict[str, Any]) -> dict[str, Any]:
     masked = {key: dict.fromkeys(values[key], "***") for key in _SECRET}
+    secrets = {key: "***" for key in _SECRET_AUTH if values["auth"][key]}
+    masked["auth"] = {**values["auth"], **secrets}
     problem = values.get("problem")
     shown = {key: value for key, value in values.items() if key not in _HIDDEN} | masked
     return shown if problem is None else shown | {"stays_down": problem["what"]}
@@ -130,7 +133,7 @@ def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         for name, inner in value.items():
             if name not in _HIDDEN:
                 yield from _flat(inner, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
         for number, inner in enumerate(value):
             yield from _flat(inner, f"{key}.{number}")
     else:
@@ -143,8 +146,8 @@ def _origin(settings: Settings, key: str) -> str | None:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None or value == {} else str(value)
+    return "" if value in (None, {}) else str(value)
