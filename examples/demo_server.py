@@ -4,10 +4,17 @@
 It keeps a few notes in memory. Run by `examples/mgp.toml`; any Python from 3.8 on will do.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 import time
 from datetime import datetime, timezone
+from typing import Any, Dict  # noqa: UP035 - Python 3.8
+
+__all__ = ["main"]
+
+Json = Dict[str, Any]  # noqa: UP006 - older Pythons start this file, too
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 NOTES = {
@@ -16,7 +23,8 @@ NOTES = {
 }
 
 
-def text_type(description):
+def text_type(description: str) -> Json:
+    """The schema of a text."""
     return {"type": "string", "description": description}
 
 
@@ -99,42 +107,49 @@ TOOLS = [
 ]
 
 
-def send(message):
+def send(message: Json) -> None:
+    """One line on standard output."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
 
-def said(text, **more):
+def said(text: str, **more: Any) -> Json:
+    """The result of a tool that says `text`."""
     return {"content": [{"type": "text", "text": text}], **more}
 
 
-def add(arguments, _meta):
+def add(arguments: Json, _meta: Json) -> Json:
+    """Add two numbers."""
     total = arguments["a"] + arguments["b"]
     return said(str(total), structuredContent={"sum": total})
 
 
-def count(arguments, meta):
+def count(arguments: Json, meta: Json) -> Json:
+    """Count, with a notification for each step."""
     token = meta.get("progressToken")
     for step in range(1, arguments["to"] + 1):
         time.sleep(0.1)
         if token is not None:
             progress = {"progressToken": token, "progress": step, "total": arguments["to"]}
             send({"method": "notifications/progress", "params": progress})
-    return said("counted to {}".format(arguments["to"]))
+    return said(f"counted to {arguments['to']}")
 
 
-def read_note(arguments, _meta):
+def read_note(arguments: Json, _meta: Json) -> Json:
+    """Read one note."""
     if arguments["name"] not in NOTES:
-        return said("there is no note {!r}".format(arguments["name"]), isError=True)
+        return said(f"there is no note {arguments['name']!r}", isError=True)
     return said(NOTES[arguments["name"]])
 
 
-def write_note(arguments, _meta):
+def write_note(arguments: Json, _meta: Json) -> Json:
+    """Write one note."""
     NOTES[arguments["name"]] = arguments["text"]
     return said("written")
 
 
-def delete_all_notes(_arguments, _meta):
+def delete_all_notes(_arguments: Json, _meta: Json) -> Json:
+    """Forget everything."""
     NOTES.clear()
     return said("gone")
 
@@ -142,7 +157,7 @@ def delete_all_notes(_arguments, _meta):
 HANDLERS = {
     "echo": lambda arguments, _meta: said(arguments["text"]),
     "add": add,
-    "now": lambda _arguments, _meta: said(datetime.now(timezone.utc).isoformat()),
+    "now": lambda _arguments, _meta: said(datetime.now(timezone.utc).isoformat()),  # noqa: UP017
     "count": count,
     "list_notes": lambda _arguments, _meta: said("\n".join(sorted(NOTES))),
     "read_note": read_note,
@@ -151,7 +166,8 @@ HANDLERS = {
 }
 
 
-def initialize(params):
+def initialize(params: Json) -> Json:
+    """The handshake."""
     asked = params.get("protocolVersion")
     return {
         "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
@@ -161,17 +177,19 @@ def initialize(params):
     }
 
 
-def call(params):
-    handler = HANDLERS.get(params.get("name"))
+def call(params: Json) -> Json:
+    """Call one tool."""
+    handler = HANDLERS.get(str(params.get("name")))
     if handler is None:
-        raise LookupError("no tool {!r}".format(params.get("name")))
+        raise LookupError(f"no tool {params.get('name')!r}")
     try:
         return handler(params.get("arguments") or {}, params.get("_meta") or {})
     except (KeyError, TypeError) as problem:
-        return said("wrong arguments: {!r}".format(problem), isError=True)
+        return said(f"wrong arguments: {problem!r}", isError=True)
 
 
-def list_resources(_params):
+def list_resources(_params: Json) -> Json:
+    """Every note is a resource."""
     return {
         "resources": [
             {"uri": "note:///" + name, "name": name, "mimeType": "text/plain"}
@@ -180,17 +198,19 @@ def list_resources(_params):
     }
 
 
-def read_resource(params):
+def read_resource(params: Json) -> Json:
+    """Read one note as a resource."""
     uri = str(params.get("uri"))
     name = uri[len("note:///") :]
     if not uri.startswith("note:///") or name not in NOTES:
-        raise LookupError("no resource {}".format(uri))
+        raise LookupError(f"no resource {uri}")
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": NOTES[name]}]}
 
 
-def get_prompt(params):
+def get_prompt(params: Json) -> Json:
+    """The only prompt."""
     if params.get("name") != "summarise":
-        raise LookupError("no prompt {!r}".format(params.get("name")))
+        raise LookupError(f"no prompt {params.get('name')!r}")
     text = "Summarise these notes:\n" + "\n".join(NOTES.values())
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
@@ -212,9 +232,9 @@ METHODS = {
 }
 
 
-def answer(message):
+def answer(message: Json) -> Json:
     """The members of the answer besides `jsonrpc` and `id`."""
-    method = METHODS.get(message.get("method"))
+    method = METHODS.get(str(message.get("method")))
     if method is None:
         return {"error": {"code": -32601, "message": "method not found"}}
     try:
@@ -223,7 +243,8 @@ def answer(message):
         return {"error": {"code": -32602, "message": str(problem)}}
 
 
-def main():
+def main() -> None:
+    """Answer until standard input ends."""
     for line in sys.stdin:
         try:
             message = json.loads(line)

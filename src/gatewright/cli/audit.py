@@ -22,7 +22,7 @@ from gatewright.cli.output import (
 )
 from gatewright.settings import load
 from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import Query
+from gatewright.stores.rows import DATABASE, Query
 
 __all__ = ["app"]
 
@@ -116,7 +116,15 @@ def verify(config: Config = None, json: Json = False) -> None:
 
 
 def _reader(config: Any) -> AuditReader:
-    return AuditReader(load(config).storage.path)
+    folder = load(config).storage.path
+    if not (folder / DATABASE).exists():
+        raise CliError(
+            f"there is no record in {folder} yet",
+            code="not_found",
+            exit_code=Exit.UNREACHABLE,
+            hint="the gateway begins one when it first runs: gatewright serve",
+        )
+    return AuditReader(folder)
 
 
 def _print(records: Iterable[Mapping[str, Any]], *, json: bool) -> None:

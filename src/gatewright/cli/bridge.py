@@ -11,23 +11,20 @@ import asyncio
 import contextlib
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import urlsplit, urlunsplit
 
 import typer
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.typing import Subprotocol
 
-from gatewright import __version__
 from gatewright.cli.options import Config, KeyText, ProfileName, Url, group
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.relay import Relay
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.settings import SettingsError, is_loopback
+from gatewright.settings import SettingsError
 from gatewright.transport.base import Closed, Limits
 from gatewright.transport.stdio import StdioPipe, open_stdio
+from gatewright.transport.websocket import CannotConnect, Connected, connect
 
 __all__ = ["Bridge", "app"]
 
@@ -37,7 +34,7 @@ MIB = 1024 * 1024
 FRAME_BYTES = 128 * MIB
 QUEUE_BYTES = 64 * MIB
 """What may wait for a gateway that is away, and for a host that does not read."""
-HOST = Limits(
+LIMITS = Limits(
     frame_bytes=FRAME_BYTES, queue_bytes=QUEUE_BYTES, burst_bytes=2 * FRAME_BYTES, patience_s=60.0
 )
 DRAIN_S = 10.0
@@ -69,102 +66,85 @@ def bridge(
     For hosts that only start programs: command `gatewright`, argument `bridge`.
     """
 
-    async def dial() -> ClientConnection:
-        return await _dial(endpoint(config, url=url, key=key, profile=profile))
+    def find() -> Endpoint:
+        return endpoint(config, url=url, key=key, profile=profile)
 
-    asyncio.run(Bridge(dial, wait_s=wait).run())
+    asyncio.run(Bridge(find, wait_s=wait).run())
 
 
 class Bridge:
-    """One host and, one after the other, its connections to the gateway. A `transport` receiver."""
+    """One host and, one after the other, its connections to the gateway.
 
-    def __init__(self, dial: Callable[[], Awaitable[ClientConnection]], *, wait_s: float) -> None:
-        self._dial = dial
+    A `transport` receiver for the lines of the host; `_Link` is the one for the gateway's frames.
+    """
+
+    def __init__(self, find: Callable[[], Endpoint], *, wait_s: float) -> None:
+        self._find = find
         self._wait_s = wait_s
         self._relay = Relay(f"gatewright-bridge-{secrets.token_hex(8)}")
+        self._connection: Connected | None = None
         self._lines: deque[bytes] = deque()
         self._held = 0
-        self._more = asyncio.Event()
+        self._away = False
         self._over = asyncio.Event()
         self._moved = asyncio.Event()
-        self._away = False
         self._host: StdioPipe
 
     async def run(self) -> None:
         """Relay until the host has left. Raises `CliError` where there is no gateway to begin with."""
-        connection: ClientConnection | None = await self._dial()
-        self._host = await open_stdio(self, HOST)
+        self._host = await open_stdio(self, LIMITS)
+        try:
+            connection: Connected | None = await self._dial()
+        except CliError:
+            await self._host.stop(0.0)
+            raise
         while connection is not None:
-            why = await self._relay_over(connection)
-            if self._over.is_set():
+            self._use(connection)
+            lost = await self._relayed(connection)
+            if lost is None or self._over.is_set():
                 break
-            note(f"connection lost: {why}; connecting again")
-            self._answer(self._relay.lost(f"the connection to the gateway was lost ({why})"))
+            note(f"connection lost: {lost}; connecting again")
+            self._answer(self._relay.lost(f"the connection to the gateway was lost ({lost})"))
             connection = await self._again()
         self._answer(self._relay.lost("the bridge ended first"))
         self._give_up_waiting()
         if connection is not None:
-            await connection.close()
+            await _end(connection)
         await self._host.stop(2.0)
 
     def message(self, line: bytes) -> None:
         """A line of the host."""
-        if self._away or self._held > QUEUE_BYTES:
+        if self._connection is not None:
+            self._pass(line)
+        elif self._away or self._held > QUEUE_BYTES:
             self._answer(self._relay.refuse(line, _AWAY if self._away else "too much is waiting"))
-            return
-        self._lines.append(line)
-        self._held += len(line)
-        self._more.set()
+        else:
+            self._lines.append(line)
+            self._held += len(line)
 
     def closed(self, reason: str) -> None:
         """The host has left; what it asked before may still be answered."""
         self._over.set()
-        self._more.set()
 
-    async def _relay_over(self, connection: ClientConnection) -> str:
-        """Relay both ways until the connection is lost, or the host has left and was answered."""
-        tasks = [
-            asyncio.create_task(work)
-            for work in (self._to_gateway(connection), self._to_host(connection), self._leaving())
-        ]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            results = await asyncio.gather(*tasks, return_exceptions=True)
-        return next((str(one) for one in results if isinstance(one, Exception)), "the host left")
-
-    async def _to_gateway(self, connection: ClientConnection) -> None:
-        while True:
-            while self._lines:
-                line = self._lines.popleft()
-                self._held -= len(line)
-                passing = self._relay.from_host(line)
-                if passing is not None:
-                    await connection.send(passing, text=True)
-            self._moved.set()
-            self._more.clear()
-            await self._more.wait()
-
-    async def _to_host(self, connection: ClientConnection) -> None:
-        while True:
-            self._hand_on(await connection.recv(decode=False))
-
-    async def _leaving(self) -> None:
-        """Return when the host has left and has all its answers, or has waited long enough."""
-        await self._over.wait()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_S):
-                while self._lines or self._relay.waiting:
-                    self._moved.clear()
-                    await self._moved.wait()
-
-    def _hand_on(self, frame: bytes) -> None:
+    def hand_on(self, frame: bytes) -> None:
+        """A frame of the gateway."""
         passing = self._relay.from_gateway(frame)
         if passing is not None:
             self._answer([passing])
         self._moved.set()
+
+    def lost(self) -> None:
+        """The connection in use has ended; lines wait from now on."""
+        self._connection = None
+        self._moved.set()
+
+    def _pass(self, line: bytes) -> None:
+        passing = self._relay.from_host(line)
+        if passing is not None and self._connection is not None:
+            with contextlib.suppress(
+                Closed
+            ):  # then it counts as lost, and is answered with the rest
+                self._connection.send(passing)
 
     def _answer(self, frames: list[bytes]) -> None:
         try:
@@ -174,7 +154,32 @@ class Bridge:
             self._over.set()
             self._lines.clear()
 
-    async def _again(self) -> ClientConnection | None:
+    def _use(self, connection: Connected) -> None:
+        """Send through this connection from now on, beginning with what has waited."""
+        self._connection = connection
+        self._away = False
+        while self._lines:
+            self._pass(self._lines.popleft())
+        self._held = 0
+
+    async def _relayed(self, connection: Connected) -> str | None:
+        """Wait until the connection is lost, and say why; None once the host has left and is served."""
+        lost = asyncio.create_task(connection.wait_closed())
+        left = asyncio.create_task(self._leaving())
+        await asyncio.wait([lost, left], return_when=asyncio.FIRST_COMPLETED)
+        left.cancel()
+        return lost.result() if lost.done() or not lost.cancel() else None
+
+    async def _leaving(self) -> None:
+        """Return when the host has left and has all its answers, or has waited long enough."""
+        await self._over.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while self._relay.waiting:
+                    self._moved.clear()
+                    await self._moved.wait()
+
+    async def _again(self) -> Connected | None:
         """A new connection with the session as it was; None once the host has left."""
         patience = asyncio.get_running_loop().call_later(self._wait_s, self._give_up_waiting)
         tries = 0
@@ -182,7 +187,7 @@ class Bridge:
             while not self._over.is_set():
                 try:
                     return await self._open_again(await self._dial())
-                except (CliError, SettingsError, ConnectionClosed, TimeoutError):
+                except (CliError, SettingsError, Closed, TimeoutError):
                     delay = RETRY_S[min(tries, len(RETRY_S) - 1)]
                 tries += 1
                 with contextlib.suppress(TimeoutError):
@@ -190,19 +195,34 @@ class Bridge:
             return None
         finally:
             patience.cancel()
-            self._away = False
 
-    async def _open_again(self, connection: ClientConnection) -> ClientConnection:
+    async def _open_again(self, connection: Connected) -> Connected:
         first = self._relay.reopen()
-        if first is not None:
-            async with asyncio.timeout(OPEN_S):
-                await connection.send(first, text=True)
-                while self._relay.reopening:
-                    self._hand_on(await connection.recv(decode=False))
-        for frame in self._relay.restore():
-            await connection.send(frame, text=True)
+        try:
+            if first is not None:
+                connection.send(first)
+                async with asyncio.timeout(OPEN_S):
+                    await self._opened(connection)
+            for frame in self._relay.restore():
+                connection.send(frame)
+        except BaseException:
+            connection.close()
+            raise
         note("connected again")
         return connection
+
+    async def _opened(self, connection: Connected) -> None:
+        """Wait for the answer to our opening. Raises `Closed` when the connection ends first."""
+        lost = asyncio.create_task(connection.wait_closed())
+        lost.add_done_callback(lambda _: self._moved.set())
+        try:
+            while self._relay.reopening:
+                if lost.done():
+                    raise Closed(lost.result())
+                self._moved.clear()
+                await self._moved.wait()
+        finally:
+            lost.cancel()
 
     def _give_up_waiting(self) -> None:
         """The gateway stays away: what waits is answered now, and what comes at once."""
@@ -212,43 +232,53 @@ class Bridge:
         for line in waiting:
             self._answer(self._relay.refuse(line, _AWAY))
 
-
-async def _dial(where: Endpoint) -> ClientConnection:
-    """One WebSocket connection. Raises `CliError`."""
-    parts = urlsplit(where.url)
-    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    headers = {"Authorization": f"Bearer {where.token}"} if where.token else {}
-    try:
-        return await connect(
-            urlunsplit((scheme, *parts[1:])),
-            subprotocols=[Subprotocol("mcp")],
-            additional_headers=headers,
-            user_agent_header=f"gatewright-bridge/{__version__}",
-            compression=None,
-            max_size=FRAME_BYTES,
-            open_timeout=OPEN_S,
-            proxy=None if is_loopback(parts.hostname or "") else True,
-        )
-    except InvalidStatus as refused:
-        raise _refused(where, refused.response.status_code) from None
-    except (OSError, TimeoutError, WebSocketException) as problem:
-        raise CliError(
-            f"the gateway at {where.url} cannot be reached: {problem}",
-            code="gateway_unreachable",
-            exit_code=Exit.UNREACHABLE,
-            hint="start it with `gatewright serve`",
-        ) from None
+    async def _dial(self) -> Connected:
+        """One connection. Raises `CliError`."""
+        where = self._find()
+        parts = urlsplit(where.url)
+        scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+        headers = {"Authorization": f"Bearer {where.token}"} if where.token else {}
+        try:
+            return await connect(
+                urlunsplit((scheme, *parts[1:])),
+                receiver=_Link(self),
+                headers=headers,
+                limits=LIMITS,
+            )
+        except CannotConnect as problem:
+            raise _refused(where, problem) from None
 
 
-def _refused(where: Endpoint, status: int) -> CliError:
+class _Link:
+    """The receiver of one connection."""
+
+    def __init__(self, owner: Bridge) -> None:
+        self._owner = owner
+
+    def message(self, frame: bytes) -> None:
+        self._owner.hand_on(frame)
+
+    def closed(self, reason: str) -> None:
+        self._owner.lost()
+
+
+async def _end(connection: Connected) -> None:
+    connection.close()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(connection.wait_closed(), 2.0)
+
+
+def _refused(where: Endpoint, problem: CannotConnect) -> CliError:
     codes = {401: Exit.AUTHENTICATION, 403: Exit.DENIED}
     hints = {
+        None: "start it with `gatewright serve`",
         401: "pass a key with --key or GATEWRIGHT_KEY; `gatewright key create NAME` makes one",
         404: "the URL of a gateway ends in /mcp, or in /mcp/PROFILE",
     }
+    known = problem.status is None
     return CliError(
-        f"the gateway at {where.url} refused the connection: HTTP {status}",
-        code="gateway_refused",
-        exit_code=codes.get(status, Exit.UNREACHABLE),
-        hint=hints.get(status, "see the gateway's log"),
+        f"no way to the gateway: {problem}",
+        code="gateway_unreachable" if known else "gateway_refused",
+        exit_code=codes.get(problem.status or 0, Exit.UNREACHABLE),
+        hint=hints.get(problem.status, f"see the log of the gateway at {where.url}"),
     )

@@ -1,0 +1,169 @@
+"""`audit tail`, `query` and `verify` on a real trail, beside a writer that goes on."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gatewright.stores.audit import AuditLog
+from gatewright.stores.records import Actor, Subject
+from tests.cli.shell import DEADLINE_S, Shell
+
+
+class Trail:
+    """A trail that the test writes, with a clock that the test sets."""
+
+    def __init__(self, shell: Shell) -> None:
+        shell.state.mkdir()
+        self.closed = False
+        self.now = 1_893_456_000.0
+        self.log = AuditLog(
+            shell.state, clock=lambda: self.now, monotonic=time.monotonic, random=os.urandom
+        )
+
+    async def close(self) -> None:
+        """Close it, once."""
+        if not self.closed:
+            self.closed = True
+            await self.log.close()
+
+    def note(self, agent: str, tool: str, outcome: str = "success", server: str = "demo") -> None:
+        """One record, a second after the one before."""
+        self.now += 1
+        self.log.event(
+            "TOOL_EXECUTED" if outcome == "success" else "TOOL_BLOCKED",
+            actor=Actor("agent", agent),
+            target=Subject(server, tool),
+            outcome=outcome,  # type: ignore[arg-type]
+            details={"duration_ms": 1.25},
+            trace_id=f"trace-{tool}",
+        )
+
+
+@pytest.fixture
+async def trail(shell: Shell) -> AsyncIterator[Trail]:
+    found = Trail(shell)
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def written(trail: Trail) -> Trail:
+    """Four records."""
+    trail.note("ana", "read")
+    trail.note("bob", "read", "denied")
+    trail.note("ana", "write", server="other")
+    trail.note("ana", "read2")
+    return trail
+
+
+def tools(shell: Shell, *arguments: str) -> list[str]:
+    done = shell.run("audit", "query", *arguments)
+    assert done.code == 0
+    return [row[3] for row in done.rows]
+
+
+async def test_records_are_rows_newest_first(shell: Shell, written: Trail) -> None:
+    done = shell.run("audit", "query")
+    assert (done.code, done.err) == (0, "")
+    assert done.rows[0] == [
+        "2030-01-01T00:00:04.000Z",
+        "success",
+        "ana",
+        "demo/read2",
+        "1.2",
+        "",
+        "TOOL_EXECUTED",
+        "trace-read2",
+    ]
+    assert [row[3] for row in done.rows] == ["demo/read2", "other/write", "demo/read", "demo/read"]
+
+
+async def test_every_filter_restricts_and_they_combine(shell: Shell, written: Trail) -> None:
+    assert tools(shell, "--agent", "bob") == ["demo/read"]
+    assert tools(shell, "--server", "other") == ["other/write"]
+    assert tools(shell, "--tool", "read", "--agent", "ana") == ["demo/read"]
+    assert tools(shell, "--outcome", "denied") == ["demo/read"]
+    assert tools(shell, "--event", "TOOL_BLOCKED") == ["demo/read"]
+    assert tools(shell, "--trace", "trace-write") == ["other/write"]
+    assert tools(shell, "--since", "2030-01-01T00:00:03Z") == ["demo/read2", "other/write"]
+    assert tools(shell, "--until", "2030-01-01T00:00:02Z") == ["demo/read"]
+    assert tools(shell, "--limit", "1") == ["demo/read2"]
+    assert tools(shell, "--oldest-first", "-n", "1") == ["demo/read"]
+    assert tools(shell, "--agent", "nobody") == []
+
+
+async def test_json_is_one_whole_record_a_line(shell: Shell, written: Trail) -> None:
+    done = shell.run("audit", "query", "--json", "--limit", "1")
+    assert done.document["seq"] == 4
+    assert done.document["target"] == {"server_id": "demo", "tool_name": "read2"}
+    assert {"hash", "prev"} & done.document.keys()
+
+
+async def test_tail_shows_the_last_ones_oldest_first(shell: Shell, written: Trail) -> None:
+    done = shell.run("audit", "tail", "-n", "2")
+    assert [row[3] for row in done.rows] == ["other/write", "demo/read2"]
+
+
+async def test_tail_follows_until_it_is_interrupted(shell: Shell, written: Trail) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *shell.command("audit", "tail", "-f", "-n", "1", "--json"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=shell.environ(),
+        cwd=shell.folder,
+    )
+    async with asyncio.timeout(DEADLINE_S):
+        assert process.stdout is not None
+        assert b"read2" in await process.stdout.readline()
+        written.note("ana", "later")
+        assert b"later" in await process.stdout.readline()
+        written.note("ana", "last")
+        assert b"last" in await process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said = await process.communicate()
+    assert (process.returncode, said) == (130, (b"", b""))
+
+
+async def test_on_a_terminal_records_stand_in_columns(shell: Shell, written: Trail) -> None:
+    lines = shell.run_at_terminal("audit", "tail", "-n", "2").out.splitlines()
+    assert [line.index("TOOL_EXECUTED") for line in lines] == [lines[0].index("TOOL_EXECUTED")] * 2
+    empty = shell.run_at_terminal("audit", "query", "--agent", "nobody")
+    assert empty.out.strip() == "no records"
+
+
+async def test_a_whole_trail_is_proven(shell: Shell, written: Trail) -> None:
+    done = shell.run("audit", "verify")
+    assert done.code == 0
+    ((word, count, digest),) = done.rows
+    assert (word, count, len(digest)) == ("ok", "4", 64)
+    found = shell.run("audit", "verify", "--json").document
+    assert (found["records"], found["hash"], found["problem"]) == (4, digest, None)
+
+
+async def test_a_changed_record_is_named_with_exit_code_8(shell: Shell, written: Trail) -> None:
+    await written.close()
+    (journal,) = shell.state.glob("audit-*.jsonl")
+    text = journal.read_bytes()
+    assert text.count(b'"bob"') == 1
+    journal.write_bytes(text.replace(b'"bob"', b'"eve"'))
+    done = shell.run("audit", "verify")
+    assert (done.code, done.out, done.error["code"]) == (8, "", "audit_damaged")
+    assert "record 2" in done.error["message"]
+    told = shell.run("audit", "verify", "--json")
+    assert (told.code, told.document["problem"]["seq"]) == (8, 2)
+
+
+@pytest.mark.parametrize("command", ["tail", "query", "verify"])
+def test_without_a_record_the_hint_is_to_run_the_gateway(shell: Shell, command: str) -> None:
+    done = shell.run("audit", command)
+    assert (done.code, done.out, done.error["code"]) == (4, "", "not_found")
+    assert "gatewright serve" in done.error["hint"]
+
+
+async def test_a_moment_that_is_none_is_a_usage_error(shell: Shell, written: Trail) -> None:
+    done = shell.run("audit", "query", "--since", "yesterday")
+    assert (done.code, done.error["code"]) == (2, "usage")

@@ -1,0 +1,132 @@
+"""`key create`, `list` and `revoke`: the store sees what the command said, and agents make no keys."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gatewright.call import Caller
+from gatewright.stores.callers import Callers
+from tests.cli.shell import Shell
+
+
+def verify(shell: Shell, secret: str) -> object:
+    callers = Callers(shell.state / "keys.db", clock=time.time, random=os.urandom)
+    try:
+        return callers.verify(secret)
+    finally:
+        callers.close()
+
+
+@pytest.fixture
+def operator(shell: Shell) -> str:
+    """The first key of a fresh store, an operator's."""
+    done = shell.run("key", "create", "root", "--operator")
+    assert done.code == 0
+    return done.out.strip()
+
+
+def test_the_key_alone_is_on_standard_output(shell: Shell) -> None:
+    done = shell.run("key", "create", "bot")
+    assert done.code == 0
+    assert done.out.startswith("gw_")
+    assert len(done.out.splitlines()) == 1
+    found = verify(shell, done.out.strip())
+    assert isinstance(found, Caller)
+    assert (found.id, found.kind) == ("bot", "agent")
+    assert "not shown again" in done.err
+
+
+def test_the_store_is_for_its_owner_alone(shell: Shell, operator: str) -> None:
+    assert shell.state.stat().st_mode & 0o777 == 0o700
+    assert (shell.state / "keys.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_keys_are_listed_without_their_secrets(shell: Shell, operator: str) -> None:
+    made = shell.run("key", "create", "bot", "--expires", "30d", "--key", operator, "--json")
+    document = made.document
+    assert document["kind"] == "agent"
+    assert 29 < (document["expires"] - document["created"]) / 86400 <= 30
+    done = shell.run("key", "list")
+    assert [row[1:4] for row in done.rows] == [
+        ["root", "operator", "active"],
+        ["bot", "agent", "active"],
+    ]
+    assert done.rows[1][0] == document["id"]
+    everything = done.out + shell.run("key", "list", "--json").out
+    assert document["key"] not in everything
+    assert operator not in everything
+
+
+def test_a_revoked_key_is_worth_nothing(shell: Shell, operator: str) -> None:
+    environ = {"GATEWRIGHT_KEY": operator}
+    secret = shell.run("key", "create", "bot", environ=environ).out.strip()
+    ident = shell.run("key", "list").rows[1][0]
+    done = shell.run("key", "revoke", ident, environ=environ)
+    assert (done.code, done.out) == (0, "")
+    assert verify(shell, secret) == "revoked"
+    assert shell.run("key", "list").rows[1][3] == "revoked"
+    again = shell.run("key", "revoke", ident, "--json", environ=environ)
+    assert again.document["revoked"] is not None
+
+
+def test_an_expired_key_is_shown_as_such(shell: Shell) -> None:
+    soon = shell.run("key", "create", "bot", "--expires", "1s").out.strip()
+    deadline = time.monotonic() + 20
+    while verify(shell, soon) != "expired":
+        assert time.monotonic() < deadline
+    assert shell.run("key", "list").rows[0][3] == "expired"
+
+
+def test_an_agent_with_a_shell_makes_itself_no_key(shell: Shell, operator: str) -> None:
+    agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
+    for arguments in (
+        ("create", "more"),
+        ("create", "more", "--key", agent),
+        ("create", "more", "--key", "gw_invented"),
+        ("revoke", "anything"),
+        ("revoke", "anything", "--key", agent),
+    ):
+        done = shell.run("key", *arguments)
+        assert (done.code, done.out, done.error["code"]) == (6, "", "permission_denied")
+    assert len(shell.run("key", "list").rows) == 2
+
+
+def test_a_person_at_a_terminal_makes_keys(shell: Shell, operator: str) -> None:
+    done = shell.run_at_terminal("key", "create", "bot")
+    secret, *notes = done.out.splitlines()
+    assert done.code == 0
+    assert isinstance(verify(shell, secret.strip()), Caller)
+    assert any("gatewright key revoke" in line for line in notes)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["anonymous"], ["*"], [" "], ["x" * 200], ["bot", "--expires", "2001-01-01Z"]]
+)
+def test_a_key_that_cannot_be_is_a_usage_error(shell: Shell, arguments: list[str]) -> None:
+    done = shell.run("key", "create", *arguments)
+    assert (done.code, done.out, done.error["code"]) == (2, "", "usage")
+
+
+def test_an_unknown_id_cannot_be_revoked(shell: Shell, operator: str) -> None:
+    done = shell.run("key", "revoke", "nope", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "not_found")
+    assert "gatewright key list" in done.error["hint"]
+
+
+def test_no_keys_is_an_empty_answer_with_a_word_about_the_first(shell: Shell) -> None:
+    done = shell.run("key", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "gatewright key create" in done.err
+
+
+def test_who_made_a_key_is_left_for_the_record(shell: Shell, operator: str) -> None:
+    shell.run("key", "create", "bot", "--key", operator)
+    callers = Callers(Path(shell.state / "keys.db"), clock=time.time, random=os.urandom)
+    try:
+        changes = [(one.action, one.name, one.by) for one in callers.changes()]
+    finally:
+        callers.close()
+    assert changes[1] == ("created", "bot", "root")
+    assert changes[0][:2] == ("created", "root")

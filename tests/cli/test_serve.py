@@ -1,0 +1,215 @@
+"""`serve`: one line when ready, a clean end, and a clear word when it cannot start."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from gatewright.cli.serve import announce
+from gatewright.compose import Ready
+from gatewright.settings import load
+from tests.cli.gateways import EXAMPLES, serving
+from tests.cli.shell import DEADLINE_S, Shell
+
+DEMO = f"""\
+[[servers]]
+id = "demo"
+command = {json.dumps(sys.executable)}
+args = [{json.dumps(str(EXAMPLES / "demo_server.py"))}]
+"""
+
+
+@pytest.fixture
+def configured(shell: Shell) -> Shell:
+    shell.write("mgp.toml", DEMO)
+    return shell
+
+
+def test_the_ready_line_is_the_only_one_and_names_what_listens(configured: Shell) -> None:
+    with serving(configured) as gateway:
+        assert gateway.url.startswith("http://127.0.0.1:")
+        assert gateway.url.endswith("/mcp")
+        assert gateway.urls["mcp"] == gateway.url
+        assert gateway.urls["websocket"].startswith("ws://127.0.0.1:")
+        assert gateway.urls["sse"].endswith("/sse")
+        code, out, err = gateway.stop()
+        assert (code, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_state_file_is_private_and_gone_at_the_end(configured: Shell, number: int) -> None:
+    with serving(configured) as gateway:
+        path = configured.state / "gateway.json"
+        assert path.stat().st_mode & 0o777 == 0o600
+        found = json.loads(path.read_text())
+        assert (found["url"], found["pid"]) == (gateway.url, gateway.process.pid)
+        assert gateway.stop(number)[0] == 0
+        assert not path.exists()
+
+
+def test_the_commands_find_the_gateway_and_a_call_is_recorded(configured: Shell) -> None:
+    with serving(configured):
+        assert configured.run("server", "list").rows[0][:3] == ["demo", "connected", "8"]
+        assert "demo__echo" in [row[0] for row in configured.run("tool", "list").rows]
+        called = configured.run("tool", "call", "demo__echo", "text=hello")
+        assert (called.code, called.out) == (0, "hello\n")
+        failed = configured.run("tool", "call", "demo__read_note", "name=none")
+        assert (failed.code, failed.out) == (5, "there is no note 'none'\n")
+        wrong = configured.run("tool", "call", "demo__add", "a=1")
+        assert (wrong.code, wrong.error["code"]) == (2, "invalid_args")
+        unknown = configured.run("tool", "call", "demo__nope")
+        assert (unknown.code, unknown.error["code"]) == (2, "tool_not_found")
+        foreign = configured.run("tool", "list", "--key", "gw_invented")
+        assert (foreign.code, foreign.error["code"]) == (3, "auth_failed")
+        record = configured.run("audit", "query", "--tool", "echo", "--json").document
+        assert (record["outcome"], record["actor"]["id"]) == ("success", "local")
+        assert configured.run("audit", "verify").code == 0
+
+
+def test_a_key_works_at_once_and_ends_within_a_second_of_its_end(configured: Shell) -> None:
+    operator = configured.run("key", "create", "root", "--operator").out.strip()
+    with serving(configured):
+        secret = configured.run("key", "create", "bot", "--key", operator).out.strip()
+        listed = configured.run("tool", "list", "--key", secret)
+        assert (listed.code, listed.out) == (0, "")
+        ident = configured.run("key", "list").rows[1][0]
+        assert configured.run("key", "revoke", ident, "--key", operator).code == 0
+        refused = configured.run("tool", "list", "--key", secret)
+        assert (refused.code, refused.error["code"]) == (3, "auth_failed")
+
+
+def test_the_bridge_carries_a_session_to_the_gateway(configured: Shell) -> None:
+    lines: list[dict[str, Any]] = [
+        {
+            "id": 0,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
+        {"method": "notifications/initialized"},
+        {
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "demo__add", "arguments": {"a": 1, "b": 2}},
+        },
+    ]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
+    with serving(configured):
+        done = configured.run("bridge", given=text)
+    assert (done.code, done.err) == (0, "")
+    first, second = (json.loads(line) for line in done.out.splitlines())
+    assert first["result"]["protocolVersion"] == "2025-11-25"
+    assert second["result"]["structuredContent"] == {"sum": 3}
+
+
+def test_with_stdio_nothing_but_mcp_goes_to_standard_output(configured: Shell) -> None:
+    """MGP-1.4-1"""
+    line = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    opening = (
+        '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+        '"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
+    )
+    done = configured.run("serve", "--stdio", given=opening + line)
+    assert done.code == 0
+    assert {json.loads(one)["id"] for one in done.out.splitlines()} == {0, 1}
+
+
+def test_a_taken_port_is_told_with_the_way_out(configured: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = configured.run("serve", "--port", str(port))
+    assert (done.code, done.out, done.error["code"]) == (1, "", "address")
+    assert f"127.0.0.1:{port}" in done.error["message"]
+    assert "--port 0" in done.error["hint"]
+
+
+def test_a_second_gateway_in_one_state_folder_is_refused(configured: Shell) -> None:
+    with serving(configured) as gateway:
+        done = configured.run("serve", "--port", "0")
+        assert (done.code, done.out, done.error["code"]) == (1, "", "store")
+        assert gateway.process.poll() is None
+        assert configured.run("server", "list").code == 0
+
+
+def test_callers_without_a_key_are_not_let_in_beyond_loopback(configured: Shell) -> None:
+    configured.write("mgp.toml", '[gateway]\nanonymous = "allow"\n' + DEMO)
+    done = configured.run("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (done.code, done.out, done.error["code"]) == (2, "", "configuration")
+    assert 'write anonymous = "deny"' in done.error["message"]
+
+
+def test_an_unknown_profile_is_a_usage_error(configured: Shell) -> None:
+    configured.write("mgp.toml", DEMO + '[profiles.small]\nservers = ["demo"]\n')
+    done = configured.run("serve", "--profile", "smal")
+    assert (done.code, done.error["code"]) == (2, "usage")
+    assert "small" in done.error["hint"]
+
+
+def test_what_is_odd_or_stays_down_is_told_and_the_rest_serves(configured: Shell) -> None:
+    configured.write(
+        "mgp.toml", DEMO + "oddly = 1\n" + '[[servers]]\nid = "down"\ncommand = "${GONE}"\n'
+    )
+    with serving(configured) as gateway:
+        states = {row[0]: row[1] for row in configured.run("server", "list").rows}
+        assert states["demo"] == "connected"
+        assert states["down"] != "connected"
+        _, _, err = gateway.stop()
+    assert "warning: " in err
+    assert "oddly" in err
+    assert "down stays down: " in err
+    assert "GONE is not set" in err
+
+
+def test_without_any_configuration_it_serves_and_says_what_is_missing(shell: Shell) -> None:
+    with serving(shell):
+        done = shell.run("server", "list")
+        assert (done.code, done.out) == (0, "")
+        assert "[[servers]]" in done.err
+
+
+def test_on_a_terminal_the_next_steps_are_told(configured: Shell) -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        configured.command("serve", "--port", "0"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env=configured.environ(),
+        cwd=configured.folder,
+    )
+    os.close(theirs)
+    assert process.stdout is not None
+    ready = process.stdout.readline()
+    shown = b""
+    while b"Ctrl-C" not in shown:
+        shown += os.read(ours, 65536)
+    process.terminate()
+    out, _ = process.communicate(timeout=DEADLINE_S)
+    os.close(ours)
+    text = shown.decode()
+    assert (process.returncode, out) == (0, "")
+    assert ready.split()[1] in text
+    for words in ("claude mcp add", "gatewright bridge", "gatewright tool list", "audit tail -f"):
+        assert words in text
+    assert "demo: connected" in text
+    assert "gatewright key create" in text
+
+
+def test_the_announcement_keeps_off_standard_output_with_stdio(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    settings = load(EXAMPLES / "mgp.toml", environ={})
+    ready = Ready("http://127.0.0.1:1/mcp", {"sse": "http://127.0.0.1:1/sse"}, {})
+    announce(settings, ready, stdio=True)
+    assert capfd.readouterr().out == ""
+    announce(settings, ready, stdio=False)
+    assert capfd.readouterr().out == "ready http://127.0.0.1:1/mcp sse=http://127.0.0.1:1/sse\n"
