@@ -24,7 +24,7 @@ from gatewright.settings import load
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE, Query
 
-__all__ = ["app"]
+__all__ = ["app", "query", "tail", "verify"]
 
 app = group("Follow, search and verify the record.")
 

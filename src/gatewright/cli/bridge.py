@@ -26,7 +26,7 @@ from gatewright.transport.base import Closed, Limits
 from gatewright.transport.stdio import StdioPipe, open_stdio
 from gatewright.transport.websocket import CannotConnect, Connected, connect
 
-__all__ = ["Bridge", "app"]
+__all__ = ["Bridge", "app", "bridge"]
 
 app = group("Connect a stdio-only host to the running gateway.")
 

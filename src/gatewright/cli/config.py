@@ -12,7 +12,7 @@ from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_line, print_rows
 from gatewright.settings import Problem, Settings, SettingsError, find, load
 
-__all__ = ["app"]
+__all__ = ["app", "check", "path", "show"]
 
 app = group("Check and show the configuration.")
 

@@ -33,7 +33,7 @@ from gatewright.cli.output import (
 from gatewright.settings import load
 from gatewright.stores.callers import Callers, Key
 
-__all__ = ["app"]
+__all__ = ["app", "create", "list_keys", "revoke"]
 
 app = group("API keys: create, list, revoke.")
 

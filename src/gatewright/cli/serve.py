@@ -18,7 +18,7 @@ from gatewright.cli.options import Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note
 from gatewright.settings import Settings, load, override
 
-__all__ = ["Ready", "announce", "app"]
+__all__ = ["Ready", "announce", "app", "serve"]
 
 app = group("Run the gateway.")
 

@@ -11,7 +11,7 @@ from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
 
-__all__ = ["app"]
+__all__ = ["app", "list_servers"]
 
 app = group("The tool servers behind the gateway.")
 

@@ -15,7 +15,7 @@ from gatewright.cli.running import Endpoint, endpoint
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
-__all__ = ["app", "read_arguments"]
+__all__ = ["app", "call", "list_tools", "read_arguments", "show"]
 
 app = group("List, show and call tools; calls go through policy like any other.")
 

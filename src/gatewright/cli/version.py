@@ -10,7 +10,7 @@ from gatewright.cli.output import print_document, print_rows
 from gatewright.protocol.negotiate import VERSION
 from gatewright.wire.versions import LEGACY, MODERN
 
-__all__ = ["app"]
+__all__ = ["app", "version"]
 
 app = group("")
 
