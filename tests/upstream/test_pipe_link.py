@@ -21,7 +21,7 @@ from tests.upstream.scripted import Ear, Scripted, linked, start
 
 def greeted(era: str = "auto", probe_s: float = DEADLINE) -> tuple[PipeLink, Scripted, Any]:
     server = Scripted()
-    link = PipeLink(ServerSpec(id="s", probe_s=probe_s), INFO, Ear())
+    link = PipeLink(ServerSpec(id="s", probe_s=probe_s, era=era), INFO, Ear())
     pipe, server.pipe = pair(link, server)
     handshake = Handshake(info=INFO, era=era)
     return link, server, asyncio.ensure_future(link.greet(pipe, handshake))
@@ -51,6 +51,16 @@ async def test_a_server_that_ignores_the_probe_is_asked_the_old_way_in_time() ->
     server.say(id=asked["id"], result={"protocolVersion": "2024-11-05", "capabilities": {}})
     assert (await within(greeting)).revision == "2024-11-05"
     assert link.open
+
+
+async def test_a_server_that_is_known_to_be_modern_may_take_its_time_to_start() -> None:
+    _, server, greeting = greeted(era="modern", probe_s=0.01)
+    asked = await server.next()
+    given_up, _ = await asyncio.wait([greeting], timeout=0.1)
+    assert not given_up
+    assert server.idle()
+    server.say(id=asked["id"], result={"supportedVersions": [LATEST_MODERN], "capabilities": {}})
+    assert (await within(greeting)).revision == LATEST_MODERN
 
 
 async def test_a_server_that_pings_during_the_handshake_is_answered() -> None:

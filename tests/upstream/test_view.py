@@ -95,6 +95,8 @@ def test_a_template_that_two_servers_have_is_told_apart() -> None:
     assert one.templated(shown[1]) == [Target("b", "x://{id}")]
     assert one.owners(shown[1].replace("{id}", "7")) == [Target("b", "x://7")]
     assert one.owners("gatewright://nobody/x%3A%2F%2F1") == []
+    assert one.uri(Target("b", "x://7")) == shown[1].replace("{id}", "7")
+    assert one.uri(Target("b", "y://7")) == "y://7"
 
 
 def test_mgp_1_3_2_nobody_sees_security_who_did_not_ask_for_mgp() -> None:

@@ -63,7 +63,9 @@ class PipeLink(Link):
         self._handshake = handshake
         step: Step = handshake.start()
         while isinstance(step, Ask):
-            probing = step.method == "server/discover"
+            # Silence means something only where there is another way to ask. Who is known to be modern
+            # may take as long to start as any other server.
+            probing = step.method == "server/discover" and self.spec.era == "auto"
             try:
                 pipe.send(jsonrpc.request(b"%d" % step.ident, step.method, step.params))
                 step = await self._step(self.spec.probe_s if probing else None)

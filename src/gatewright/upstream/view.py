@@ -125,8 +125,17 @@ class View:
         return [target for _, target, exposed in self._templates if exposed == text]
 
     def uri(self, resource: Target) -> str:
-        """What a server's resource is called here."""
-        return self._uris.exposed.get(resource, resource.name)
+        """What a server's resource is called here: as it is listed, else as the template spells it
+        that is listed for it."""
+        listed = self._uris.exposed.get(resource)
+        if listed is not None:
+            return listed
+        spelled = any(
+            exposed != target.name and target.server == resource.server
+            for template, target, exposed in self._templates
+            if template.matches(resource.name)
+        )
+        return wrap_template(resource) if spelled else resource.name
 
     def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
