@@ -39,8 +39,8 @@ from gatewright.wire import jsonrpc
 
 __all__ = ["Gateway", "Ready", "run"]
 
-EXTENSIONS = ("security", "access_control", "audit", "discovery")
-"""What of MGP the gateway offers its clients."""
+EXTENSIONS = ("security", "audit", "discovery")
+"""What of MGP the gateway offers its clients: no more than it does."""
 
 KEYS_POLLED_S = 0.25
 """How soon a key that another process revoked stops to work."""
@@ -121,7 +121,7 @@ class Gateway:
     def _put_together(self) -> None:
         settings = self.settings
         grants = grants_of(settings)
-        access = gates.Access(grants, time.time, open_methods=_OPEN_METHODS)
+        access = gates.Access(grants, time.time)
         info = {"name": settings.gateway.name, "version": __version__}
         self.supervisor = Supervisor(
             [spec_of(settings, server) for server in settings.servers],
@@ -283,9 +283,6 @@ class Gateway:
             "sessions": len(self.app.streamable.sessions),
             "audit_ok": self.audit.fault is None,
         }
-
-
-_OPEN_METHODS = frozenset({"mgp/discovery/list"})
 
 
 def _write_private(path: Path, body: bytes) -> None:

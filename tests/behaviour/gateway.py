@@ -1,0 +1,144 @@
+"""A real gateway in a process of its own, and what it was configured with."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ROOT", "Gateway", "config", "running", "server"]
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "gatewright"]
+DEADLINE = 40.0
+
+
+def server(name: str, ident: str | None = None, *arguments: str, **more: Any) -> dict[str, Any]:
+    """A `[[servers]]` entry for one of the test servers."""
+    script = str(ROOT / "tests" / "servers" / f"{name}.py")
+    return {"id": ident or name, "command": sys.executable, "args": [script, *arguments], **more}
+
+
+def config(*servers: dict[str, Any], grants: Any = None, **tables: Any) -> dict[str, Any]:
+    """A configuration in which everybody may use everything, unless `grants` says otherwise."""
+    every = [{"agent": "*", "server": one["id"]} for one in servers]
+    return {
+        **tables,
+        "gateway": {"anonymous": "allow", **tables.get("gateway", {})},
+        "servers": list(servers),
+        "grants": every if grants is None else grants,
+    }
+
+
+class Gateway:
+    """A running gateway. `url` is its MCP endpoint."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, ready: str) -> None:
+        self.process = process
+        self.folder = folder
+        self.file = folder / "mgp.toml"
+        words = ready.split()
+        self.url = words[1]
+        self.urls = dict(word.split("=", 1) for word in words[2:])
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def operator_token(self) -> str:
+        """The token of whoever runs the gateway."""
+        body = json.loads((self.folder / "state" / "gateway.json").read_text())
+        token: str = body["operator_token"]
+        return token
+
+    def cli(self, *words: str, check: bool = True, timeout: float = 30.0) -> str:
+        """What a command prints, run against this gateway."""
+        done = subprocess.run(
+            [*COMMAND, *words, "--config", str(self.file)],
+            capture_output=True,
+            timeout=timeout,
+            cwd=self.folder,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    def audit(self, *words: str) -> list[dict[str, Any]]:
+        """The records that `audit query` finds."""
+        text = self.cli("audit", "query", "--json", "--limit", "100000", *words)
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def write(folder: Path, content: dict[str, Any]) -> Path:
+    """Write an mgp.toml; TOML's inline tables are near enough to JSON for that."""
+    path = folder / "mgp.toml"
+    content = {"storage": {"path": str(folder / "state")}, **content}
+    path.write_text("".join(_table((name,), value) for name, value in content.items()))
+    return path
+
+
+def _table(path: tuple[str, ...], value: Any) -> str:
+    dotted = ".".join(json.dumps(part) for part in path)
+    if isinstance(value, list):
+        return "".join(f"[[{dotted}]]\n{_entries(path, one)}" for one in value)
+    return f"[{dotted}]\n{_entries(path, value)}"
+
+
+def _entries(path: tuple[str, ...], table: dict[str, Any]) -> str:
+    plain = {k: v for k, v in table.items() if not isinstance(v, dict)}
+    text = "".join(f"{json.dumps(k)} = {_value(v)}\n" for k, v in plain.items())
+    nested = {k: v for k, v in table.items() if isinstance(v, dict)}
+    return text + "".join(_table((*path, k), v) for k, v in nested.items())
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True)
+
+
+@contextmanager
+def running(folder: Path, content: dict[str, Any]) -> Iterator[Gateway]:
+    """A gateway with this configuration, until the block ends; then it has gone, with all it started."""
+    path = write(folder, content)
+    log = (folder / "gateway.log").open("wb")
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--config", str(path), "--port", "0"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        cwd=folder,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        yield Gateway(process, folder, _ready(process, folder))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        log.close()
+
+
+def _ready(process: subprocess.Popen[bytes], folder: Path) -> str:
+    lines: queue.Queue[bytes] = queue.Queue()
+    stdout = process.stdout
+    assert stdout is not None
+    threading.Thread(target=lambda: lines.put(stdout.readline()), daemon=True).start()
+    try:
+        line = lines.get(timeout=DEADLINE).decode()
+    except queue.Empty:
+        line = ""
+    assert line.startswith("ready "), (folder / "gateway.log").read_text()
+    return line
