@@ -50,6 +50,11 @@ class Guard:
                 self._known[key] = known
         return known
 
+    @property
+    def remembered(self) -> int:
+        """How many verdicts are kept."""
+        return len(self._known)
+
     def _judge(self, host: bytes | None, origin: bytes | None) -> str:
         if host is None or not self._is_host(host.decode("latin-1").lower()):
             return "host_refused"
