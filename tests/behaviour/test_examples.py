@@ -62,18 +62,35 @@ def test_the_example_serves_callers_without_a_key_what_it_grants_them(shell: She
         )
         names = {tool["name"] for tool in listing["result"]["tools"]}
         assert {"demo__echo", "demo__add", "demo__now", "demo__read_note"} <= names
-        assert "demo__delete_all_notes" not in names
         call = {"name": "demo__echo", "arguments": {"text": "hello"}}
         answer = post(
             gateway.url, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
         )
         assert answer["result"]["content"] == [{"type": "text", "text": "hello"}]
-        forbidden = {"name": "demo__delete_all_notes", "arguments": {}}
-        post(gateway.url, {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": forbidden})
+        dangerous = {"name": "demo__delete_all_notes", "arguments": {}}
+        refused = post(
+            gateway.url, {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": dangerous}
+        )
+        assert refused["result"]["isError"] is True
         denied = shell.run("audit", "query", "--outcome", "denied").rows
-        assert [row[2:4] for row in denied] == [["anonymous", "demo__delete_all_notes"]] or [
-            row[2:4] for row in denied
-        ] == [["anonymous", "demo/delete_all_notes"]]
+        assert [(row[2], row[3], row[5]) for row in denied] == [
+            ("anonymous", "demo/delete_all_notes", "confirmation_required")
+        ]
+
+
+def test_a_person_at_a_terminal_confirms_what_is_dangerous(shell: Shell) -> None:
+    call = ("tool", "call", "demo__delete_all_notes")
+    with serving(shell, "--config", CONFIG):
+        assert shell.run(*call).error["code"] == "confirmation_required"
+        declined = shell.run_at_terminal(*call, answers="n\n")
+        assert (declined.code, "not confirmed" in declined.out) == (6, True)
+        left = shell.run_at_terminal(*call, answers="\x04")
+        assert left.code == 6
+        assert "welcome" in shell.run("tool", "call", "demo__list_notes").out
+        confirmed = shell.run_at_terminal(*call, answers="y\n")
+        assert (confirmed.code, "gone" in confirmed.out) == (0, True)
+        assert "Risk: dangerous" in confirmed.out
+        assert shell.run("tool", "call", "demo__list_notes").out.strip() == ""
 
 
 def test_every_tool_of_the_demo_works_from_the_command_line(shell: Shell) -> None:

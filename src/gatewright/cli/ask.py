@@ -29,15 +29,11 @@ from gatewright.wire.versions import LATEST_MODERN
 __all__ = ["ask", "ask_all", "from_error"]
 
 _MGP = {"version": "0.2.0", "extensions": ["security", "access_control", "audit", "discovery"]}
-_META = {
-    META_VERSION: LATEST_MODERN,
-    META_CLIENT_INFO: {"name": "gatewright-cli", "version": __version__},
-    META_CLIENT_CAPABILITIES: {"mgp": _MGP},
-}
 _PAGES = 1000
 _EVENT_BYTES = 128 << 20
 _PIECE = 1 << 16
 _NO_HEADERS: Mapping[tuple[str, ...], str] = {}
+_NO_CAPABILITIES: Mapping[str, Any] = {}
 
 _HINTS = {
     "access_denied": 'grant it in mgp.toml: [[grants]] agent = "…" server = "…", then restart',
@@ -61,14 +57,21 @@ def ask(
     params: Mapping[str, Any] | None = None,
     *,
     headers: Mapping[tuple[str, ...], str] = _NO_HEADERS,
+    capabilities: Mapping[str, Any] = _NO_CAPABILITIES,
     timeout_s: float = 60.0,
 ) -> dict[str, Any]:
     """Put one question and return the result object.
 
-    `headers` are the tool's `x-mcp-header` annotations (`wire.mcp.param_headers`). Raises `CliError`
-    with the exit code that fits: 3 no or wrong key, 4 unreachable, 6 refused, and so on.
+    `headers` are the tool's `x-mcp-header` annotations (`wire.mcp.param_headers`), `capabilities`
+    what the command can do besides MGP. Raises `CliError` with the exit code that fits: 3 no or
+    wrong key, 4 unreachable, 6 refused, and so on.
     """
-    body = {**(params or {}), "_meta": _META}
+    meta = {
+        META_VERSION: LATEST_MODERN,
+        META_CLIENT_INFO: {"name": "gatewright-cli", "version": __version__},
+        META_CLIENT_CAPABILITIES: {**capabilities, "mgp": _MGP},
+    }
+    body = {**(params or {}), "_meta": meta}
     frame = jsonrpc.request(b"1", method, body)
     fields = {
         "Content-Type": "application/json",

@@ -11,6 +11,7 @@ import typer
 from gatewright.cli.ask import ask, ask_all
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Timeout, Url, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
+from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
@@ -123,13 +124,8 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
     tool = _find(where, name) or {}
     schema = tool.get("inputSchema")
     given = read_arguments(arguments or [], input_json, schema)
-    result = ask(
-        where,
-        "tools/call",
-        {"name": name, "arguments": given},
-        headers=_headers(schema),
-        timeout_s=timeout,
-    )
+    params = {"name": name, "arguments": given}
+    result = _converse(where, params, _headers(schema), timeout)
     if json:
         print_document(result)
     else:
@@ -141,6 +137,33 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
             exit_code=Exit.TOOL_ERROR,
             hint=f"what it said is above; `gatewright tool show {name}` shows its arguments",
         )
+
+
+def _converse(
+    where: Endpoint, params: dict[str, Any], headers: dict[tuple[str, ...], str], timeout_s: float
+) -> dict[str, Any]:
+    """Call, and answer what is asked on the way, as often as it takes."""
+    asked: dict[str, Any] = {}
+    for _ in range(ROUNDS):
+        result = ask(
+            where,
+            "tools/call",
+            {**params, **asked},
+            headers=headers,
+            capabilities=capabilities(),
+            timeout_s=timeout_s,
+        )
+        if result.get("resultType") != "input_required":
+            return result
+        asked = {"inputResponses": answer_all(result.get("inputRequests"))}
+        if "requestState" in result:
+            asked["requestState"] = result["requestState"]
+    raise CliError(
+        f"the tool asked {ROUNDS} times and did not end",
+        code="upstream_error",
+        exit_code=Exit.TOOL_ERROR,
+        hint="`gatewright server list` shows whose tool it is",
+    )
 
 
 def read_arguments(pairs: list[str], text: str | None, schema: Any) -> dict[str, Any]:

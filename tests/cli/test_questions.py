@@ -1,0 +1,136 @@
+"""Questions in the middle of a call: asked at a terminal, as typed as their form, and nowhere else."""
+
+import io
+from typing import Any
+
+import pytest
+
+from gatewright.cli import questions
+from gatewright.cli.output import CliError
+from gatewright.cli.questions import ROUNDS, answer_all, capabilities
+from tests.cli.endpoints import Endpoint
+from tests.cli.shell import Shell
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name"},
+        "colour": {"type": "string", "enum": ["red", "blue"], "default": "blue"},
+        "age": {"type": "integer"},
+        "height": {"type": "number"},
+        "sure": {"type": "boolean", "default": True},
+    },
+}
+
+
+def request(**params: Any) -> dict[str, Any]:
+    return {"method": "elicitation/create", "params": {"message": "Who are you?", **params}}
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Answers a form with the lines given, as if a person had typed them."""
+
+    def answer(text: str, schema: dict[str, Any]) -> Any:
+        monkeypatch.setattr(questions, "is_terminal", lambda _: True)
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        return answer_all({"q": request(requestedSchema=schema)})["q"]
+
+    return answer
+
+
+def test_a_form_is_answered_field_by_field_in_its_types(answered: Any) -> None:
+    assert answered("Ana\nred\n7\n1.5\nn\n", FORM) == {
+        "action": "accept",
+        "content": {"name": "Ana", "colour": "red", "age": 7, "height": 1.5, "sure": False},
+    }
+
+
+def test_an_empty_line_takes_the_default_or_leaves_the_field_out(answered: Any) -> None:
+    assert answered("\n" * 5, FORM) == {
+        "action": "accept",
+        "content": {"colour": "blue", "sure": True},
+    }
+    plain = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+    assert answered("\n", plain)["content"] == {"sure": False}
+
+
+def test_what_does_not_fit_is_asked_for_again(
+    answered: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"properties": {"age": {"type": "integer"}, "sure": {"type": "boolean"}}}
+    assert answered("old\n7\nperhaps\nyes\n", schema)["content"] == {"age": 7, "sure": True}
+    said = capfd.readouterr().err
+    assert "'old' does not fit" in said
+    assert "'perhaps' does not fit" in said
+
+
+def test_the_end_of_the_input_cancels(answered: Any) -> None:
+    assert answered("Ana\n", FORM) == {"action": "cancel"}
+
+
+def test_the_question_is_shown_with_nothing_invisible(
+    answered: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answered("x\n", {"properties": {"a": {"type": "string", "title": "\x1b[2Jtitle"}}})
+    said = capfd.readouterr().err
+    assert said.startswith("? Who are you?\n")
+    assert "\\u{1b}[2Jtitle" in said
+
+
+@pytest.mark.parametrize("schema", [None, 5, {}, {"properties": 5}, {"properties": {"a": 5}}])
+def test_a_form_of_another_shape_breaks_nothing(answered: Any, schema: Any) -> None:
+    assert answered("x\n", schema)["action"] == "accept"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"method": "sampling/createMessage", "params": {}},
+        request(mode="url", url="https://example.com"),
+        {"method": "elicitation/create"},
+        "nothing",
+    ],
+)
+def test_what_is_no_form_cannot_be_answered(monkeypatch: pytest.MonkeyPatch, asked: Any) -> None:
+    monkeypatch.setattr(questions, "is_terminal", lambda _: True)
+    with pytest.raises(CliError) as caught:
+        answer_all({"q": asked})
+    assert caught.value.code == "missing_capability"
+
+
+def test_without_a_terminal_nothing_is_declared_and_nothing_answered() -> None:
+    assert capabilities() == {}
+    with pytest.raises(CliError):
+        answer_all({"q": request(requestedSchema=FORM)})
+
+
+def test_a_call_goes_on_with_the_answer_and_the_state(shell: Shell, endpoint: Endpoint) -> None:
+    def call(message: dict[str, Any]) -> dict[str, Any]:
+        params = message["params"]
+        if "inputResponses" in params:
+            return {"content": [{"type": "text", "text": "done"}]}
+        return {
+            "resultType": "input_required",
+            "inputRequests": {"q": request(requestedSchema=FORM)},
+            "requestState": "sealed",
+        }
+
+    endpoint.replies["tools/list"] = lambda _: {"tools": []}
+    endpoint.replies["tools/call"] = call
+    done = shell.run_at_terminal("tool", "call", "t", "a=1", answers="Ana\n\n\n\n\n")
+    assert (done.code, "done" in done.out) == (0, True)
+    first, second = (one["params"] for one in endpoint.asked[-2:])
+    declared = first["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    assert declared["elicitation"] == {"form": {}}
+    assert second["arguments"] == first["arguments"] == {"a": "1"}
+    assert second["requestState"] == "sealed"
+    assert second["inputResponses"]["q"]["content"]["name"] == "Ana"
+
+
+def test_a_tool_that_asks_without_end_is_given_up(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.replies["tools/list"] = lambda _: {"tools": []}
+    endpoint.replies["tools/call"] = lambda _: {"resultType": "input_required"}
+    done = shell.run("tool", "call", "t")
+    assert (done.code, done.error["code"]) == (5, "upstream_error")
+    assert sum(one["method"] == "tools/call" for one in endpoint.asked) == ROUNDS
