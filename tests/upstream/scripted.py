@@ -25,10 +25,15 @@ class Ear:
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, dict[str, Any]]] = []
+        self.renewals = 0
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Record it."""
         self.heard.append((method, params))
+
+    def renewed(self, link: Link) -> None:
+        """Record it."""
+        self.renewals += 1
 
 
 class Scripted:

@@ -148,3 +148,19 @@ async def test_a_modern_servers_log_lines_come_as_the_call_wants_them() -> None:
         await ask(supervisor, "modern_asker/log", back=back, client=loud)
         levels = [one["level"] for one in back.of("notifications/message")]
         assert levels == ["critical", "alert", "emergency"]
+
+
+async def test_a_session_with_its_own_child_has_its_own_wishes() -> None:
+    async with running(python("asker", share="session")) as supervisor:
+        for session, level in (("a", "debug"), ("b", "error")):
+            wanted = make_call("method", "logging/setLevel", {"level": level}, session=session)
+            assert isinstance(await within(supervisor.dispatch(wanted, FakeBack())), Answer)
+            subscribed = await wish(supervisor, "resources/subscribe", ALPHA["asker"], session)
+            assert isinstance(subscribed, Answer)
+        for session, level in (("a", "debug"), ("b", "error")):
+            facts = said(await ask(supervisor, "asker/facts", session=session))
+            assert facts["level"] == level
+            assert "resources/subscribe" in facts["methods"]
+        await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "a")
+        facts = said(await ask(supervisor, "asker/facts", session="a"))
+        assert "resources/unsubscribe" in facts["methods"]

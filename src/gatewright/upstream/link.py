@@ -49,6 +49,9 @@ class Sink(Protocol):
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call."""
 
+    def renewed(self, link: Link) -> None:
+        """Learn that the server is a new one behind an old link: what it was told is forgotten."""
+
 
 class Link(abc.ABC):
     """One connection. Belongs to one event loop; nothing here blocks it."""

@@ -190,6 +190,10 @@ class Server:
             return Failure("upstream_unavailable", f"server {self.id} is disabled")
         return failure
 
+    def has_own(self, call: Call) -> bool:
+        """Whether the call goes on a connection of its session's own."""
+        return self.spec.share == "session" and call.session is not None
+
     def _own(self, call: Call) -> Keeper:
         """The connection of the call's session; callers without sessions share the main one."""
         if call.session is None:
@@ -230,6 +234,10 @@ class Server:
                 self._refresh = self._loop.call_later(DEBOUNCE_S, self._refresh_now)
             return
         self._told.said(self.id, method, params, None)
+
+    def renewed(self, link: Link) -> None:
+        """The main link said hello anew (`Sink`)."""
+        self.spawn(self._connected(link))
 
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         """The same, on a session's own connection."""
@@ -315,3 +323,6 @@ class _SessionSink:
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         self._server.said_to(self._session, link, method, params)
+
+    def renewed(self, link: Link) -> None:
+        """Nothing is told to a session's own connection that it could forget."""

@@ -47,6 +47,8 @@ class Wishes:
 
     async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One session's `logging/setLevel`."""
+        if self._server.has_own(call):
+            return await self._server.call("logging/setLevel", params, call, back)
         level = params.get("level")
         self._levels[_holder(call)] = level if level in LEVELS else LEVELS[0]
         wanted = self._most_verbose()
@@ -68,6 +70,8 @@ class Wishes:
 
     async def subscribe(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One holder's wish to hear of a resource; the server hears of the first."""
+        if self._server.has_own(call):
+            return await self._server.call("resources/subscribe", params, call, back)
         holders = self._holders.setdefault(uri, Counter())
         first = not holders
         if call.session is None or call.session not in holders:
@@ -86,6 +90,8 @@ class Wishes:
         self, uri: str, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
         """The end of one holder's wish; the server hears of the last."""
+        if self._server.has_own(call):
+            return await self._server.call("resources/unsubscribe", params, call, back)
         known = uri in self._holders
         if known and not self._release(uri, _holder(call)):
             return _EMPTY

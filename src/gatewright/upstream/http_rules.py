@@ -1,0 +1,96 @@
+"""What an HTTP answer means for a call: rules without I/O, in one place.
+
+Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the wild do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gatewright.call import Call, Failure
+from gatewright.wire import jsonrpc
+
+__all__ = [
+    "ACCEPT",
+    "LAST_EVENT",
+    "SESSION",
+    "VERSION",
+    "error_in",
+    "is_stream",
+    "may_repeat",
+    "refusal",
+    "session_is_lost",
+]
+
+SESSION = "mcp-session-id"
+VERSION = "MCP-Protocol-Version"
+LAST_EVENT = "Last-Event-ID"
+ACCEPT: Mapping[str, str] = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
+"""What every POST carries."""
+
+_NO_SESSION = -32000
+"""What the TypeScript SDK answers, with status 400 where the specification says 404."""
+
+_MOST_WAIT_S = 3600
+
+
+def is_stream(headers: Mapping[str, str]) -> bool:
+    """Whether the body is a stream of events."""
+    kind = headers.get("content-type", "").partition(";")[0]
+    return kind.strip().lower() == "text/event-stream"
+
+
+def error_in(body: bytes) -> jsonrpc.Response | None:
+    """The JSON-RPC error that an HTTP refusal carries, whatever its id. Some servers leave the id out."""
+    message = jsonrpc.parse(body)
+    if isinstance(message, jsonrpc.Response) and message.error:
+        return message
+    return None
+
+
+def session_is_lost(status: int, error: jsonrpc.Response | None, had_session: bool) -> bool:
+    """Whether a request was refused because the server does not know its session any more."""
+    if not had_session:
+        return False
+    return status == 404 or (status == 400 and _code(error) == _NO_SESSION)
+
+
+def may_repeat(call: Call | None) -> bool:
+    """Whether a request that may have been executed can be sent again without harm: what only reads,
+    by its method or by the tool's own word, and what the gateway asks for itself."""
+    if call is None or call.kind in ("list", "prompt", "resource"):
+        return True
+    return call.tool is not None and call.tool.read_only
+
+
+def refusal(
+    server: str, status: int, headers: Mapping[str, str], error: jsonrpc.Response | None
+) -> jsonrpc.Response | Failure:
+    """What a refused request comes to: the server's own error where it gave one, else the status."""
+    if error is not None:
+        return error
+    if status in (429, 503):
+        text = f"server {server} is overloaded (HTTP {status})"
+        return Failure("upstream_unavailable", text, retry_after_ms=_retry_after_ms(headers))
+    if status in (401, 403):
+        text = f"server {server} refused access (HTTP {status}); check its headers or token"
+        return Failure("upstream_error", text)
+    return Failure("upstream_error", f"server {server} answered HTTP {status}")
+
+
+def _retry_after_ms(headers: Mapping[str, str]) -> int:
+    found = headers.get("retry-after", "")
+    return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
+
+
+def _code(error: jsonrpc.Response | None) -> object:
+    if error is None:
+        return None
+    try:
+        found = jsonrpc.decode(error.error)
+    except ValueError:
+        return None
+    return found.get("code") if isinstance(found, dict) else None
