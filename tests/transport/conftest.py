@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 import pytest
 import uvloop
+
+from gatewright.transport.base import FROM_CLIENTS, Limits
+from gatewright.transport.http_server import HttpServer, serve
+from tests.transport.collecting import within
+from tests.transport.sockets import Door, Open
 
 __all__: list[str] = []
 
@@ -16,3 +22,25 @@ def pytest_asyncio_loop_factories(
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Name the loops."""
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Open]:
+    """Opens doors."""
+    servers: list[HttpServer] = []
+
+    async def opener(
+        app: Any = None,
+        *,
+        limits: Limits = FROM_CLIENTS,
+        echo: bool = True,
+        subprotocol: str | None = "mcp",
+    ) -> Door:
+        made = Door(limits, echo=echo, subprotocol=subprotocol)
+        made.server = await serve(app or made, limits=limits)
+        servers.append(made.server)
+        return made
+
+    yield opener
+    for server in servers:
+        await within(server.stop(0.1))

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect as dial
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
+
+from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits
+from gatewright.transport.websocket import connect
+from tests.transport.collecting import Collector, within
+from tests.transport.sockets import Open, client, close_code, nobody_left, read_on, shake_hands
+
+SHORT = 0.1
+
+
+async def test_a_binary_frame_is_answered_with_1003(door: Open) -> None:
+    at = await door()
+    async with dial(at.url, subprotocols=[Subprotocol("mcp")], proxy=None) as connection:
+        await connection.send(b"binary")
+        assert await close_code(connection) == 1003
+    assert await at.collector.end() == "a binary frame; messages are text"
+    assert at.collector.messages == []
+
+
+async def test_a_binary_frame_from_a_server_ends_the_client_too(door: Open) -> None:
+    async def binary(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": "mcp"})
+        await send({"type": "websocket.send", "bytes": b"binary"})
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
+
+    at = await door(binary)
+    collector = Collector()
+    await within(connect(at.url, receiver=collector))
+    assert await collector.end() == "a binary frame; messages are text"
+    assert collector.messages == []
+
+
+async def test_a_frame_over_the_limit_is_answered_with_1009(door: Open) -> None:
+    at = await door(limits=Limits(frame_bytes=1000))
+    async with dial(at.url, subprotocols=[Subprotocol("mcp")], proxy=None) as connection:
+        await connection.send("x" * 1000)
+        assert await within(connection.recv()) == "x" * 1000
+        await connection.send("x" * 1001)
+        assert await close_code(connection) == 1009
+    assert await at.collector.end() == "a message longer than 1000 bytes"
+
+
+async def test_a_message_in_many_fragments_counts_as_one(door: Open) -> None:
+    at = await door(limits=Limits(frame_bytes=1000))
+    async with dial(at.url, subprotocols=[Subprotocol("mcp")], proxy=None) as connection:
+        await connection.send(["ab", "cd", "ef"])
+        assert await within(connection.recv()) == "abcdef"
+        with pytest.raises(ConnectionClosed) as caught:  # noqa: PT012 - the close may come in between
+            await connection.send(["x" * 100] * 11)
+            await within(read_on(connection))
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 1009
+
+
+async def test_a_frame_over_the_limit_from_a_server_ends_the_client(door: Open) -> None:
+    at = await door(echo=False)
+    _, collector = await client(at, Limits(frame_bytes=1000))
+    at.pipe.send(b"x" * 1001)
+    assert await collector.end() == "a message longer than 1000 bytes"
+
+
+async def test_text_that_is_not_utf8_closes_the_connection(
+    door: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = await door()
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(raw, b"\x81\x82\0\0\0\0\xff\xff"))
+    await at.collector.end()
+    assert at.collector.messages == []
+    raw.close()
+    await nobody_left(at.server)
+
+
+async def test_a_client_that_does_not_read_is_cut_off_as_a_slow_reader(door: Open) -> None:
+    limits = Limits(queue_bytes=1 << 16, burst_bytes=1 << 20)
+    at = await door(limits=limits, echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    with pytest.raises(Closed) as caught:  # noqa: PT012 - which of the sends raises is the pipe's affair
+        for _ in range(1000):
+            at.pipe.send(b"x" * 65536)
+            await asyncio.sleep(0)
+    assert caught.value.reason == SLOW_READER
+    assert await at.collector.end() == SLOW_READER
+    await nobody_left(at.server)
+    raw.close()
+
+
+async def test_patience_with_a_client_that_does_not_read_ends(door: Open) -> None:
+    at = await door(limits=Limits(queue_bytes=1 << 16, patience_s=SHORT), echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    for _ in range(16):
+        at.pipe.send(b"x" * (1 << 20))
+    assert await at.collector.end() in {SLOW_READER, "closed by the peer"}
+    await nobody_left(at.server)
+    raw.close()
+
+
+async def test_a_client_that_can_still_be_told_gets_1013(door: Open) -> None:
+    """It reads; it was merely sent more in one turn than may wait."""
+    at = await door(limits=Limits(queue_bytes=1000, burst_bytes=1000), echo=False)
+    async with dial(at.url, subprotocols=[Subprotocol("mcp")], proxy=None) as connection:
+        await within(at.there.wait())
+        await asyncio.sleep(0)
+        at.pipe.send(b"x" * 1001)
+        with pytest.raises(Closed, match=SLOW_READER):
+            at.pipe.send(b"x")
+        assert await close_code(connection) == 1013
+    assert await at.collector.end() == SLOW_READER
+
+
+async def test_a_server_that_does_not_read_is_a_slow_reader_for_the_client(door: Open) -> None:
+    stay = asyncio.Event()
+
+    async def deaf(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": "mcp"})
+        await stay.wait()
+
+    at = await door(deaf, limits=FROM_SERVERS)
+    collector = Collector()
+    limits = Limits(queue_bytes=1 << 16, patience_s=SHORT)
+    pipe = await within(connect(at.url, receiver=collector, limits=limits))
+    for _ in range(14):
+        pipe.send(b"x" * (1 << 20))
+    assert await collector.end() == SLOW_READER
+    stay.set()
+
+
+async def test_a_peer_that_answers_no_ping_is_cut_off(door: Open) -> None:
+    at = await door(limits=Limits(ping_interval_s=SHORT), echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    assert await at.collector.end() == "closed by the peer"
+    await nobody_left(at.server)
+    raw.close()
+
+
+async def test_a_flood_of_frames_leaves_turns_to_others(door: Open) -> None:
+    at = await door(limits=Limits(turn_messages=10), echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    loop = asyncio.get_running_loop()
+    most = 0
+    before = 0
+
+    def look() -> None:
+        nonlocal most, before
+        most = max(most, len(at.collector.messages) - before)
+        before = len(at.collector.messages)
+        if before < 5000:
+            loop.call_soon(look)
+
+    look()
+    frame = b"\x81\x82" + struct.pack("!I", 0) + b"{}"
+    await within(loop.sock_sendall(raw, frame * 5000))
+    await at.collector.count(5000)
+    assert most <= 11
+    raw.close()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [b"x: " + b"a" * 9000 + b"\r\n", b"".join(b"x-%d: a\r\n" % n for n in range(200))],
+    ids=["long", "many"],
+)
+async def test_a_handshake_with_too_much_in_it_is_answered_431(
+    door: Open, more: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = await door()
+    raw = await shake_hands(at, more)
+    heard = await within(asyncio.get_running_loop().sock_recv(raw, 1000))
+    assert heard.startswith(b"HTTP/1.1 431 ")
+    raw.close()
+    await nobody_left(at.server)
+    assert caplog.records == []
