@@ -157,6 +157,8 @@ class House:
         self._anonymous = anonymous
         self._random = itertools.count(1)
         self._wires: list[Wire] = []
+        self.leaving: list[Callable[[], None]] = []
+        """What clients of other kinds do at the end."""
         self._guard = guard or Guard()
         self._gates = gates
         self._options = front
@@ -179,6 +181,8 @@ class House:
     async def __aexit__(self, *problem: object) -> None:
         for wire in self._wires:
             wire.leave()
+        for leave in self.leaving:
+            leave()
         await self.app.close()
         if problem[0] is None:
             await self.quiet()

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from gatewright.call import Caller, Refusal
 from gatewright.doors.front import Front
 from gatewright.doors.health import Health
-from gatewright.doors.http_reply import Send, send_json, send_plain
+from gatewright.doors.http_reply import Send, challenge, send_json, send_plain
 from gatewright.doors.http_request import HttpRequest, Receive
 from gatewright.doors.legacy_sse import LegacySse
 from gatewright.doors.streamable_http import StreamableHttp
@@ -191,6 +191,4 @@ async def _challenge(send: Send, refusal: Refusal) -> None:
             },
         }
     )
-    error = b"" if refusal.reason == "auth_required" else b', error="invalid_token"'
-    challenge = (b"www-authenticate", b'Bearer realm="gatewright"' + error)
-    await send_json(send, body, row.http, (challenge,))
+    await send_json(send, body, row.http, challenge(refusal.reason))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 import msgspec
@@ -55,10 +56,10 @@ class Reply(Protocol):
     def reconnect(self, retry_ms: int) -> None:
         """Close the stream; the answer waits for a client that comes back."""
 
-    async def finish(self, ident: bytes, spelled: verdicts.Spelled) -> None:
+    def finish(self, ident: bytes, spelled: verdicts.Spelled) -> Coroutine[Any, Any, None]:
         """Send the answer to the request `ident` (JSON text)."""
 
-    async def abandon(self, ident: bytes) -> None:
+    def abandon(self, ident: bytes) -> Coroutine[Any, Any, None]:
         """End the request without a result: its caller cancelled it."""
 
 
@@ -293,14 +294,16 @@ class Exchange:
         except Exception:
             log.exception("call %s: the caller could not be asked", call.id)
 
-    async def resume(self, inbound: Inbound, reply: Reply) -> None:
-        """Take the exchange up again for a repeated request. Returns when that is answered, by the
-        call's end or its next question."""
+    def resume(self, inbound: Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Take the exchange up again for a repeated request, which has the seat from now on. What
+        comes back ends when the request is answered, by the call's end or its next question."""
         if self._seat is not None:
-            await reply.finish(inbound.id, _BUSY)
-            return
-        seat = self._seat = _Seat(inbound, reply, self._loop.create_future())
+            return reply.finish(inbound.id, _BUSY)
+        self._seat = seat = _Seat(inbound, reply, self._loop.create_future())
         self._inbound = inbound
+        return self._resumed(seat)
+
+    async def _resumed(self, seat: _Seat) -> None:
         kept, self._kept, self._kept_bytes = self._kept, [], 0
         for event in kept:
             self.emit(event)
@@ -308,13 +311,13 @@ class Exchange:
             self._release()
             await self._leave(self._outcome)
             return
-        self._take(inbound.params.get("inputResponses"))
+        self._take(seat.inbound.params.get("inputResponses"))
         if any(not answer.done() for _, answer in self._questions.values()):
             self._ask_soon()  # what was not answered is asked again
         try:
             await seat.over
         except asyncio.CancelledError:
-            self.cancel(inbound.id)
+            self.cancel(seat.inbound.id)
             raise
 
     def _take(self, answers: Any) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "HttpReply",
     "Send",
     "StreamWriter",
+    "challenge",
     "one_line",
     "send_json",
     "send_plain",
@@ -72,6 +73,12 @@ async def send_plain(
         {"type": "http.response.start", "status": status, "headers": [*kind, length, *headers]}
     )
     await send({"type": "http.response.body", "body": body})
+
+
+def challenge(reason: str) -> tuple[tuple[bytes, bytes], ...]:
+    """The header that goes with a 401: how to say who asks. `reason` is a refusal's."""
+    error = b"" if reason == "auth_required" else b', error="invalid_token"'
+    return ((b"www-authenticate", b'Bearer realm="gatewright"' + error),)
 
 
 def one_line(message: bytes) -> bytes:

@@ -208,7 +208,7 @@ class Peer:
         if inbound.method == "resources/subscribe":
             self._subscribed.discard(inbound.params["uri"])
 
-    async def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> None:
+    def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
         params = inbound.params
         try:
@@ -219,21 +219,23 @@ class Peer:
                 now=self._front.clock(),
             )
         except ValueError as problem:
-            await self._reject(_foreign(inbound, str(problem)), reply)
-            return
+            return self._reject(_foreign(inbound, str(problem)), reply)
         if state.kind == "upstream":
             inner = {**params, "requestState": state.text}
-            await self._new(replace(inbound, params=inner), reply)
-            return
+            return self._new(replace(inbound, params=inner), reply)
         exchange = self._parked.find(state.text)
         if exchange is None:
-            await self._reject(_foreign(inbound, _GONE), reply)
-            return
+            return self._reject(_foreign(inbound, _GONE), reply)
         self._running[mcp.request_key(inbound.id)] = exchange
+        return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
+
+    async def _again(
+        self, resumed: Coroutine[Any, Any, None], exchange: Exchange, ident: bytes
+    ) -> None:
         try:
-            await exchange.resume(inbound, reply)
+            await resumed
         finally:
-            self._ended(inbound.id, exchange)
+            self._ended(ident, exchange)
 
     # -- handshake and changes
 

@@ -7,7 +7,7 @@ from typing import Any
 from gatewright.call import Caller, Refusal
 from gatewright.doors.duplex import Duplex
 from gatewright.doors.front import Front
-from gatewright.doors.http_reply import Send
+from gatewright.doors.http_reply import Send, challenge
 from gatewright.doors.http_request import Receive
 from gatewright.transport.base import Limits
 from gatewright.transport.websocket import Accepted, refuse
@@ -43,7 +43,8 @@ class WebSocketDoor:
             row = reason_of(caller.reason)
             error = {"code": row.mcp_code, "message": caller.message, "data": {"reason": row.name}}
             body = jsonrpc.encode({"jsonrpc": "2.0", "error": error})
-            await refuse(receive, send, row.http, body)
+            more = challenge(caller.reason) if row.http == 401 else ()
+            await refuse(receive, send, row.http, body, more)
             return
         host = Duplex(self._front, caller, door="websocket", credential=credential, profile=profile)
         limits = Limits(frame_bytes=self._front.frame_bytes, queue_bytes=self._front.queue_bytes)
