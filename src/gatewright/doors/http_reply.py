@@ -127,6 +127,11 @@ class StreamWriter:
         self._more.set()
         self.start()
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be taken."""
+        return self._ended
+
     def start(self) -> None:
         """Begin the response, also before anything is to be said."""
         if self._task is None:

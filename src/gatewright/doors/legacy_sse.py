@@ -84,15 +84,13 @@ class _StreamPipe:
 
     def __init__(self, writer: StreamWriter) -> None:
         self.writer = writer
-        self._closed = False
 
     def send(self, message: bytes) -> None:
-        if self._closed:
+        if self.writer.ended:
             raise Closed("the stream is closed")
         self.writer.put(sse.encode(one_line(message), event="message"))
 
     def close(self) -> None:
-        self._closed = True
         self.writer.end()
 
     async def wait_closed(self) -> str:
