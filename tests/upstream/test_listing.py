@@ -53,7 +53,7 @@ async def test_all_pages_are_joined_in_order() -> None:
     listing, asked = await fetched({"tools": {}}, tools_list=pages)
     assert [one["params"] for one in asked] == [{}, {"cursor": "2"}, {"cursor": ""}]
     assert [bytes(one["name"]) for one in listing.of("tools")] == [b'"a"', b'"b"']
-    assert listing.warnings == ()
+    assert listing.failures == {}
 
 
 async def test_a_list_that_fails_is_a_warning_and_costs_no_other() -> None:
@@ -68,10 +68,22 @@ async def test_a_list_that_fails_is_a_warning_and_costs_no_other() -> None:
         listing = await within(fetching)
     assert len(listing.of("prompts")) == 1
     # Many servers have resources and no templates, so that one is no news.
-    assert [one.partition(" failed")[0] for one in listing.warnings] == [
+    assert [one.partition(" failed")[0] for one in listing.failures.values()] == [
         "tools/list",
         "resources/list",
     ]
+
+
+async def test_only_what_changed_is_fetched_again_and_a_failure_loses_nothing() -> None:
+    async with linked(capabilities=ALL) as (link, server):
+        before = Listing(link.hello, {"tools": [{}], "prompts": [{}, {}]})  # type: ignore[arg-type]
+        fetching = asyncio.ensure_future(fetch_listing(link, SPEC, before, {"prompts"}))
+        request = await server.next()
+        assert request["method"] == "prompts/list"
+        server.say(id=request["id"], error={"code": -1, "message": "not now"})
+        listing = await within(fetching)
+        assert (len(listing.of("tools")), len(listing.of("prompts"))) == (1, 2)
+        assert list(listing.failures) == ["prompts"]
 
 
 @pytest.mark.parametrize(

@@ -148,5 +148,5 @@ def test_prompts_resources_and_templates_are_known_by_their_own_member() -> None
 
 
 def test_the_warnings_of_the_listing_come_first() -> None:
-    made = Listing(Hello("2025-11-25"), {"tools": []}, ("tools/list failed: no",))
+    made = Listing(Hello("2025-11-25"), {"tools": []}, {"tools": "tools/list failed: no"})
     assert build_shelf(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)

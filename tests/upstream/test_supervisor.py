@@ -56,6 +56,8 @@ async def test_a_changed_list_is_told_after_it_can_be_seen() -> None:
             await ask(supervisor, f"{server}/grow")
             await hearing.until(bool)
             assert seen == [True]
+            told = [method for _, method, _ in hearing.heard]
+            assert told == ["notifications/tools/list_changed"]
             assert text(await ask(supervisor, f"{server}/grown_1")) == "I am grown_1"
             end()
 

@@ -6,7 +6,7 @@ has never heard of passes byte for byte. What breaks a limit is left out, and sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -38,11 +38,11 @@ _page = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What one server offers. `warnings` say what was left out and why."""
+    """What one server offers. `failures` say which sections could not be fetched last time, and why."""
 
     hello: Hello
     sections: Mapping[Section, Sequence[Definition]] = {}
-    warnings: tuple[str, ...] = ()
+    failures: Mapping[Section, str] = {}
 
     def of(self, section: Section) -> Sequence[Definition]:
         """The definitions of one kind, in the server's own order."""
@@ -52,14 +52,23 @@ class Listing(msgspec.Struct, frozen=True):
 EMPTY = Listing(Hello(""))
 
 
-async def fetch_listing(link: Link, spec: ServerSpec) -> Listing:
-    """Everything that a connected server says it offers. A section that cannot be had is empty, with
-    a warning; only the end of the connection is raised, as `UpstreamFailed`."""
+async def fetch_listing(
+    link: Link,
+    spec: ServerSpec,
+    before: Listing = EMPTY,
+    only: Collection[str] = ("tools", "prompts", "resources"),
+) -> Listing:
+    """Everything that a connected server says it offers; of `only` some capabilities, the rest from
+    `before`. A section that cannot be fetched stays as it was, and its failure is told. Only the end
+    of the connection is raised, as `UpstreamFailed`."""
     hello = link.hello or Hello("")
     sections: dict[Section, Sequence[Definition]] = {}
-    warnings: list[str] = []
+    failures: dict[Section, str] = {}
     for section, (method, capability) in KINDS.items():
         if capability not in hello.capabilities:
+            continue
+        sections[section] = before.of(section)
+        if capability not in only:
             continue
         try:
             sections[section] = await fetch_section(link, spec, section)
@@ -67,8 +76,8 @@ async def fetch_listing(link: Link, spec: ServerSpec) -> Listing:
             if not link.open:
                 raise
             if section != "resourceTemplates" or "-32601" not in str(problem):
-                warnings.append(f"{method} failed: {problem}")
-    return Listing(hello, sections, tuple(warnings))
+                failures[section] = f"{method} failed: {problem}"
+    return Listing(hello, sections, failures)
 
 
 async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:

@@ -32,6 +32,8 @@ CHANGES: Mapping[str, str] = {
 }
 """The notifications after which lists are fetched anew, and which."""
 
+_ALL = frozenset(CHANGES.values())
+
 DEBOUNCE_S = 0.02
 """Servers announce each of many changes; one fetch answers all that come within this time."""
 
@@ -61,8 +63,8 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 class Told(msgspec.Struct, frozen=True):
     """Whom a server tells what: all of it is called on the event loop and must not block."""
 
-    listed: Callable[[str, Listing, bool], None]
-    """Server id, what it offers now, whether the server itself said that it changed."""
+    listed: Callable[[str, Listing, frozenset[str]], None]
+    """Server id, what it offers now, and of which kinds the server itself said that they changed."""
     said: Callable[[str, str, dict[str, Any], str | None], None]
     """Server id, method, params, and the session whose own connection said it."""
     event: Callable[[str, str, dict[str, Any]], None]
@@ -91,6 +93,8 @@ class Server:
         )
         self._sessions: dict[str, Keeper] = {}
         self._refresh: asyncio.TimerHandle | None = None
+        self._stale: set[str] = set()
+        self._loading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._grace_s = 5.0
@@ -230,6 +234,7 @@ class Server:
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
         if method in CHANGES:
+            self._stale.add(CHANGES[method])
             if self._refresh is None:
                 self._refresh = self._loop.call_later(DEBOUNCE_S, self._refresh_now)
             return
@@ -250,13 +255,16 @@ class Server:
         self._refresh = None
         link = self._main.link
         if link is not None and link.open and link.hello is not None:
-            self.spawn(self._load(link, announced=True))
+            stale, self._stale = frozenset(self._stale), set()
+            self.spawn(self._load(link, stale))
 
-    async def _load(self, link: Link, *, announced: bool) -> None:
-        listing = await fetch_listing(link, self.spec)
-        if self._main.link is link:
-            self.listing = listing
-            self._told.listed(self.id, listing, announced)
+    async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
+        """Fetch what changed by the server's own word, or everything where it said nothing."""
+        async with self._loading:  # an older answer must not overwrite a newer one
+            listing = await fetch_listing(link, self.spec, self.listing, stale or _ALL)
+            if self._main.link is link:
+                self.listing = listing
+                self._told.listed(self.id, listing, stale)
 
     # -- the main connection -------------------------------------------------------------------------
 
@@ -265,7 +273,7 @@ class Server:
 
     async def _connected(self, link: Link) -> None:
         try:
-            await self._load(link, announced=False)
+            await self._load(link)
         except UpstreamFailed as problem:
             self._log.warning("the lists could not be fetched: %s", problem)
             if not link.open:
@@ -309,7 +317,7 @@ class Server:
             sessions=len(self._sessions),
             restarts=self._main.restarts,
             dropped=link.dropped if link is not None else 0,
-            warnings=self.listing.warnings,
+            warnings=tuple(self.listing.failures.values()),
             stderr=tuple(self.stderr),
         )
 

@@ -46,7 +46,7 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
 
     `before` is what the same server offered last; tools that did not change are taken from it.
     """
-    warnings = list(listing.warnings)
+    warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     tools = tuple(_tools(spec, listing, known, warnings))
     templates = tuple(

@@ -160,14 +160,14 @@ class Supervisor:
 
     # -- what servers say ----------------------------------------------------------------------------
 
-    def _listed(self, server: str, listing: Listing, announced: bool) -> None:
+    def _listed(self, server: str, listing: Listing, announced: frozenset[str]) -> None:
         before = self.catalogue.listing(server)
         changed = self.catalogue.put(server, listing)
         for warning in self.catalogue.shelf(server).warnings if changed else ():
             log.warning("server %s: %s", server, warning)
         for method, name in CHANGES.items():
             same = all(before.of(one) == listing.of(one) for one in _sections(name))
-            if not same or (announced and name in listing.hello.capabilities):
+            if not same or name in announced:
                 self.hub.tell(server, method, {})
 
     def _uri(self, profile: str, server: str, uri: str) -> str:
