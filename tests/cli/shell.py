@@ -56,6 +56,8 @@ class Shell:
             "GATEWRIGHT_STATE": str(self.state),
             "COLUMNS": "200",
             "PYTHONUTF8": "1",
+            # So that a run that measures coverage sees into the commands.
+            **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
         }
 
     def command(self, *arguments: str) -> list[str]:
