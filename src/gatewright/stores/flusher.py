@@ -2,7 +2,8 @@
 
 One flush at a time. Whoever waits gets the flush that began after its record was written: while
 the disk works, waiters gather, and the next flush answers all of them. There is no lingering timer:
-with nobody waiting, the disk follows once a second.
+those who begin to wait in one turn of the loop go to the thread together, in the next turn. With
+nobody waiting, the disk follows once a second.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Flusher:
         self._journal = journal
         self._on_fault = on_fault
         self._interval_s = interval_s
-        self._queue: SimpleQueue[_Waiter | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Waiter] | None] = SimpleQueue()
+        self._turn: list[_Waiter] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="audit-flusher", daemon=True)
         self._thread.start()
 
@@ -42,18 +45,32 @@ class Flusher:
             return
         if not self._thread.is_alive():
             raise Unrecorded("the audit trail is closed: the gateway is stopping")
-        waiter: _Waiter = asyncio.get_running_loop().create_future()
-        self._queue.put(waiter)
+        loop = asyncio.get_running_loop()
+        waiter: _Waiter = loop.create_future()
+        if not self._turn or self._loop is not loop:
+            self._turn, self._loop = [], loop
+            loop.call_soon(self._hand_over, self._turn)
+        self._turn.append(waiter)
         await waiter
+
+    def _hand_over(self, turn: list[_Waiter]) -> None:
+        if turn is self._turn:
+            self._turn = []
+        self._queue.put(turn)
+        if not self._thread.is_alive():
+            self._answer_late()
 
     def close(self) -> None:
         """Flush what is written and end the thread. The journal stays open."""
         self._queue.put(None)
         self._thread.join()
-        late = []  # who came between the end of the thread and now
+        self._answer_late()
+
+    def _answer_late(self) -> None:
+        """Answer those who came after the end of the thread."""
+        late: list[_Waiter] = []
         while not self._queue.empty():
-            if (waiter := self._queue.get()) is not None:
-                late.append(waiter)
+            late += self._queue.get() or []
         if late:
             self._flush(late)
 
@@ -73,7 +90,7 @@ class Flusher:
         try:
             item = self._queue.get(timeout=pause)
             while item is not None:
-                waiters.append(item)
+                waiters += item
                 item = self._queue.get_nowait()
         except Empty:
             return waiters, True

@@ -50,6 +50,7 @@ class Journal:
         self.synced = end
         """The last record that is known to be on disk."""
         self._flush(end, (self._file,))
+        _to_disk(self._head)  # once: from here on its block exists, and is written in place
 
     def append(self, body: bytes) -> int:
         """Write one record, a JSON object with members, and return its number.
