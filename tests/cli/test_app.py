@@ -128,6 +128,14 @@ def test_a_damaged_store_is_an_error_in_one_line(shell: Shell) -> None:
     assert str(shell.state) in done.error["message"]
 
 
+@pytest.mark.parametrize("command", [("key", "list"), ("serve", "--port", "0")])
+def test_a_folder_that_cannot_be_is_named(shell: Shell, command: tuple[str, ...]) -> None:
+    place = shell.write("file", "") / "state"
+    done = shell.run(*command, environ={"GATEWRIGHT_STATE": str(place)})
+    assert (done.code, done.out, done.error["code"]) == (1, "", "file")
+    assert str(place) in done.error["message"]
+
+
 def test_a_bug_is_one_line_and_its_traceback_comes_on_request(shell: Shell) -> None:
     (shell.state / "gateway.json").mkdir(parents=True)
     broken = shell.write("sitecustomize.py", "import json\n")

@@ -132,6 +132,13 @@ def _known(problem: Exception) -> CliError:
         )
     if isinstance(problem, StoreError):
         return CliError(str(problem), code="store", exit_code=Exit.UNEXPECTED, hint=_STORE)
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return CliError(
+            f"{problem.filename}: {problem.strerror}",
+            code="file",
+            exit_code=Exit.UNEXPECTED,
+            hint="check the path, its owner and the disk",
+        )
     return CliError(
         f"{type(problem).__name__}: {problem}",
         code="internal",

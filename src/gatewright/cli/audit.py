@@ -22,6 +22,7 @@ from gatewright.cli.output import (
 )
 from gatewright.settings import load
 from gatewright.stores.reader import AuditReader
+from gatewright.stores.records import to_mgp
 from gatewright.stores.rows import DATABASE, Query
 
 __all__ = ["app", "query", "tail", "verify"]
@@ -77,6 +78,9 @@ def query(  # noqa: PLR0913, PLR0917 - one argument for each option
     oldest_first: Annotated[
         bool, typer.Option("--oldest-first", help="Else the newest comes first.")
     ] = False,
+    mgp: Annotated[
+        bool, typer.Option("--mgp", help="As MGP audit events (§6.3), one a line.")
+    ] = False,
     config: Config = None,
     json: Json = False,
 ) -> None:
@@ -94,7 +98,9 @@ def query(  # noqa: PLR0913, PLR0917 - one argument for each option
         limit=limit,
         newest_first=not oldest_first,
     )
-    _print(_reader(config).query(asked), json=json)
+    found = _reader(config).query(asked)
+    events = (event for event in map(to_mgp, found) if event is not None)
+    _print(events if mgp else found, json=json or mgp)
 
 
 @app.command()

@@ -92,7 +92,11 @@ def _run(settings: Settings, *, stdio: bool, profile: str) -> None:
     try:
         compose.run(settings, stdio=stdio, profile=profile, on_ready=on_ready)
     except OSError as problem:
-        if problem.errno not in {errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL}:
+        if problem.filename is not None or problem.errno not in {
+            errno.EADDRINUSE,
+            errno.EACCES,
+            errno.EADDRNOTAVAIL,
+        }:
             raise
         where = f"{settings.gateway.host}:{settings.gateway.port}"
         raise CliError(
