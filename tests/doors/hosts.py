@@ -20,6 +20,8 @@ class Host:
     """Sends whole messages with `send`, once that is set, and keeps what comes, in order."""
 
     send: Callable[[bytes], None]
+    reading: asyncio.Task[None]
+    """Who reads for it, where that is a task."""
 
     def __init__(self) -> None:
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
