@@ -44,6 +44,7 @@ from gatewright.wire.versions import LATEST_LEGACY
 
 __all__ = ["Host", "agree", "filled", "main", "plan"]
 
+SERVER = "suite"
 SECONDS = 100.0
 BACK = "http://localhost:8425/callback"
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
@@ -134,7 +135,7 @@ def _call(kind: Kind, method: str, params: dict[str, Any], **more: Any) -> Call:
 async def _tools(supervisor: Supervisor, calls: Calls, back: Back) -> list[Outcome]:
     found: list[Outcome] = []
     for name, arguments in calls:
-        tool = supervisor.catalogue.tool("", name)
+        tool = supervisor.catalogue.tool("", f"{SERVER}/{name}")
         if tool is None:
             print(f"{name}: not offered", file=sys.stderr)
             continue
@@ -166,7 +167,7 @@ async def _run(url: str, scenario: str, context: Mapping[str, Any], folder: Path
         issuer=context.get("issuer", ""),
         metadata_url=METADATA_URL,
     )
-    spec = ServerSpec(id="suite", transport="http", url=url, auth=Auth(identity=ours))
+    spec = ServerSpec(id=SERVER, transport="http", url=url, auth=Auth(identity=ours))
     authorizer = OAuth(spec.id, url, ours, Logins(folder), browser=Browser(agree, BACK))
     supervisor = Supervisor(
         [spec],
