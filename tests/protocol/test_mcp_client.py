@@ -147,6 +147,15 @@ def test_no_version_in_common_is_said_with_what_the_server_has(supported: Any) -
     assert "no protocol version in common" in found.reason
 
 
+def test_a_server_that_refuses_the_version_it_names_is_asked_once_more() -> None:
+    handshake = machine()
+    error = {"code": -32022, "message": "unsupported", "data": {"supported": [LATEST_MODERN]}}
+    again = handshake.answered(answer(handshake.start(), error=error))
+    assert isinstance(again, Ask)
+    assert (again.method, again.revision) == ("server/discover", LATEST_MODERN)
+    assert isinstance(handshake.answered(answer(again, error=error)), Failed)
+
+
 def test_a_discover_answer_without_our_version_goes_on_with_one_it_names() -> None:
     handshake = machine()
     step = handshake.answered(answer(handshake.start(), discovered("2025-06-18")))

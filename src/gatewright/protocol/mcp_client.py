@@ -155,6 +155,7 @@ class Handshake:
         self._asked: dict[int, Ask] = {}
         self._current: Ask | None = None
         self._early: Hello | None = None
+        self._discovered_in: list[str] = []
 
     @property
     def probing(self) -> bool:
@@ -218,6 +219,7 @@ class Handshake:
         return ask
 
     def _discover(self, revision: str = LATEST_MODERN) -> Ask:
+        self._discovered_in.append(revision)
         client = Client(revision, self._capabilities)
         params = modern_params({}, client, revision=revision, info=self._info)
         return self._ask("server/discover", params, revision)
@@ -255,8 +257,8 @@ class Handshake:
 
     def _choose(self, supported: list[Any]) -> Step:
         """Go on in the newest revision that the server names and we know."""
-        tried = self._current.revision if self._current is not None else None
-        modern = [one for one in MODERN if one in supported and one != tried]
+        # A server may refuse at first the very revision that it then names; but not twice.
+        modern = [one for one in MODERN if one in supported and self._discovered_in.count(one) < 2]
         if modern:
             return self._discover(modern[-1])
         legacy = [one for one in LEGACY if one in supported]
