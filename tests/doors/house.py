@@ -161,7 +161,8 @@ class House:
         """What clients of other kinds do at the end."""
         self._guard = guard or Guard()
         self._gates = gates
-        self._options = front
+        # A slow machine must not decide the form of an answer.
+        self._options = {"stream_after_s": 3600.0} | front
 
     async def __aenter__(self) -> House:
         self.front = Front(

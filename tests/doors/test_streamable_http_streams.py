@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from gatewright.call import RECONNECT, Answer, Event
 from gatewright.wire import jsonrpc
 from tests.doors.client import MODERN, Wire, modern, rpc, within
 from tests.doors.house import House, text
-from tests.doors.steps import CALL, JSON_ONLY, TOLD, Stepwise, progress, progressed
+from tests.doors.steps import CALL, JSON_ONLY, TOLD, Hang, Stepwise, progress, progressed
 
 # -- plain and streamed
 
@@ -205,6 +206,36 @@ async def test_a_stream_that_the_owner_closes_is_answered_to_the_client_that_com
         tool.say(text("done"))
         answered = await session.get(closed.events[-1].id).whole()
         assert [one["id"] for one in answered.messages] == [1]
+
+
+async def test_a_long_call_is_answered_on_a_stream_where_that_can_be_resumed() -> None:
+    """So that a client whose connection breaks before there was anything to say can come back."""
+    async with House(stream_after_s=0.0) as house:
+        house.script.does("echo", hang := Hang())
+        session = await house.session("2025-11-25")
+        wire = session.open("tools/call", CALL, ident=1)
+        primer = await wire.event()
+        assert (primer.data, wire.parser.retry_ms) == (b"", 1000)
+        wire.leave()
+        hang.end.set()
+        assert [one["id"] for one in (await session.get(primer.id).whole()).messages] == [1]
+
+
+async def test_a_long_call_is_answered_plain_where_it_cannot() -> None:
+    async with House(stream_after_s=0.0) as house:
+        house.script.does("echo", hang := Hang())
+        older, session = await house.session("2025-06-18"), await house.session()
+        wires = [
+            older.open("tools/call", CALL),
+            session.open("tools/call", CALL, headers=JSON_ONLY),
+            house.open(rpc("tools/call", CALL, 1)),
+            house.open(modern("tools/call", CALL)),
+        ]
+        for _ in wires:
+            await house.began()
+        await asyncio.sleep(0)
+        hang.end.set()
+        assert [(await wire.whole()).kind for wire in wires] == ["application/json"] * 4
 
 
 async def test_nobody_is_sent_away_who_cannot_come_back() -> None:

@@ -241,6 +241,11 @@ class HttpReply:
         self._open()
         self._put(frame)
 
+    def commit(self) -> None:
+        """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
+        if self._primed and self._readable and not self.done and self._streams is not None:
+            self._open()
+
     def reconnect(self, retry_ms: int) -> None:
         """End the response here; the answer waits in the session's streams. Only where it can be resumed."""
         if not self._primed or not self._readable or self.done or self._streams is None:

@@ -187,7 +187,14 @@ class StreamableHttp:
             primed=client is not None and revision(client.revision).primed,
             headers=extra,
         )
-        await peer.serve(effect, reply)
+        if session is None:
+            await peer.serve(effect, reply)
+            return
+        later = asyncio.get_running_loop().call_later(self._front.stream_after_s, reply.commit)
+        try:
+            await peer.serve(effect, reply)
+        finally:
+            later.cancel()
 
     def _peer(self, http: HttpRequest, session: HttpSession | None, version: str) -> Peer:
         if session is not None:
