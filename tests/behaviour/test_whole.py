@@ -92,24 +92,25 @@ async def cancel(client: Host, ident: Any) -> None:
 
 
 @each_kind
-async def test_cancelling_reaches_the_server_under_its_own_id(several: Gateway, door: str) -> None:
-    async with host(several, door) as client, host(several, door) as other:
-        meta = {"progressToken": "slow"}
-        before = await other.call("asker__cancelled_ids")
-        ident = await client.start(
-            "tools/call", {"name": "asker__slow", "arguments": {"seconds": 30}, "_meta": meta}
-        )
-        await client.note("notifications/progress")
-        await cancel(client, ident)
-        watcher = client if door.startswith("stdio") else other
-        async with asyncio.timeout(15):
-            while True:
-                told = (await watcher.call("asker__cancelled_ids"))["structuredContent"]
-                gone = len(told["cancelled"]) - len(before["structuredContent"]["cancelled"])
-                if gone or (door.startswith("stdio") and told["cancelled"]):
-                    break
-        assert set(told["cancelled"]) <= set(told["asked"])
-        assert not set(told["cancelled"]) & set(told["finished"])
+async def test_cancelling_reaches_the_server_under_its_own_id(tmp_path: Path, door: str) -> None:
+    with running(tmp_path, config(server("asker"))) as several:
+        async with host(several, door) as client, host(several, door) as other:
+            meta = {"progressToken": "slow"}
+            before = await other.call("asker__cancelled_ids")
+            ident = await client.start(
+                "tools/call", {"name": "asker__slow", "arguments": {"seconds": 30}, "_meta": meta}
+            )
+            await client.note("notifications/progress")
+            await cancel(client, ident)
+            watcher = client if door.startswith("stdio") else other
+            async with asyncio.timeout(15):
+                while True:
+                    told = (await watcher.call("asker__cancelled_ids"))["structuredContent"]
+                    gone = len(told["cancelled"]) - len(before["structuredContent"]["cancelled"])
+                    if gone or (door.startswith("stdio") and told["cancelled"]):
+                        break
+            assert set(told["cancelled"]) <= set(told["asked"])
+            assert not set(told["cancelled"]) & set(told["finished"])
 
 
 @every_door

@@ -194,9 +194,9 @@ async def test_each_session_has_its_own_child_and_is_asked_its_own_questions() -
         assert [said(one)["from"] for one in outcomes] == ["a", "b"]
         assert supervisor.status()[0].sessions == 2
         server = supervisor._servers["asker"]
-        children = {_pid(keeper.link) for keeper in server._sessions.values()}
+        children = {_pid(keeper.link) for keeper in server._lanes.all()}
         assert len(children | {pid(supervisor, "asker")}) == 3
-        links = [keeper.link for keeper in server._sessions.values()]
+        links = [keeper.link for keeper in server._lanes.all()]
         supervisor.forget("a")
         supervisor.forget("b")
         assert supervisor.status()[0].sessions == 0

@@ -118,13 +118,13 @@ def text_of(outcome: object) -> list[str]:
 
 
 async def test_what_a_server_says_to_nobody_in_particular_is_told_to_all_who_see_it() -> None:
-    async with running(python("extras"), sight=BLIND) as supervisor:
+    async with running(python("asker"), sight=BLIND) as supervisor:
         hearing = Hearing(supervisor)
         blind: list[object] = []
         supervisor.watch(NOBODY, "", lambda *args: blind.append(args))
-        await ask(supervisor, "extras/chatter")
+        await ask(supervisor, "asker/grow")
         await hearing.until(
-            lambda heard: any(one[1] == "notifications/vendor.news" for one in heard)
+            lambda heard: any(one[1] == "notifications/tools/list_changed" for one in heard)
         )
         assert blind == []
 

@@ -167,7 +167,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
-    share: Literal["gateway", "session"] = "gateway"
+    share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None
     """None: the id."""

@@ -135,7 +135,7 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
     call_timeout_s: Seconds | None = None
     connect_timeout_s: Seconds = 20
-    share: Literal["gateway", "session"] = "gateway"
+    share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: ToolPrefix | None = None
     mgp: MgpTable | None = None

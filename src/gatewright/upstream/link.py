@@ -34,6 +34,19 @@ FIRST_ID = 16
 
 _ROUNDS = 16
 
+_FOR_ALL = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/subscriptions/acknowledged",
+        "notifications/elicitation/complete",
+        "notifications/tasks/status",
+    }
+)
+"""What concerns the server and not one call of it."""
+
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
     """What the gateway itself asked for did not come. The text says why."""
@@ -83,6 +96,16 @@ class Link(abc.ABC):
     def hello(self, hello: Hello) -> None:
         self._hello = hello
         self.modern = hello.modern
+
+    @property
+    def asks(self) -> bool:
+        """Whether the server has asked a caller something without saying which."""
+        return self._questions.asked
+
+    @property
+    def clouded(self) -> bool:
+        """Whether calls that were given up may still be running at the server."""
+        return self._questions.clouded
 
     @property
     @abc.abstractmethod
@@ -272,10 +295,10 @@ class Link(abc.ABC):
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
-        elif method == "notifications/message":
-            self._logged(method, params)
-        else:
+        elif method in _FOR_ALL or self._is_ours(params):
             self._unsolicited(method, params)
+        else:
+            self._belonging(method, params)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")
@@ -308,13 +331,15 @@ class Link(abc.ABC):
     def _emit(exchange: Exchange, method: str, params: dict[str, Any]) -> None:
         if exchange.back is None or exchange.call is None:
             return
-        if type(params.get("request_id")) is int and params["request_id"] == exchange.ident:
+        named = params.get("request_id")
+        if method.startswith("notifications/mgp.") and named == exchange.ident:
             params["request_id"] = exchange.call.id
         exchange.back.emit(Event(method, params))
 
-    def _logged(self, method: str, params: dict[str, Any]) -> None:
-        """A log line that names no call: it belongs to the one session at work, to everybody when
-        nobody is, and to the gateway's own log where it could tell one session about another."""
+    def _belonging(self, method: str, params: dict[str, Any]) -> None:
+        """A log line, or something unknown, that names no call: it belongs to the one session at
+        work, to everybody when nobody is, and to the gateway's own log where it could tell one
+        session about another."""
         candidates = [one for one in self._pending.values() if one.call is not None]
         if not candidates:
             self._unsolicited(method, params)
@@ -324,8 +349,14 @@ class Link(abc.ABC):
             self._emit(exchange, method, params)
             return
         logging.getLogger(f"gatewright.server.{self.spec.id}").info(
-            "%s: %.500r", params.get("level", "info"), params.get("data")
+            "%s: %.500r", params.get("level", method), params.get("data", params)
         )
+
+    @staticmethod
+    def _is_ours(params: dict[str, Any]) -> bool:
+        """Whether it answers our own `subscriptions/listen`."""
+        meta = params.get("_meta")
+        return type(meta) is dict and META_SUBSCRIPTION in meta
 
     def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/subscriptions/acknowledged":

@@ -33,7 +33,7 @@ UNATTRIBUTABLE = "question_unattributable"
 HELD_S = 30.0
 """How long a question waits at most to become one session's; less where a candidate has less time."""
 
-GHOST_S = 60.0
+GHOST_S = 15.0
 _MOST = 256
 
 
@@ -66,6 +66,8 @@ class Questions:
         self._running: dict[bytes, asyncio.Task[None]] = {}
         self._held: list[_Held] = []
         self._ghosts: dict[int, tuple[str, asyncio.TimerHandle]] = {}
+        self.asked = False
+        """Whether the server has ever asked something in the middle of a call."""
 
     def put(
         self, request: jsonrpc.Request, candidates: Sequence[Exchange], *, exact: bool = False
@@ -87,6 +89,7 @@ class Questions:
         except ValueError as problem:
             self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
             return
+        self.asked = self.asked or not exact
         question = Question(request.method, params)
         task = self._loop.create_task(self._run(request.id, question, found, exact=exact))
         self._running[request.id] = task
@@ -113,6 +116,11 @@ class Questions:
         handle = self._loop.call_later(GHOST_S, self.laid, exchange.ident)
         self._ghosts[exchange.ident] = exchange.party, handle
         self._leave(exchange)
+
+    @property
+    def clouded(self) -> bool:
+        """Whether a question that came now could belong to a call that was given up."""
+        return bool(self._ghosts)
 
     def laid(self, ident: int) -> bool:
         """The server answered an exchange that was given up; True where there was one."""

@@ -1,7 +1,6 @@
 """One tool server: its connections, what it offers, what clients want to hear of it.
 
-The main connection serves everybody and feeds the catalogue. With `share = "session"` each client
-session has one of its own beside it, closed with the session.
+The main connection feeds the catalogue and serves whoever has none of its own; `lanes` says who has.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.protocol.mcp_client import ASKABLE, Hello
 from gatewright.upstream.connect import connect
 from gatewright.upstream.keeper import Keeper, State
+from gatewright.upstream.lanes import Lanes
 from gatewright.upstream.link import Link, UpstreamFailed
 from gatewright.upstream.listing import EMPTY, Listing, fetch_listing
 from gatewright.upstream.spec import ServerSpec
@@ -91,7 +91,7 @@ class Server:
             changed=self._main_changed,
             leave=self._leave,
         )
-        self._sessions: dict[str, Keeper] = {}
+        self._lanes = Lanes(spec, self._main, self._lane)
         self._refresh: asyncio.TimerHandle | None = None
         self._stale: set[str] = set()
         self._loading = asyncio.Lock()
@@ -118,8 +118,8 @@ class Server:
         self._grace_s = grace_s
         for task in list(self._tasks):
             task.cancel()
-        keepers = [self._main, *self._sessions.values()]
-        self._sessions.clear()
+        keepers = [self._main, *self._lanes.all()]
+        self._lanes.clear()
         await asyncio.gather(*(keeper.close() for keeper in keepers))
         while self._leaving:
             await asyncio.wait(list(self._leaving))
@@ -136,7 +136,7 @@ class Server:
     def forget(self, session: str) -> None:
         """A client session is over."""
         self.wishes.forget(session)
-        keeper = self._sessions.pop(session, None)
+        keeper = self._lanes.drop(session)
         if keeper is not None:
             self._depart(keeper.close("its session is over"))
 
@@ -165,17 +165,26 @@ class Server:
 
     def link_of(self, session: str | None) -> Link | None:
         """The connection that serves a session, while it is there."""
-        keeper = self._sessions.get(session) if session is not None else None
+        keeper = self._lanes.own(session)
         return self._main.link if keeper is None else keeper.link
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server, in the server's own names; waits for a server that is just
         (re)starting. Never raises, except for the cancellation of the caller's task."""
+        keeper, lease = self._lanes.take(call)
+        try:
+            return await self._through(keeper, method, params, call, back)
+        finally:
+            if lease is not None:
+                self._lanes.give_back(lease)
+
+    async def _through(
+        self, keeper: Keeper, method: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
         now = self._loop.time()
         deadline = now + self.spec.call_s if call.deadline is None else call.deadline
         outcome: Outcome | None = None
         for _ in range(2):
-            keeper = self._main if self.spec.share == "gateway" else self._own(call)
             link = keeper.link
             if link is None or not link.open:
                 ready = await keeper.ready(min(self.spec.restart_wait_s, deadline - now))
@@ -196,22 +205,13 @@ class Server:
 
     def has_own(self, call: Call) -> bool:
         """Whether the call goes on a connection of its session's own."""
-        return self.spec.share == "session" and call.session is not None
+        return call.session is not None and self._lanes.take(call)[0] is not self._main
 
-    def _own(self, call: Call) -> Keeper:
-        """The connection of the call's session; callers without sessions share the main one."""
-        if call.session is None:
-            return self._main
-        keeper = self._sessions.get(call.session)
-        if keeper is None:
-            keeper = self._sessions[call.session] = self._for_session(call.session, call)
-            keeper.start()
-        return keeper
-
-    def _for_session(self, session: str, call: Call) -> Keeper:
-        theirs = call.client.capabilities
+    def _lane(self, key: str, call: Call | None) -> Keeper:
+        """A connection for one session, with what its client can be asked, or for calls without one."""
+        theirs = call.client.capabilities if call is not None else ASKABLE
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
-        sink = _SessionSink(self, session)
+        sink = _SessionSink(self, key)
 
         async def make() -> Link:
             return await connect(
@@ -221,13 +221,11 @@ class Server:
         async def connected(_: Link) -> None:
             return None
 
-        return Keeper(
-            self.spec,
-            make,
-            connected=connected,
-            changed=lambda *_: None,
-            leave=self._leave,
+        keeper = Keeper(
+            self.spec, make, connected=connected, changed=lambda *_: None, leave=self._leave
         )
+        keeper.start()
+        return keeper
 
     # -- what the server says ------------------------------------------------------------------------
 
@@ -314,7 +312,7 @@ class Server:
             mgp_extensions=hello.mgp.extensions if hello.mgp else (),
             trust_level=self.spec.trust_level,
             tools=len(self.listing.of("tools")),
-            sessions=len(self._sessions),
+            sessions=len(self._lanes.all()),
             restarts=self._main.restarts,
             dropped=link.dropped if link is not None else 0,
             warnings=tuple(self.listing.failures.values()),

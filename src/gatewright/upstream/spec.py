@@ -92,8 +92,9 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     face: Face | None = None
     """What we offer of MGP; None without `[servers.mgp]`: then the server never hears of it."""
-    share: Literal["gateway", "session"] = "gateway"
-    """`session`: each client session has its own connection, so every question has one addressee."""
+    share: Literal["auto", "gateway", "session"] = "auto"
+    """Who shares a connection: everybody (`gateway`), nobody (`session`), or everybody until the
+    server first asks its caller something (`auto`; see `lanes`)."""
     enabled: bool = True
     problem: str = ""
     """Why this server must stay down although the others may start."""

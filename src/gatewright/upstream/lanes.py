@@ -1,0 +1,103 @@
+"""Which connection serves a call, where a server may have more than one.
+
+One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has
+once asked its caller something may ask again, and on a shared pipe its question names no call. So from
+then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own, and
+so does each call that belongs to no session, for as long as it runs. A session that the shared connection
+has served before stays on it: a server may remember what was said there.
+
+`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gatewright.call import Call
+from gatewright.protocol.mcp_client import ASKABLE
+from gatewright.upstream.keeper import Keeper
+from gatewright.upstream.spec import ServerSpec
+
+__all__ = ["LEASES", "Lanes"]
+
+LEASES = 16
+"""How many calls without a session may have a connection of their own; more share the common one."""
+
+_REMEMBERED = 100_000
+
+
+class Lanes:
+    """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease."""
+
+    def __init__(
+        self, spec: ServerSpec, main: Keeper, make: Callable[[str, Call | None], Keeper]
+    ) -> None:
+        self._share = spec.share
+        self._main = main
+        self._make = make
+        self._own: dict[str, Keeper] = {}
+        self._shared: set[str] = set()
+        self._idle: list[str] = []
+        self._leases = 0
+        self._asks = False
+
+    def own(self, session: str | None) -> Keeper | None:
+        """The connection that a session alone uses, where it has one."""
+        return None if session is None else self._own.get(session)
+
+    def all(self) -> list[Keeper]:
+        """Every connection but the common one."""
+        return list(self._own.values())
+
+    def drop(self, session: str) -> Keeper | None:
+        """A session is over: its connection, to be closed."""
+        self._shared.discard(session)
+        return self._own.pop(session, None)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._own.clear()
+        self._idle.clear()
+
+    def take(self, call: Call) -> tuple[Keeper, str | None]:
+        """The connection for a call, and the lease to give back afterwards, if it is one."""
+        session = call.session
+        if self._share == "gateway" or (session is None and self._share == "session"):
+            return self._main, None
+        if session is None:
+            return self._lease(call)
+        found = self._own.get(session)
+        if found is not None:
+            return found, None
+        if self._share == "session" or (session not in self._shared and self._alone(call)):
+            found = self._own[session] = self._make(session, call)
+            return found, None
+        if len(self._shared) < _REMEMBERED:
+            self._shared.add(session)
+        return self._main, None
+
+    def give_back(self, lease: str) -> None:
+        """The call that had the lease is over."""
+        self._idle.append(lease)
+
+    def _lease(self, call: Call) -> tuple[Keeper, str | None]:
+        if not self._alone(call):
+            return self._main, None
+        if self._idle:
+            lease = self._idle.pop()
+        elif self._leases < LEASES:
+            self._leases += 1
+            lease = f"lease {self._leases}"
+            self._own[lease] = self._make(lease, None)
+        else:
+            return self._main, None
+        return self._own[lease], lease
+
+    def _alone(self, call: Call) -> bool:
+        """Whether the call could be asked, and another than its caller be meant: by a server that
+        asks, or one where calls that were given up may still be running."""
+        link = self._main.link
+        if not self._asks:
+            self._asks = link is not None and link.asks
+        doubtful = self._asks or (link is not None and link.clouded)
+        return doubtful and any(name in call.client.capabilities for name in ASKABLE)

@@ -1,0 +1,120 @@
+"""Who gets a connection of their own, and who stays with the rest."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gatewright.call import ANONYMOUS, Call, Client
+from gatewright.upstream.lanes import LEASES, Lanes
+from gatewright.upstream.spec import ServerSpec
+
+CAN = {"elicitation": {}}
+
+
+def call(session: str | None, can: dict[str, Any] | None = None) -> Call:
+    return Call(
+        id="c",
+        door="http",
+        kind="tool",
+        method="tools/call",
+        name="t",
+        params={},
+        caller=ANONYMOUS,
+        client=Client("2025-11-25", CAN if can is None else can),
+        trace_id="t",
+        session=session,
+    )
+
+
+class Rig:
+    """Lanes over connections that are names only."""
+
+    def __init__(self, share: Any = "auto") -> None:
+        self.main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, clouded=False))
+        self.made: list[str] = []
+        self.lanes = Lanes(ServerSpec(id="s", share=share), self.main, self.make)
+
+    def make(self, key: str, call: Call | None) -> Any:
+        self.made.append(key)
+        return key
+
+    def take(self, session: str | None, can: dict[str, Any] | None = None) -> Any:
+        return self.lanes.take(call(session, can))
+
+
+def test_everybody_shares_one_connection_to_a_server_that_never_asked() -> None:
+    rig = Rig()
+    assert [rig.take(one) for one in ("a", "b", None)] == [(rig.main, None)] * 3
+    assert rig.made == []
+
+
+def test_new_sessions_get_their_own_once_the_server_has_asked() -> None:
+    rig = Rig()
+    rig.take("old")
+    rig.main.link.asks = True
+    assert rig.take("new") == ("new", None)
+    assert rig.take("new") == ("new", None)
+    assert rig.take("old") == (rig.main, None)
+    assert rig.made == ["new"]
+
+
+def test_it_is_remembered_that_a_server_asks_when_its_connection_is_gone() -> None:
+    rig = Rig()
+    rig.main.link.asks = True
+    rig.take("a")
+    rig.main.link = None
+    assert rig.take("b") == ("b", None)
+
+
+def test_new_sessions_keep_away_from_calls_that_were_given_up() -> None:
+    rig = Rig()
+    rig.main.link.clouded = True
+    assert rig.take("a") == ("a", None)
+    rig.main.link.clouded = False
+    assert rig.take("b") == (rig.main, None)
+
+
+def test_a_client_that_cannot_be_asked_needs_none() -> None:
+    rig = Rig()
+    rig.main.link.asks = True
+    assert rig.take("a", {}) == (rig.main, None)
+    assert rig.take(None, {}) == (rig.main, None)
+
+
+def test_a_call_without_a_session_has_one_for_as_long_as_it_runs() -> None:
+    rig = Rig()
+    rig.main.link.asks = True
+    first, lease = rig.take(None)
+    second, other = rig.take(None)
+    assert first != second
+    rig.lanes.give_back(lease)
+    assert rig.take(None) == (first, lease)
+    assert rig.made == [lease, other]
+
+
+def test_beyond_so_many_the_rest_share() -> None:
+    rig = Rig()
+    rig.main.link.asks = True
+    taken = [rig.take(None) for _ in range(LEASES + 1)]
+    assert taken[-1] == (rig.main, None)
+    assert len({lease for _, lease in taken}) == LEASES + 1
+
+
+@pytest.mark.parametrize(("share", "own"), [("gateway", False), ("session", True)])
+def test_the_operators_word_decides(share: str, own: bool) -> None:
+    rig = Rig(share)
+    rig.main.link.asks = True
+    assert rig.take("a") == ("a" if own else rig.main, None)
+    assert rig.take(None) == (rig.main, None)
+
+
+def test_a_session_that_is_over_is_forgotten() -> None:
+    rig = Rig("session")
+    rig.take("a")
+    assert rig.lanes.own("a") == "a"
+    assert rig.lanes.drop("a") == "a"
+    assert rig.lanes.own("a") is None
+    assert rig.lanes.all() == []
