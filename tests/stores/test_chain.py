@@ -28,10 +28,10 @@ def test_a_sealed_record_is_one_line_of_json_with_its_place_first_and_its_hashes
     assert json.loads(line)["hash"] == digest.decode()
 
 
-def test_the_hash_is_that_of_the_line_without_its_hash_member() -> None:
+def test_the_hash_is_that_of_the_line_before_its_hash_member() -> None:
     _, digest = seal(7, b'{"id":"a"}', b"5" * 64)
-    without = b'{"seq":7,"id":"a","prev_hash":"' + b"5" * 64 + b'"}'
-    assert sha256(without).hexdigest().encode() == digest
+    before = b'{"seq":7,"id":"a","prev_hash":"' + b"5" * 64 + b'"'
+    assert sha256(before).hexdigest().encode() == digest
 
 
 def test_a_chain_follows_its_own_lines_to_the_last_hash() -> None:
@@ -94,6 +94,6 @@ def test_a_refused_line_leaves_the_chain_where_it_was() -> None:
 
 def test_a_number_that_is_no_number_is_refused_even_with_a_fitting_hash() -> None:
     head = b'{"seq":-1,"id":"a","prev_hash":"' + GENESIS + b'"'
-    digest = sha256(head + b"}").hexdigest().encode()
+    digest = sha256(head).hexdigest().encode()
     with pytest.raises(BrokenChainError, match="has no number"):
         read_link(head + b',"hash":"' + digest + b'"}')

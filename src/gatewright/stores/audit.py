@@ -257,14 +257,9 @@ class _Trail:
     def _write_end(self, call: Call, outcome: Outcome) -> None:
         owner = self._log
         request = self._request if self._forwarded else request_of(call)
-        record = end_of(
-            call,
-            outcome,
-            owner._stamps.take(),
-            request,
-            forwarded=self._forwarded,
-            duration_ms=round((owner._monotonic() - self._started) * 1000, 3),
-        )
+        micros = int((owner._monotonic() - self._started) * 1_000_000)
+        stamp = owner._stamps.take()
+        record = end_of(call, outcome, stamp, request, self._forwarded, micros / 1000)
         if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
             failed = replace(record, event_type="VALIDATION_FAILED")  # besides the block, MGP §6.4
             owner._journal.append(encode(failed))

@@ -2,9 +2,8 @@
 
 A line is compact JSON in UTF-8, one record, with `seq` as its first member, `prev_hash` and `hash`
 as its last two, and the others in the order of `records.Record`. `hash` is the SHA-256, in hex, of
-the line's own bytes without the `hash` member (and without the newline). Since `prev_hash` is among
-those bytes, each hash covers every record before it. The first record has the number 1 and 64
-zeros as `prev_hash`.
+the line's own bytes up to and without `,"hash"`. Since `prev_hash` is among those bytes, each hash
+covers every record before it. The first record has the number 1 and 64 zeros as `prev_hash`.
 
 The bytes of the line are the canonical form. Nothing is ever encoded again to check it, so the
 check does not depend on a JSON library.
@@ -45,7 +44,7 @@ def seal(seq: int, body: bytes, previous: bytes) -> tuple[bytes, bytes]:
     The second value is the hash, which the next line takes as `previous`.
     """
     head = b'{"seq":%d,%b,"prev_hash":"%b"' % (seq, body[1:-1], previous)
-    digest = sha256(head + b"}").hexdigest().encode()
+    digest = sha256(head).hexdigest().encode()
     return b'%b,"hash":"%b"}\n' % (head, digest), digest
 
 
@@ -57,7 +56,7 @@ def read_link(line: bytes) -> Link:
     tail = line[cut:]
     if tail[:14] != _PREVIOUS or tail[78:88] != b'"' + _HASH or tail[152:] != b'"}':
         raise BrokenChainError("does not end with its two hashes")
-    if sha256(line[: cut + 79] + b"}").hexdigest().encode() != tail[88:152]:
+    if sha256(line[: cut + 79]).hexdigest().encode() != tail[88:152]:
         raise BrokenChainError("was changed: its hash does not fit")
     digits = line[len(_SEQ) : line.index(b",")]
     if not digits.isdigit():

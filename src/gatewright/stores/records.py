@@ -186,11 +186,10 @@ def end_of(
     outcome: Outcome,
     stamp: tuple[str, str],
     request: Request | None,
-    *,
     forwarded: bool,
     duration_ms: float,
 ) -> Record:
-    """The record after a call."""
+    """The record after a call. `forwarded` says whether it ever left for its owner."""
     details = _details(call)
     details["duration_ms"] = duration_ms
     decision: Decision | None = None
