@@ -7,23 +7,26 @@ that a test can compare what arrived with what was sent.
 from __future__ import annotations
 
 import asyncio
-import base64
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from contextlib import asynccontextmanager
+from typing import Any
 
-import aiohttp
-
-from tests.behaviour.gateway import COMMAND, Gateway
+from tests.behaviour.gateway import Gateway
+from tests.behaviour.wires import (
+    DEADLINE,
+    MODERN,
+    HttpWire,
+    SseWire,
+    StdioWire,
+    WebSocketWire,
+    Wire,
+)
 
 __all__ = ["DOORS", "EVERY_DOOR", "Host", "RpcError", "host"]
 
-DEADLINE = 20.0
-MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 DOORS = ("http 2025-11-25", "http 2026-07-28", "stdio 2025-11-25", "websocket 2025-11-25")
 """One of each kind."""
@@ -37,8 +40,6 @@ EVERY_DOOR = (
     "sse 2025-11-25",
 )
 
-_FOLDERS = itertools.count()
-
 Answerer = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 
 
@@ -51,16 +52,6 @@ class RpcError(Exception):
         self.message: str = error.get("message", "")
         self.data: Any = error.get("data")
         self.status = status
-
-
-class Wire(Protocol):
-    """Carries frames."""
-
-    async def send(self, frame: bytes, host: Host) -> None: ...
-
-    async def open(self, host: Host) -> None: ...
-
-    async def close(self) -> None: ...
 
 
 class Host:
@@ -113,7 +104,7 @@ class Host:
 
     def spawn(self, job: Any) -> asyncio.Task[Any]:
         """Run something beside."""
-        task = asyncio.ensure_future(job)
+        task: asyncio.Task[Any] = asyncio.ensure_future(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -249,215 +240,6 @@ class Host:
 def _answers(frame: bytes, ident: Any) -> bool:
     message = json.loads(frame)
     return "method" not in message and message.get("id") == ident
-
-
-# -- wires ----------------------------------------------------------------------------------------
-
-
-class StdioWire:
-    """A gateway of its own behind pipes."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-
-    async def open(self, host: Host) -> None:
-        text = self._gateway.file.read_text()
-        alone = self._gateway.folder / f"stdio-{next(_FOLDERS)}"
-        alone.mkdir()
-        path = alone / "mgp.toml"
-        path.write_text(text.replace(str(self._gateway.folder / "state"), str(alone / "state")))
-        self.folder = alone
-        self.log = (alone / "gateway.log").open("wb")
-        self.process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "serve",
-            "--stdio",
-            "--config",
-            str(path),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=self.log,
-            limit=256 * 1024 * 1024,
-        )
-        host.spawn(self._read(host))
-
-    async def _read(self, host: Host) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            host.received(line.rstrip(b"\n"))
-        host.lost("the gateway closed its output")
-
-    async def send(self, frame: bytes, host: Host) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(frame + b"\n")
-        await asyncio.wait_for(self.process.stdin.drain(), DEADLINE)
-
-    async def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        try:
-            await asyncio.wait_for(self.process.wait(), DEADLINE)
-        except TimeoutError:
-            self.process.kill()
-            await self.process.wait()
-        self.log.close()
-
-
-class HttpWire:
-    """Streamable HTTP of any revision."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.http = aiohttp.ClientSession()
-        self.posts: dict[Any, asyncio.Task[Any]] = {}
-
-    async def open(self, host: Host) -> None:
-        """Nothing is connected before the first request."""
-
-    def head(self, host: Host, message: dict[str, Any]) -> dict[str, str]:
-        """The headers of one POST."""
-        headers = {
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream",
-            **host.headers,
-        }
-        method = message.get("method", "")
-        if host.session is not None:
-            headers["mcp-session-id"] = host.session
-        if method != "initialize" and host.revision not in ("2024-11-05", "2025-03-26"):
-            headers["mcp-protocol-version"] = host.revision
-        if host.modern:
-            headers["mcp-method"] = method
-            name = (message.get("params") or {}).get(NAMED.get(method, ""))
-            if isinstance(name, str):
-                safe = name.isascii() and name.isprintable() and name == name.strip()
-                wrapped = base64.b64encode(name.encode()).decode()
-                headers["mcp-name"] = name if safe else f"=?base64?{wrapped}?="
-        return headers
-
-    async def send(self, frame: bytes, host: Host) -> None:
-        message = json.loads(frame)
-        task = host.spawn(self._post(frame, message, host))
-        if "id" in message and "method" in message:
-            self.posts[message["id"]] = task
-        else:
-            await asyncio.wait_for(task, DEADLINE)
-
-    async def _post(self, frame: bytes, message: dict[str, Any], host: Host) -> None:
-        try:
-            async with self.http.post(
-                self.url, data=frame, headers=self.head(host, message)
-            ) as answer:
-                if message.get("method") == "initialize":
-                    host.session = answer.headers.get("mcp-session-id")
-                kind = answer.headers.get("content-type", "")
-                if kind.startswith("text/event-stream"):
-                    await self._events(answer, host)
-                elif kind.startswith("application/json"):
-                    host.received(await answer.read(), answer.status)
-                elif answer.status >= 300:
-                    host.lost(f"HTTP {answer.status}")
-        except aiohttp.ClientError as problem:
-            host.lost(str(problem))
-
-    async def _events(self, answer: aiohttp.ClientResponse, host: Host) -> None:
-        data: list[bytes] = []
-        pending = b""
-        async for chunk in answer.content.iter_any():
-            *lines, pending = (pending + chunk).split(b"\n")
-            for line in lines:
-                line = line.rstrip(b"\r")  # noqa: PLW2901
-                if line.startswith(b"data:"):
-                    data.append(line[5:].removeprefix(b" "))
-                elif not line and data:
-                    if any(data):
-                        host.received(b"\n".join(data))
-                    data = []
-
-    async def listen(self, host: Host) -> None:
-        """Open the session's own stream."""
-        headers = {"accept": "text/event-stream", "mcp-session-id": host.session or ""}
-        headers |= {"mcp-protocol-version": host.revision, **host.headers}
-        opened = asyncio.get_running_loop().create_future()
-
-        async def read() -> None:
-            async with self.http.get(
-                self.url, headers=headers, timeout=aiohttp.ClientTimeout(None)
-            ) as answer:
-                opened.set_result(answer.status)
-                with suppress(aiohttp.ClientError):
-                    await self._events(answer, host)
-
-        host.spawn(read())
-        await asyncio.wait_for(opened, DEADLINE)
-
-    async def close(self) -> None:
-        await self.http.close()
-
-
-class WebSocketWire:
-    """Subprotocol `mcp`."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.http = aiohttp.ClientSession()
-
-    async def open(self, host: Host) -> None:
-        self.socket = await self.http.ws_connect(
-            self.url, protocols=("mcp",), headers=host.headers, max_msg_size=0
-        )
-        host.spawn(self._read(host))
-
-    async def _read(self, host: Host) -> None:
-        async for message in self.socket:
-            if message.type is aiohttp.WSMsgType.TEXT:
-                host.received(message.data.encode())
-        host.lost("the WebSocket closed")
-
-    async def send(self, frame: bytes, host: Host) -> None:
-        await self.socket.send_str(frame.decode())
-
-    async def close(self) -> None:
-        await self.socket.close()
-        await self.http.close()
-
-
-class SseWire(HttpWire):
-    """HTTP+SSE of 2024-11-05."""
-
-    async def open(self, host: Host) -> None:
-        answer = await self.http.get(
-            self.url, headers=host.headers, timeout=aiohttp.ClientTimeout(None)
-        )
-        self.post_to: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.stream = answer
-        host.spawn(self._stream(answer, host))
-        await asyncio.wait_for(self.post_to, DEADLINE)
-
-    async def close(self) -> None:
-        self.stream.close()
-        await super().close()
-
-    async def _stream(self, answer: aiohttp.ClientResponse, host: Host) -> None:
-        event, pending = "", b""
-        async for chunk in answer.content.iter_any():
-            *lines, pending = (pending + chunk).split(b"\n")
-            for line in lines:
-                if line.startswith(b"event:"):
-                    event = line[6:].strip().decode()
-                elif line.startswith(b"data:"):
-                    data = line[5:].removeprefix(b" ").rstrip(b"\r")
-                    if event == "endpoint":
-                        self.post_to.set_result(data.decode())
-                    else:
-                        host.received(data)
-        host.lost("the stream ended")
-
-    async def _post(self, frame: bytes, message: dict[str, Any], host: Host) -> None:
-        target = self.url.rsplit("/", 1)[0] + self.post_to.result()
-        headers = {"content-type": "application/json", **host.headers}
-        async with self.http.post(target, data=frame, headers=headers) as answer:
-            assert answer.status == 202, await answer.text()
 
 
 def _wire(kind: str, gateway: Gateway, profile: str) -> Wire:

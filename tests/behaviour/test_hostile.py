@@ -119,7 +119,7 @@ async def post_all(url: str, frames: list[bytes], headers: dict[str, str]) -> di
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-async def test_http_survives(gateway: Gateway, version: str) -> None:
+async def test_http_survives_ten_thousand_hostile_frames(gateway: Gateway, version: str) -> None:
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
     headers |= {"mcp-protocol-version": version}
     frames = list(hostile(FRAMES, 1))
@@ -133,7 +133,7 @@ async def test_http_survives(gateway: Gateway, version: str) -> None:
         assert await client.text("echo__echo", message="alive") == "alive"
 
 
-async def test_websocket_survives(gateway: Gateway) -> None:
+async def test_a_websocket_survives_ten_thousand_hostile_frames(gateway: Gateway) -> None:
     async def round_(frames: list[bytes]) -> int:
         answers = 0
         async with aiohttp.ClientSession() as http:
@@ -158,7 +158,7 @@ async def test_websocket_survives(gateway: Gateway) -> None:
         assert await client.text("echo__echo", message="alive") == "alive"
 
 
-async def test_stdio_survives(tmp_path: Path) -> None:
+async def test_stdio_survives_ten_thousand_hostile_frames(tmp_path: Path) -> None:
     path = write(tmp_path, config(server("echo")))
     with (tmp_path / "gateway.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(

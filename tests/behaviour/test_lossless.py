@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.behaviour.gateway import Gateway
-from tests.behaviour.hosts import EVERY_DOOR, MODERN, RpcError, host
+from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
+from tests.behaviour.wires import MODERN
 from tests.servers.extras import ERROR_DATA, EVERYTHING, HARD, RESULTS, SPACED, TOOL_ERROR
 
 pytestmark = pytest.mark.parametrize("door", EVERY_DOOR)
@@ -57,7 +58,7 @@ async def test_a_tool_result_arrives_with_every_member(
 async def test_lists_reads_prompts_and_completions_arrive_with_every_member(
     bare: Gateway, door: str
 ) -> None:
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "resources/list": {},
         "resources/templates/list": {},
         "prompts/list": {},

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.behaviour.gateway import Gateway, config, running, server
-from tests.behaviour.hosts import DOORS, EVERY_DOOR, MODERN, Host, RpcError, host
+from tests.behaviour.hosts import DOORS, EVERY_DOOR, Host, RpcError, host
+from tests.behaviour.wires import MODERN
 
 every_door = pytest.mark.parametrize("door", EVERY_DOOR)
 each_kind = pytest.mark.parametrize("door", DOORS)
@@ -294,6 +295,7 @@ async def test_twenty_hosts_that_vanish_leave_nothing(tmp_path: Path, door: str)
 
 @pytest.mark.parametrize("door", ["http 2025-11-25", f"http {MODERN}", "websocket 2025-11-25"])
 async def test_a_child_killed_in_a_call_is_back_within_a_second(tmp_path: Path, door: str) -> None:
+    """MGP-6.4-8 and MGP-6.4-9: and both ends of it are in the record."""
     with running(tmp_path, config(server("asker"))) as gateway:
         async with host(gateway, door) as client:
             meta = {"progressToken": 1}

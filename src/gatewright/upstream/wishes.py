@@ -10,15 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.link import Link, UpstreamFailed
 
-if TYPE_CHECKING:
-    from gatewright.upstream.server import Server
-
-__all__ = ["LEVELS", "Wishes"]
+__all__ = ["LEVELS", "Wished", "Wishes"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -33,10 +32,33 @@ LISTEN_PAUSE_S = 1.0
 _EMPTY = Answer(b"{}")
 
 
+class Wished(Protocol):
+    """What wishes need of their server."""
+
+    id: str
+
+    @property
+    def hello(self) -> Hello:
+        """What it said of itself when it was last connected."""
+
+    @property
+    def link(self) -> Link | None:
+        """The main connection, while it is there."""
+
+    def has_own(self, call: Call) -> bool:
+        """Whether the call goes on a connection of its session's own."""
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for."""
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to the server."""
+
+
 class Wishes:
     """The wishes about one server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Wished) -> None:
         self._server = server
         self._levels: dict[str, str] = {}
         self._level: str | None = None
