@@ -42,7 +42,7 @@ async def test_a_key_gets_in_and_stops_to_when_it_is_revoked(tmp_path: Path) -> 
         made = json.loads(gateway.cli("key", "create", "root", "--operator", "--json"))
         operator = made["key"]
         made = json.loads(gateway.cli("key", "create", "ada", "--json", "--key", operator))
-        headers = {"authorization": f"Bearer {made['secret']}"}
+        headers = {"authorization": f"Bearer {made['key']}"}
         async with host(gateway, headers=headers) as client:
             assert await client.text("echo__echo", message="in") == "in"
             gateway.cli("key", "revoke", made["id"], "--key", operator)
