@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gatewright.protocol.negotiate import Face
-from gatewright.upstream.connect import connect
+from gatewright.upstream.connect import Around, connect
 from gatewright.upstream.link import Link, LinkClosed, UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 from tests.upstream.rig import DEADLINE, INFO, python, within
@@ -36,7 +36,7 @@ class Leaving:
         """Connect, with everything collected here."""
         try:
             found: Link = await within(
-                connect(spec, INFO, Ear(), self.stderr.append, self.links.append)
+                connect(spec, Around(INFO, Ear(), self.stderr.append, self.links.append))
             )
             return found
         finally:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
 from gatewright.protocol.mcp_client import (
     INITIALIZED,
     Ask,
@@ -11,9 +15,9 @@ from gatewright.protocol.mcp_client import (
     Hello,
     Step,
 )
-from gatewright.upstream.http_link import HttpLink
-from gatewright.upstream.http_rules import SESSION, error_in, is_stream
-from gatewright.upstream.http_wire import HttpAnswer
+from gatewright.transport.http_client import Posted
+from gatewright.upstream.http_link import DRAIN_S, HttpLink
+from gatewright.upstream.http_rules import SESSION, error_in
 from gatewright.upstream.link import LinkClosed, UpstreamFailed
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import request_headers
@@ -29,7 +33,7 @@ class FellBack(UpstreamFailed):
 async def greet(link: HttpLink, handshake: Handshake) -> None:
     """Say hello and set the link's hello, session and revision.
 
-    Raises `FellBack`, `LinkClosed`, `NotSent` or `Broken`. The time that all this may take is the
+    Raises `FellBack`, `LinkClosed` or `UpstreamError`. The time that all this may take is the
     caller's to bound.
     """
     step: Step = handshake.start()
@@ -43,45 +47,59 @@ async def greet(link: HttpLink, handshake: Handshake) -> None:
 
 
 async def _ask(link: HttpLink, handshake: Handshake, ask: Ask) -> Step:
-    headers = {}
-    if is_modern(ask.revision):
-        headers = request_headers(ask.method, ask.params, {}, ask.revision)
-    body = jsonrpc.request(b"%d" % ask.ident, ask.method, ask.params)
-    answer = await link.wire.post(body, headers)
-    try:
-        if not 200 <= answer.status < 300:
-            return handshake.refused(answer.status, error_in(await answer.read()))
-        if ask.method == "initialize":
-            link.wire.session = answer.headers.get(SESSION)
-        response = await _response(answer, ask)
-    finally:
-        answer.close()
-    if response is None:
+    answer = _Answer(link, ask)
+    posted = await answer.wait()
+    if posted is not None and posted.body is not None:
+        if not 200 <= posted.status < 300:
+            return handshake.refused(posted.status, error_in(posted.body))
+        answer.arrived(posted.body)
+    if not answer.found.done():
         return Failed(f"the server answered {ask.method} with nothing that is an answer")
-    return handshake.answered(response) or Failed(f"the server answered {ask.method} out of turn")
+    step = handshake.answered(answer.found.result())
+    return step or Failed(f"the server answered {ask.method} out of turn")
 
 
-async def _response(answer: HttpAnswer, ask: Ask) -> jsonrpc.Response | None:
-    """The answer to our question, in a body or on a stream. What else comes this early is dropped."""
-    if not is_stream(answer.headers):
-        return _answer(await answer.read(), ask)
-    async for event in answer.events():
-        found = _answer(event.data, ask)
-        if found is not None:
-            return found
-    return None
+class _Answer:
+    """The answer to one question of the handshake, in a body or on a stream."""
 
+    def __init__(self, link: HttpLink, ask: Ask) -> None:
+        self._link = link
+        self._ask = ask
+        self.found: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
 
-def _answer(data: bytes, ask: Ask) -> jsonrpc.Response | None:
-    message = jsonrpc.parse(data)
-    if isinstance(message, jsonrpc.Response) and message.id == b"%d" % ask.ident:
-        return message
-    return None
+    async def wait(self) -> Posted | None:
+        """What was posted, or None where a stream went on after the answer."""
+        ask = self._ask
+        headers = {}
+        if is_modern(ask.revision):
+            headers = request_headers(ask.method, ask.params, {}, ask.revision)
+        body = jsonrpc.request(b"%d" % ask.ident, ask.method, ask.params)
+        asking = asyncio.ensure_future(
+            self._link.wire.post(body, headers, self.arrived, self._opened)
+        )
+        both: list[asyncio.Future[Any]] = [asking, self.found]
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([asking], timeout=DRAIN_S if self.found.done() else None)
+            return asking.result() if asking.done() else None
+        finally:
+            asking.cancel()
+
+    def arrived(self, data: bytes) -> None:
+        """Take one message. What else comes this early is dropped."""
+        message = jsonrpc.parse(data)
+        ours = isinstance(message, jsonrpc.Response) and message.id == b"%d" % self._ask.ident
+        if ours and not self.found.done():
+            self.found.set_result(message)  # type: ignore[arg-type]
+
+    def _opened(self, status: int, headers: Mapping[str, str]) -> None:
+        if self._ask.method == "initialize" and status < 300:
+            self._link.wire.session = headers.get(SESSION)
 
 
 async def _settle(link: HttpLink, hello: Hello) -> None:
     if not hello.modern:
         if revision(hello.revision).version_header:
             link.wire.revision = hello.revision
-        (await link.wire.post(INITIALIZED)).close()
+        await link.wire.post(INITIALIZED, {}, lambda _: None)
     link.hello = hello

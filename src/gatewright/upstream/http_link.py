@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from gatewright.call import RECONNECT, Event, Failure
-from gatewright.upstream.exchange import EXPIRED, Exchange, Reply
-from gatewright.upstream.http_rules import (
-    error_in,
-    is_stream,
-    may_repeat,
-    refusal,
-    session_is_lost,
+from gatewright.transport.http_client import (
+    AnswerTooLarge,
+    BadAnswer,
+    ConnectionBroken,
+    Posted,
+    UpstreamError,
 )
-from gatewright.upstream.http_wire import Broken, HttpAnswer, HttpWire, NotSent
-from gatewright.upstream.link import Link, Sink, UpstreamFailed
+from gatewright.upstream.exchange import EXPIRED, Exchange, Reply
+from gatewright.upstream.http_rules import error_in, may_repeat, messages, refusal, session_is_lost
+from gatewright.upstream.http_wire import HttpWire
+from gatewright.upstream.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import request_headers
-from gatewright.wire.sse import SseEvent
 
 __all__ = ["HttpLink"]
 
@@ -69,10 +70,10 @@ class HttpLink(Link):
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Say hello. Raises `UpstreamFailed`; `NotSent` and `Broken` are told as that."""
+        """Say hello. Raises `UpstreamFailed`."""
         try:
             await self._greet(self)
-        except (NotSent, Broken) as problem:
+        except UpstreamError as problem:
             raise UpstreamFailed(str(problem)) from None
         if not self.modern:
             self._listening = self.spawn(self._listen_for_unsolicited())
@@ -104,14 +105,14 @@ class HttpLink(Link):
     async def stop(self, grace_s: float) -> None:
         """Like `close`, after what is in flight had its time; ends the session where there is one."""
         self._retire("stopped")
-        if self._pending:
-            waiting = [exchange.future for exchange in self._pending.values()]
-            await asyncio.wait(waiting, timeout=grace_s)
+        calls = [one.future for one in self._pending.values() if one.call is not None]
+        if calls:
+            await asyncio.wait(calls, timeout=grace_s)
         self.close("stopped")
         try:
             async with asyncio.timeout(grace_s):
                 await self.wire.goodbye()
-        except (TimeoutError, NotSent, Broken, UpstreamFailed):
+        except (TimeoutError, UpstreamError, UpstreamFailed):
             log.debug("server %s did not hear our goodbye", self.spec.id)
         finally:
             await self.wire.close()
@@ -160,12 +161,16 @@ class HttpLink(Link):
                 if reply is EXPIRED and not self.modern:
                     gone = {"requestId": ident, "reason": "nobody waits for the answer any more"}
                     self.notify("notifications/cancelled", gone)
+            elif not talk.done():
+                self._loop.call_later(DRAIN_S, talk.cancel)
         return reply
 
     async def _talk(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
         """Send one request and settle its exchange."""
         try:
             await self._converse(exchange, method, params)
+        except LinkClosed:
+            exchange.settle(self._gone(sent=False))
         except UpstreamFailed as problem:
             exchange.settle(Failure("upstream_unavailable", str(problem)))
         except Exception:
@@ -176,31 +181,36 @@ class HttpLink(Link):
         """Send one request, again where that is right."""
         body = jsonrpc.request(b"%d" % exchange.ident, method, params)
         headers = self._headers(exchange, method, params)
+        take = partial(self._arrived, exchange)
         again = may_repeat(exchange.call)
         renewed = False
         while True:
+            await self._renewal()
+            session = self.wire.session
             try:
-                session = self.wire.session
-                answer = await self.wire.post(body, headers)
-                if 200 <= answer.status < 300:
-                    await self._read(answer, exchange)
-                    return
-                lost = await self._refused(answer, exchange, session)
-                if lost and not renewed:
+                posted = await self.wire.post(body, headers, take)
+                if not renewed and self._is_lost(posted, session):
                     renewed = True
                     await self._renew(session)
                     continue
+                await self._read(posted, exchange)
                 return
-            except NotSent as problem:
-                self._retire(str(problem))
-                exchange.settle(self._gone(sent=False))
-                return
-            except Broken as problem:
-                if again:
-                    again = False
-                    continue
-                exchange.settle(self._unknown(str(problem)))
-                return
+            except UpstreamError as problem:
+                if not again or problem.not_sent or not isinstance(problem, ConnectionBroken):
+                    self._failed(problem, exchange)
+                    return
+                again = False
+
+    def _failed(self, problem: UpstreamError, exchange: Exchange) -> None:
+        if problem.not_sent:
+            self._retire(str(problem))
+            exchange.settle(self._gone(sent=False))
+        elif isinstance(problem, AnswerTooLarge | BadAnswer):
+            exchange.settle(Failure("upstream_error", str(problem)))
+        else:
+            text = f"{problem}; the outcome of the call is unknown"
+            failure = Failure("upstream_unavailable", text, {"sent": True}, retry_after_ms=1000)
+            exchange.settle(failure)
 
     def _headers(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, str]:
         if not self.modern or self.hello is None:
@@ -209,21 +219,25 @@ class HttpLink(Link):
         annotations = call.tool.headers if call is not None and call.tool is not None else {}
         return request_headers(method, params, annotations, self.hello.revision)
 
-    async def _refused(self, answer: HttpAnswer, exchange: Exchange, session: str | None) -> bool:
-        """Settle a refused request, or return True where the lost session is to blame."""
-        error = error_in(await answer.read())
-        if session_is_lost(answer.status, error, session is not None):
-            return True
-        exchange.settle(refusal(self.spec.id, answer.status, answer.headers, error))
-        return False
+    def _is_lost(self, posted: Posted, session: str | None) -> bool:
+        """Whether a request was refused because the server forgot our session, and so not executed."""
+        if posted.status not in (400, 404) or posted.body is None:
+            return False
+        return session_is_lost(posted.status, error_in(posted.body), session is not None)
 
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
-        if self.wire.session != lost:
-            return
-        if self._renewing is None or self._renewing.done():
+        if not await self._renewal() and self.wire.session == lost:
             self._renewing = self.spawn(self._greet_again())
-        await asyncio.shield(self._renewing)
+            await self._renewal()
+
+    async def _renewal(self) -> bool:
+        """Wait for a new session, where one is being made."""
+        renewing = self._renewing
+        if renewing is None or renewing.done():
+            return False
+        await asyncio.shield(renewing)
+        return True
 
     async def _greet_again(self) -> None:
         log.info("server %s lost our session; it is made again", self.spec.id)
@@ -233,84 +247,65 @@ class HttpLink(Link):
         try:
             await self.start()
         except UpstreamFailed as problem:
-            self.close(str(problem))
-            raise
+            self._retire(str(problem))
+            raise LinkClosed(str(problem)) from None
         self.sink.renewed(self)
-
-    def _unknown(self, reason: str) -> Failure:
-        return Failure(
-            "upstream_unavailable",
-            f"the connection to server {self.spec.id} broke in the middle of the call ({reason}); "
-            "its outcome is unknown",
-            {"sent": True},
-            retry_after_ms=1000,
-        )
 
     # -- what comes back -------------------------------------------------------------------------------
 
-    async def _read(self, answer: HttpAnswer, exchange: Exchange) -> None:
-        """Read the answer to a request to its end, whichever form it has. Raises `Broken`."""
-        if is_stream(answer.headers):
-            await self._follow(answer, exchange)
-            return
-        body = await answer.read()
-        for message in _messages(body):
-            self._take(message, exchange)
-        if not exchange.future.done():
-            text = f"server {self.spec.id} answered HTTP {answer.status} without an answer in it"
-            exchange.settle(Failure("upstream_error", text))
+    async def _read(self, posted: Posted, exchange: Exchange) -> None:
+        """Settle a request by its answer, whichever form that has."""
+        if posted.body is None:
+            await self._follow(posted, exchange)
+        elif not 200 <= posted.status < 300:
+            error = error_in(posted.body)
+            exchange.settle(refusal(self.spec.id, posted.status, posted.headers, error))
+        else:
+            self._arrived(exchange, posted.body)
+            if not exchange.future.done():
+                text = f"server {self.spec.id} answered HTTP {posted.status} without an answer"
+                exchange.settle(Failure("upstream_error", text))
 
-    async def _follow(self, answer: HttpAnswer, exchange: Exchange) -> None:
-        """Read a stream until it has the answer; one that ends before is asked for again."""
-        last_id = ""
+    async def _follow(self, posted: Posted, exchange: Exchange) -> None:
+        """A stream has ended. Where it did so before the answer, ask for the rest of it."""
+        last_id, wait_ms = posted.last_event_id, RESUME_MS
         for _ in range(_RESUMES):
-            broken: Broken | None = None
-            events = answer.events()
-            try:
-                async for event in events:
-                    for message in _messages(event.data):
-                        self._take(message, exchange)
-                    if exchange.future.done():
-                        await _drain(events)
-                        return
-            except Broken as problem:
-                broken = problem
-            finally:
-                answer.close()
-            last_id = answer.last_event_id or last_id
+            if exchange.future.done():
+                return
+            last_id = posted.last_event_id or last_id
             if not last_id or self.modern:
-                raise broken or Broken("the stream ended before the answer")
-            wait_ms = RESUME_MS if answer.retry_ms is None else answer.retry_ms
-            if exchange.back is not None and broken is None:
+                raise ConnectionBroken("the stream ended before the answer")
+            wait_ms = wait_ms if posted.retry_ms is None else posted.retry_ms
+            if exchange.back is not None and posted.ended == "complete":
                 exchange.back.emit(Event(RECONNECT, {"retry_ms": wait_ms}))
             await asyncio.sleep(wait_ms / 1000)
-            answer = await self._resumed(last_id)
-        raise Broken("the stream ended too often before the answer")
+            posted = await self._resumed(exchange, last_id)
+        raise ConnectionBroken("the stream ended too often before the answer")
 
-    async def _resumed(self, last_id: str) -> HttpAnswer:
+    async def _resumed(self, exchange: Exchange, last_id: str) -> Posted:
         try:
-            answer = await self.wire.get(last_id)
-        except NotSent as problem:
-            # Not this request, but the one it belongs to: that was sent long ago.
-            raise Broken(str(problem)) from None
-        if answer.status != 200 or not is_stream(answer.headers):
-            answer.close()
-            raise Broken(f"the stream ended, and cannot be resumed (HTTP {answer.status})")
-        return answer
+            posted = await self.wire.listen(partial(self._arrived, exchange), last_id)
+        except UpstreamError as problem:
+            # Whether this request was sent matters to nobody: the call itself was sent long ago.
+            raise ConnectionBroken(str(problem)) from None
+        if not posted.streamed:
+            status = posted.status
+            raise ConnectionBroken(f"the stream ended and cannot be resumed (HTTP {status})")
+        return posted
 
-    def _take(self, message: jsonrpc.Message, exchange: Exchange | None) -> None:
-        """Take one message; `exchange` is the request on whose stream it came."""
-        if isinstance(message, jsonrpc.Response):
-            self._answered(message, exchange)
-        elif isinstance(message, jsonrpc.Notification):
-            self._notified(message, exchange)
-        elif isinstance(message, jsonrpc.Request):
-            if exchange is not None:
-                self._questions.put(message, [exchange], exact=True)
+    def _arrived(self, exchange: Exchange | None, data: bytes) -> None:
+        """Take what came in answer to a request, or, without one, on the stream for everything else."""
+        for message in messages(data):
+            if isinstance(message, jsonrpc.Response):
+                self._answered(message, exchange)
+            elif isinstance(message, jsonrpc.Notification):
+                self._notified(message, exchange)
+            elif isinstance(message, jsonrpc.Request):
+                exact = exchange is not None
+                candidates = [exchange] if exchange is not None else list(self._pending.values())
+                self._questions.put(message, candidates, exact=exact)
             else:
-                self._questions.put(message, list(self._pending.values()))
-        else:
-            self._drop(f"an unreadable message: {message.message}")
+                self._drop(f"an unreadable message: {message.message}")
 
     def _answered(self, response: jsonrpc.Response, exchange: Exchange | None) -> None:
         if response.id != b"null":
@@ -324,19 +319,13 @@ class HttpLink(Link):
         last_id, pause_s = "", RESUME_MS / 1000
         while self.open:
             try:
-                answer = await self.wire.get(last_id)
-                if answer.status != 200 or not is_stream(answer.headers):
-                    answer.close()
+                posted = await self.wire.listen(partial(self._arrived, None), last_id)
+                if not posted.streamed:
                     return
-                async for event in answer.events():
-                    pause_s = RESUME_MS / 1000
-                    for message in _messages(event.data):
-                        self._take(message, None)
-                last_id = answer.last_event_id or last_id
-                if answer.retry_ms is not None:
-                    pause_s = answer.retry_ms / 1000
-            except (NotSent, Broken):
-                pause_s = min(30.0, pause_s * 2)
+                last_id = posted.last_event_id or last_id
+                pause_s = RESUME_MS / 1000 if posted.retry_ms is None else posted.retry_ms / 1000
+            except UpstreamError:
+                pause_s = min(30.0, max(0.1, pause_s) * 2)
             await asyncio.sleep(pause_s)
 
     # -- out -----------------------------------------------------------------------------------------
@@ -356,26 +345,6 @@ class HttpLink(Link):
             headers = request_headers(method, params, {}, self.hello.revision)
         try:
             async with asyncio.timeout(BACKGROUND_S):
-                answer = await self.wire.post(frame, headers)
-                answer.close()
-        except (TimeoutError, NotSent, Broken, UpstreamFailed) as problem:
+                await self.wire.post(frame, headers, partial(self._arrived, None))
+        except (TimeoutError, UpstreamError, UpstreamFailed) as problem:
             log.info("server %s was not told %s: %s", self.spec.id, method or "an answer", problem)
-
-
-async def _drain(events: AsyncIterator[SseEvent]) -> None:
-    try:
-        async with asyncio.timeout(DRAIN_S):
-            async for _ in events:
-                pass
-    except (TimeoutError, Broken):
-        return
-
-
-def _messages(data: bytes) -> list[jsonrpc.Message]:
-    """The messages in one body or event: none in an empty one, several in a batch (2025-03-26)."""
-    if not data.strip():
-        return []
-    if data.lstrip()[:1] == b"[":
-        batch = jsonrpc.parse_many(data)
-        return batch if isinstance(batch, list) else [batch]
-    return [jsonrpc.parse(data)]

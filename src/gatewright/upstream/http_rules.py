@@ -11,25 +11,17 @@ from gatewright.call import Call, Failure
 from gatewright.wire import jsonrpc
 
 __all__ = [
-    "ACCEPT",
-    "LAST_EVENT",
     "SESSION",
     "VERSION",
     "error_in",
-    "is_stream",
     "may_repeat",
+    "messages",
     "refusal",
     "session_is_lost",
 ]
 
-SESSION = "mcp-session-id"
+SESSION = "Mcp-Session-Id"
 VERSION = "MCP-Protocol-Version"
-LAST_EVENT = "Last-Event-ID"
-ACCEPT: Mapping[str, str] = {
-    "Accept": "application/json, text/event-stream",
-    "Content-Type": "application/json",
-}
-"""What every POST carries."""
 
 _NO_SESSION = -32000
 """What the TypeScript SDK answers, with status 400 where the specification says 404."""
@@ -37,10 +29,14 @@ _NO_SESSION = -32000
 _MOST_WAIT_S = 3600
 
 
-def is_stream(headers: Mapping[str, str]) -> bool:
-    """Whether the body is a stream of events."""
-    kind = headers.get("content-type", "").partition(";")[0]
-    return kind.strip().lower() == "text/event-stream"
+def messages(data: bytes) -> list[jsonrpc.Message]:
+    """The messages in one body or event: none in an empty one, several in a batch (2025-03-26)."""
+    if not data.strip():
+        return []
+    if data.lstrip()[:1] == b"[":
+        batch = jsonrpc.parse_many(data)
+        return batch if isinstance(batch, list) else [batch]
+    return [jsonrpc.parse(data)]
 
 
 def error_in(body: bytes) -> jsonrpc.Response | None:
@@ -82,7 +78,7 @@ def refusal(
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int:
-    found = headers.get("retry-after", "")
+    found = headers.get("Retry-After", "")
     return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
 
 

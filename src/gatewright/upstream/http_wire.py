@@ -5,73 +5,24 @@ Below the link, which knows messages, and above the transport, which knows conne
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
 
-from gatewright.upstream.http_rules import ACCEPT, LAST_EVENT, SESSION, VERSION
-from gatewright.wire.sse import SseEvent
+from gatewright.transport.http_client import HttpUpstream, OnMessage, OnOpen, Posted
+from gatewright.upstream.authorize import Authorizer
+from gatewright.upstream.http_rules import SESSION, VERSION
 
-__all__ = ["Authorizer", "Broken", "Http", "HttpAnswer", "HttpWire", "NotSent"]
-
-
-class NotSent(Exception):  # noqa: N818 - what happened, not what is wrong with us
-    """The request did not reach the server, for certain."""
-
-
-class Broken(Exception):  # noqa: N818 - what happened, not what is wrong with us
-    """The connection broke after the request was sent; the server may have executed it."""
-
-
-class HttpAnswer(Protocol):
-    """An answer whose head has arrived. Header names are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    retry_ms: int | None
-    last_event_id: str
-
-    def all(self, name: str) -> Sequence[str]:
-        """Every value of a header that may come more than once."""
-
-    async def read(self) -> bytes:
-        """The whole body. Raises `Broken`."""
-
-    def events(self) -> AsyncIterator[SseEvent]:
-        """The body as a stream of events, until its end. Raises `Broken`."""
-
-    def close(self) -> None:
-        """Give the rest of the body up. Idempotent."""
-
-
-class Http(Protocol):
-    """Connections to one server."""
-
-    async def request(
-        self, method: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> HttpAnswer:
-        """Send one request and wait for the head of its answer. Raises `NotSent` or `Broken`."""
-
-    async def close(self) -> None:
-        """Close all connections."""
-
-
-class Authorizer(Protocol):
-    """Who knows the token of an upstream; see `authorize`."""
-
-    async def authorization(self) -> str | None:
-        """The value of `Authorization` for the next request, or None for none."""
-
-    async def challenged(
-        self, turn: int, status: int, challenges: Sequence[str], used: str | None
-    ) -> bool:
-        """Whether a refused request is to be sent again. Raises `UpstreamFailed`."""
+__all__ = ["HttpWire"]
 
 
 class HttpWire:
-    """`headers` are the operator's own; `session` and `revision` are set once they are known."""
+    """`headers` are the operator's own; `session` and `revision` are set once they are known.
+
+    All requests raise `transport.http_client.UpstreamError`, and `UpstreamFailed` where there is no
+    authorization to be had.
+    """
 
     def __init__(
-        self, http: Http, headers: Mapping[str, str], authorizer: Authorizer | None = None
+        self, http: HttpUpstream, headers: Mapping[str, str], authorizer: Authorizer | None = None
     ) -> None:
         self.session: str | None = None
         self.revision: str | None = None
@@ -80,49 +31,62 @@ class HttpWire:
         self._own = dict(headers)
         self._authorizer = authorizer
 
-    async def post(self, body: bytes, headers: Mapping[str, str] | None = None) -> HttpAnswer:
-        """Send one message. Raises `NotSent`, `Broken` or `UpstreamFailed` (no authorization)."""
-        return await self._send("POST", {**ACCEPT, **(headers or {})}, body)
+    async def post(
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        on_message: OnMessage,
+        on_open: OnOpen | None = None,
+    ) -> Posted:
+        """Send one message and follow its answer to the end; see `HttpUpstream.post`."""
+        return await self._authorized(
+            headers, lambda whole: self._http.post(body, whole, on_message, on_open=on_open)
+        )
 
-    async def get(self, last_event_id: str = "") -> HttpAnswer:
-        """Ask for a stream: the one for unsolicited messages, or one that broke off."""
-        headers = {"Accept": "text/event-stream"}
-        if last_event_id:
-            headers[LAST_EVENT] = last_event_id
-        return await self._send("GET", headers)
+    async def listen(self, on_message: OnMessage, last_event_id: str = "") -> Posted:
+        """Follow the stream for unsolicited messages, or one that broke off, to its end."""
+        return await self._authorized(
+            {},
+            lambda whole: self._http.listen(whole, on_message, last_event_id=last_event_id or None),
+        )
 
     async def goodbye(self) -> None:
         """End the session, where there is one."""
         if self.session is not None:
-            (await self._send("DELETE", {})).close()
+            await self._authorized({}, self._http.delete)
             self.session = None
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.close()
 
-    async def _send(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> HttpAnswer:
+    async def _authorized(
+        self, headers: Mapping[str, str], send: Callable[[dict[str, str]], Awaitable[Posted]]
+    ) -> Posted:
         whole = {**self._own, **headers}
         if self.session is not None:
             whole[SESSION] = self.session
         if self.revision is not None:
             whole.setdefault(VERSION, self.revision)
         if self._authorizer is None:
-            return await self._http.request(method, whole, body)
-        return await self._authorized(self._authorizer, method, whole, body)
-
-    async def _authorized(
-        self, authorizer: Authorizer, method: str, headers: dict[str, str], body: bytes
-    ) -> HttpAnswer:
+            return await send(whole)
         turn = 0
         while True:
-            used = await authorizer.authorization()
-            carried = headers if used is None else {**headers, "Authorization": used}
-            answer = await self._http.request(method, carried, body)
-            if answer.status not in (401, 403):
-                return answer
-            challenges = answer.all("www-authenticate")
-            if not await authorizer.challenged(turn, answer.status, challenges, used):
-                return answer
-            answer.close()
+            used = await self._authorizer.authorization()
+            if used is not None:
+                whole["Authorization"] = used
+            posted = await send(whole)
+            if posted.status not in (401, 403):
+                return posted
+            challenges = _all(posted.headers, "WWW-Authenticate")
+            if not await self._authorizer.challenged(turn, posted.status, challenges, used):
+                return posted
             turn += 1
+
+
+def _all(headers: Mapping[str, str], name: str) -> list[str]:
+    """Every value of a header that may come more than once."""
+    getall = getattr(headers, "getall", None)
+    if getall is None:
+        return [headers[name]] if name in headers else []
+    return list(getall(name, []))

@@ -15,10 +15,11 @@ import msgspec
 
 from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.protocol.mcp_client import ASKABLE, Hello
-from gatewright.upstream.connect import connect
+from gatewright.upstream.authorize import Authorizer
+from gatewright.upstream.connect import Around, connect
 from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
-from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.upstream.link import Link, Sink, UpstreamFailed
 from gatewright.upstream.listing import EMPTY, Listing, fetch_listing
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.wishes import Wishes
@@ -74,7 +75,13 @@ class Told(msgspec.Struct, frozen=True):
 class Server:
     """One configured server that is reached over a connection."""
 
-    def __init__(self, spec: ServerSpec, info: Mapping[str, Any], told: Told) -> None:
+    def __init__(
+        self,
+        spec: ServerSpec,
+        info: Mapping[str, Any],
+        told: Told,
+        authorizer: Authorizer | None = None,
+    ) -> None:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
@@ -82,6 +89,7 @@ class Server:
         self.wishes = Wishes(self)
         self._info = info
         self._told = told
+        self._authorizer = authorizer
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self._loop = asyncio.get_running_loop()
         self._main = Keeper(
@@ -214,9 +222,7 @@ class Server:
         sink = _SessionSink(self, key)
 
         async def make() -> Link:
-            return await connect(
-                self.spec, self._info, sink, self._stderr, self._leave, capabilities
-            )
+            return await self._make(sink, capabilities)
 
         async def connected(_: Link) -> None:
             return None
@@ -267,7 +273,11 @@ class Server:
     # -- the main connection -------------------------------------------------------------------------
 
     async def _connect(self) -> Link:
-        return await connect(self.spec, self._info, self, self._stderr, self._leave)
+        return await self._make(self, ASKABLE)
+
+    async def _make(self, sink: Sink, capabilities: Mapping[str, Any]) -> Link:
+        around = Around(self._info, sink, self._stderr, self._leave, self._authorizer)
+        return await connect(self.spec, around, capabilities)
 
     async def _connected(self, link: Link) -> None:
         try:

@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.call import Caller, Target
 from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.authorize import Authorizer
 from gatewright.upstream.builtin.discovery import Discovery
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.describe import describe
@@ -36,7 +37,8 @@ Audited = Callable[[str, str, dict[str, Any]], None]
 
 class Supervisor:
     """Make it on the running loop, then `await start()`. `info` is what we call ourselves to servers;
-    `sight` says who may see what; `event` takes lifecycle events for the record."""
+    `sight` says who may see what; `event` takes lifecycle events for the record; `authorizers` are
+    who gets us into protected servers, by server id."""
 
     def __init__(
         self,
@@ -47,13 +49,15 @@ class Supervisor:
         sight: Sight = EVERYTHING,
         event: Audited = lambda *_: None,
         local: Sequence[LocalServer] = (),
+        authorizers: Mapping[str, Authorizer] | None = None,
         startup_wait_s: float = 10.0,
     ) -> None:
         enabled = [spec for spec in specs if spec.enabled]
         self.catalogue = Catalogue([*enabled, *(one.spec for one in local)], profiles, sight)
         self.hub = Hub(self._may_see, self._uri)
         told = Told(self._listed, self.hub.tell, event)
-        self._servers = {spec.id: Server(spec, info, told) for spec in specs}
+        tokens = authorizers or {}
+        self._servers = {spec.id: Server(spec, info, told, tokens.get(spec.id)) for spec in specs}
         self._local = {one.id: one for one in local}
         self._owners: dict[str, Owner] = {**self._servers, **self._local}
         discovery = Discovery(self.catalogue, self._standing)
