@@ -312,6 +312,30 @@ async def test_one_caller_can_park_only_so_many_and_others_are_not_concerned() -
         await first(house, key="key-bob")
 
 
+async def test_a_later_question_has_as_much_time_as_the_first() -> None:
+    async with House() as house:
+        house.script.does("echo", one_by_one(NAME, ROOTS))
+        asked = await first(house)
+        parked = house.app.streamable.parked
+        [handle] = parked.handles
+        before = parked.due(handle)
+        await house.post(retry(asked["requestState"], {"q1": {}}))
+        assert parked.due(handle) > before
+
+
+async def test_a_repeated_request_whose_task_others_cancel_ends_the_call() -> None:
+    async with House() as house:
+        house.script.does("echo", asks_then_hangs(hang := Hang()))
+        state = (await first(house))["requestState"]
+        wire = house.open(retry(state, {"q1": {}}))
+        await within(hang.began.wait())
+        wire.task.cancel()
+        await asyncio.wait([wire.task], timeout=5)
+        assert wire.task.cancelled()
+        await house.quiet()
+        assert house.script.cancelled == ["echo"]
+
+
 async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
     class Waiting:
         def cancel(self) -> None:

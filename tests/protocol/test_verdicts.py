@@ -235,6 +235,16 @@ def test_a_servers_error_of_odd_shape_passes_as_it_is(body: bytes) -> None:
         assert spelled(failed(body), client) == Spelled(error=body)
 
 
+@pytest.mark.parametrize("code", [[], {}, None, "x", 1.5])
+def test_an_odd_code_does_not_keep_help_from_who_needs_it_nor_show_it_to_others(code: Any) -> None:
+    body = {"code": code, "message": "m", "data": {"_mgp": 1, "x": 2}}
+    for client in (OLD, NEW):
+        assert error(failed(jsonrpc.encode(body)), client) == body | {"data": {"x": 2}}
+    bare = {"code": code, "message": "m"}
+    found = error(failed(jsonrpc.encode(bare)), NEW_MGP)
+    assert found == bare | {"data": {"trace_id": "t-1", "_mgp": recovery("upstream_error")}}
+
+
 # -- errors of the protocol itself
 
 

@@ -71,6 +71,11 @@ class Parked(Generic[T]):
         found = self._waiting.get(handle)
         return None if found is None else found[0]
 
+    @property
+    def handles(self) -> list[str]:
+        """What is parked, oldest first."""
+        return list(self._waiting)
+
     def due(self, handle: str) -> float:
         """When a handle ends, in the loop's own seconds. Raises `KeyError` for unknown ones."""
         return self._waiting[handle][2].when()

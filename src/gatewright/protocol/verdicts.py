@@ -160,19 +160,20 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str) -> Spelle
         return Spelled(error=error)
     try:
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
-        code = jsonrpc.decode(members["code"])
+        said = jsonrpc.decode(members["code"])
+        code = said if isinstance(said, int) else 0  # an odd one has no meaning, and stays
         changed = _mgp_help(members, code, client, trace_id)
     except (ValueError, KeyError):
         return Spelled(error=error)
-    if not isinstance(code, int):
-        return Spelled(error=error)
     new = eras.error_code(code, method, client)
+    if new != code:
+        members["code"] = new
     if changed or new != code:
-        error = jsonrpc.encode({**members, "code": new})
+        error = jsonrpc.encode(members)
     return Spelled(error=error, http=_STATUS.get(new, 200) if modern else 200)
 
 
-def _mgp_help(members: dict[str, Any], code: Any, client: Client, trace_id: str) -> bool:
+def _mgp_help(members: dict[str, Any], code: int, client: Client, trace_id: str) -> bool:
     """Take `data._mgp` away from who did not negotiate MGP, and see that everybody else has one
     (MGP §14.4). True where something changed; data that is no object stays what it is."""
     text = bytes(members.get("data", b""))
