@@ -16,6 +16,7 @@ import msgspec
 from gatewright import __version__, filters, gates
 from gatewright.call import Caller
 from gatewright.compose.counted import Counted
+from gatewright.compose.keys import FreshKeys
 from gatewright.compose.parts import grants_of, json_limits, profiles_of, spec_of
 from gatewright.compose.subjects import Subjects
 from gatewright.doors.app import App, Guard
@@ -167,7 +168,7 @@ class Gateway:
             self._tokens["local"]: gates.LOCAL,
         }
         anonymous = self.settings.gateway.anonymous == "allow"
-        return gates.Authenticate(self.callers, tokens=tokens, anonymous=anonymous)
+        return gates.Authenticate(FreshKeys(self.callers), tokens=tokens, anonymous=anonymous)
 
     def _gates(
         self,
