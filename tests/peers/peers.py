@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ __all__ = [
     "PACKAGES",
     "Peer",
     "driver",
+    "free_port",
     "guest",
     "listening",
     "profiles",
@@ -116,6 +118,14 @@ def target(gateway: Gateway, peer: Peer, profile: str = "") -> Any:
         return gateway.urls["sse"]
     base = gateway.urls["websocket" if peer.wire == "websocket" else "mcp"]
     return f"{base}/{profile}" if profile else base
+
+
+def free_port() -> int:
+    """A port that nobody has at the moment, for servers that cannot be told to find one."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
 
 
 def stdio(gateway: Gateway, profile: str = "") -> list[str]:

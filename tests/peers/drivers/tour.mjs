@@ -43,9 +43,9 @@ export async function within(promise, what, ms = DEADLINE_MS) {
 }
 
 class Visit {
-    // One guest behind one endpoint. `key` tells this visit from all others; `steps` are those to be made, or null.
-    constructor(host, { server, key, prefix = "", steps = null }) {
-        Object.assign(this, { host, server, key, prefix, steps });
+    // One server behind one endpoint; see tour.py.
+    constructor(host, { server, key, prefix = "", steps = null, script = null }) {
+        Object.assign(this, { host, server, key, prefix, steps, script });
     }
 
     own(found) {
@@ -108,6 +108,16 @@ async function code(promise) {
 }
 
 const STEPS = {
+    async script(visit) {
+        visit.host.form = FORMS.accept;
+        visit.host.asked.length = 0;
+        const answers = [];
+        for (const [method, params] of visit.script) {
+            answers.push(await code(ask(visit, method, params)));
+        }
+        return { answers, asked: visit.host.asked.map(said) };
+    },
+
     async tools(visit) {
         const { tools } = await visit.host.request("tools/list");
         return visit.own(tools).map(said).filter((one) => !one.name.startsWith("late_"));
@@ -212,6 +222,14 @@ const STEPS = {
     },
 };
 
+async function ask(visit, method, params) {
+    if (method !== "tools/call") return said(await visit.host.request(method, params));
+    const steps = [];
+    const progress = (one) => steps.push([one.progress, one.total]);
+    const found = await visit.call(params.name, params.arguments, { progress });
+    return steps.length ? { ...found, progress: steps } : found;
+}
+
 async function noteTemplates(visit) {
     const found = await visit.host.request("resources/templates/list");
     return visit.here(found.resourceTemplates, "uriTemplate");
@@ -219,8 +237,9 @@ async function noteTemplates(visit) {
 
 async function tour(visit) {
     const seen = { hello: visit.host.hello() };
+    const wanted = visit.script ? ["script"] : (visit.steps ?? Object.keys(STEPS).slice(1));
     for (const [name, step] of Object.entries(STEPS)) {
-        if (visit.steps !== null && !visit.steps.includes(name)) continue;
+        if (!wanted.includes(name)) continue;
         try {
             seen[name] = await within(step(visit), name);
         } catch (problem) {

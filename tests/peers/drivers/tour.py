@@ -77,8 +77,9 @@ class Host(Protocol):
 
 
 class Visit:
-    """One guest behind one endpoint. `key` tells this visit from all others; `steps` are those to
-    be made, all where it is None."""
+    """One server behind one endpoint. `key` tells this visit from all others. `steps` are those of
+    the tour through a guest, all where it is None; for servers that are no guests, `script` is what
+    to ask instead: pairs of a method and its params."""
 
     def __init__(
         self,
@@ -88,12 +89,14 @@ class Visit:
         key: str,
         prefix: str = "",
         steps: list[str] | None = None,
+        script: list[Any] | None = None,
     ) -> None:
         self.host = host
         self.server = server
         self.key = key
         self.prefix = prefix
         self.steps = steps
+        self.script = script
 
     def own(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What belongs to this guest of a list of named things, under the guest's own names."""
@@ -152,6 +155,7 @@ def mgp_members(value: Any, path: str = "") -> list[str]:
 async def tour(visit: Visit) -> dict[str, Any]:
     """One step after the other. What a step fails with is what was seen."""
     steps: dict[str, Callable[[Visit], Awaitable[Any]]] = {
+        "script": _script,
         "tools": _tools,
         "results": _results,
         "questions": _questions,
@@ -161,15 +165,36 @@ async def tour(visit: Visit) -> dict[str, Any]:
         "changes": _changes,
         "cancelled": _cancelled,
     }
+    wanted = ["script"] if visit.script is not None else visit.steps or [*steps][1:]
     seen: dict[str, Any] = {"hello": visit.host.hello()}
     for name, step in steps.items():
-        if visit.steps is not None and name not in visit.steps:
+        if name not in wanted:
             continue
         try:
             seen[name] = await asyncio.wait_for(step(visit), DEADLINE_S)
         except Exception as problem:  # noqa: BLE001 -- and the other steps are still worth making
             seen[name] = f"{type(problem).__name__}: {problem}"
     return seen
+
+
+async def _script(visit: Visit) -> Any:
+    visit.host.form = FORMS["accept"]
+    visit.host.asked.clear()
+    found = [await code(_ask(visit, *one)) for one in visit.script or []]
+    return {"answers": found, "asked": [said(one) for one in visit.host.asked]}
+
+
+async def _ask(visit: Visit, method: str, params: dict[str, Any]) -> Any:
+    """The answer to one line of a script; with progress where there was any."""
+    if method != "tools/call":
+        return said(await visit.host.request(method, params))
+    steps: list[Any] = []
+
+    async def progress(done: float, total: float | None, words: str | None) -> None:
+        steps.append([done, total])
+
+    found = await visit.call(params["name"], params["arguments"], progress=progress)
+    return {**found, "progress": steps} if steps else found
 
 
 async def _tools(visit: Visit) -> Any:
