@@ -17,7 +17,7 @@ from gatewright import __version__, filters, gates
 from gatewright.call import Caller
 from gatewright.compose.counted import Counted
 from gatewright.compose.keys import FreshKeys
-from gatewright.compose.parts import grants_of, json_limits, profiles_of, spec_of
+from gatewright.compose.parts import authorizers_of, grants_of, json_limits, profiles_of, spec_of
 from gatewright.compose.subjects import Subjects
 from gatewright.doors.app import App, Guard
 from gatewright.doors.front import Front
@@ -124,9 +124,11 @@ class Gateway:
         grants = grants_of(settings)
         access = gates.Access(grants, time.time)
         info = {"name": settings.gateway.name, "version": __version__}
+        specs = [spec_of(settings, server) for server in settings.servers]
         self.supervisor = Supervisor(
-            [spec_of(settings, server) for server in settings.servers],
+            specs,
             info=info,
+            authorizers=authorizers_of(settings, specs),
             profiles=profiles_of(settings),
             sight=Sight(access.may_see, access.may_reach, access.version),
             event=self._server_event,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from gatewright.protocol.negotiate import Face
@@ -9,12 +11,14 @@ from gatewright.protocol.oauth_client import Identity
 from gatewright.settings import Settings
 from gatewright.settings import model as said
 from gatewright.stores.grants import Grant, Grants
+from gatewright.stores.logins import Logins
 from gatewright.transport.base import FROM_SERVERS
+from gatewright.upstream.authorize import Authorizer, authorizer_for
 from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
 from gatewright.wire import jsonrpc
 
-__all__ = ["grants_of", "json_limits", "profiles_of", "spec_of"]
+__all__ = ["authorizers_of", "grants_of", "json_limits", "profiles_of", "spec_of"]
 
 
 def grants_of(settings: Settings) -> Grants:
@@ -87,6 +91,13 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
     )
+
+
+def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:
+    """Who gets us into protected servers, by server id."""
+    logins = Logins(settings.storage.path)
+    found = {spec.id: authorizer_for(spec, logins) for spec in specs}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _auth_of(auth: said.Auth) -> Auth:
