@@ -20,6 +20,7 @@ import aiohttp
 from aiohttp import web
 
 from gatewright.upstream.authorize import Authorizer, OAuth
+from gatewright.wire.versions import LATEST_MODERN
 
 __all__ = [
     "BACK",
@@ -219,7 +220,8 @@ class AuthorizationServer:
 
 
 class ProtectedServer:
-    """Takes the tokens of `issuer`; `X-Need` names the scopes that a request needs."""
+    """Takes the tokens of `issuer`. `X-Need` names scopes that a request needs, and so does `needs`
+    for a method; what is in `open_methods` is for everybody."""
 
     def __init__(self, issuer: AuthorizationServer) -> None:
         self.issuer = issuer
@@ -227,6 +229,8 @@ class ProtectedServer:
         self.published: dict[str, Any] = {}
         self.scope = "basic"
         self.refuses: int | None = None
+        self.open_methods: set[str] = set()
+        self.needs: dict[str, set[str]] = {}
         self.heard: list[str | None] = []
         self.metadata_asked = 0
 
@@ -245,15 +249,41 @@ class ProtectedServer:
     async def _mcp(self, request: web.Request) -> web.Response:
         header = request.headers.get("Authorization")
         self.heard.append(header)
-        token = (header or "").removeprefix("Bearer ")
-        need = set(request.headers.get("X-Need", "").split())
-        scopes = self.issuer.tokens.get(token)
+        message = await request.json() if request.can_read_body else {}
+        method = message.get("method", "")
+        if method in self.open_methods:
+            return self._answer(message)
+        need = set(request.headers.get("X-Need", "").split()) | self.needs.get(method, set())
+        scopes = self.issuer.tokens.get((header or "").removeprefix("Bearer "))
         if scopes is None or self.refuses == 401:
             return self._refusal(401, f'Bearer scope="{self.scope}"')
         if not need <= scopes or self.refuses == 403:
             wanted = " ".join(sorted(need)) or self.scope
             return self._refusal(403, f'Bearer error="insufficient_scope", scope="{wanted}"')
-        return web.Response(text="in")
+        return self._answer(message)
+
+    @staticmethod
+    def _answer(message: dict[str, Any]) -> web.Response:
+        """MCP 2026-07-28 with one tool; anything else is let in as well."""
+        results: dict[str, dict[str, Any]] = {
+            "server/discover": {
+                "supportedVersions": [LATEST_MODERN],
+                "capabilities": {"tools": {}},
+                "ttlMs": 0,
+                "cacheScope": "private",
+            },
+            "tools/list": {
+                "tools": [{"name": "knock", "inputSchema": {"type": "object"}}],
+                "ttlMs": 0,
+                "cacheScope": "private",
+            },
+            "tools/call": {"content": [{"type": "text", "text": "in"}]},
+        }
+        result = results.get(message.get("method", ""))
+        if result is None:
+            return web.Response(text="in")
+        result = {"resultType": "complete", **result}
+        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
     @staticmethod
     def _refusal(status: int, challenge: str) -> web.Response:

@@ -53,7 +53,12 @@ PAUSE_S = 5.0
 
 
 class NotAuthorized(UpstreamFailed):
-    """The server wants authorization that there is not. The text says what to do."""
+    """The server wants authorization that there is not. The text says what to do. `altogether` is
+    False where only this request needs more than there is."""
+
+    def __init__(self, text: str, *, altogether: bool = True) -> None:
+        super().__init__(text)
+        self.altogether = altogether
 
 
 class Authorizer(Protocol):
@@ -166,17 +171,30 @@ class OAuth:
         if not self._concerns(status, challenge):
             return False
         if turn >= MOST_TURNS:
-            raise self._stopped(f"the server refused {MOST_TURNS + 1} times (HTTP {status})")
+            why = f"the server refused {MOST_TURNS + 1} times (HTTP {status})"
+            raise NotAuthorized(self._told(why), altogether=status == 401)
         if turn and used is not None and self._fresh.get(used) and self._vain(status, challenge):
-            raise self._stopped(f"the server refuses the token made for it (HTTP {status})")
-        if status == 403 and challenge is not None:
+            why = f"the server refuses the token made for it (HTTP {status})"
+            raise NotAuthorized(self._told(why), altogether=status == 401)
+        if status == 401:
+            await self._renewed(challenge, used, again=bool(turn))
+            return True
+        if challenge is not None:
             self._want(challenge)
-        await self._renewed(challenge, used, again=bool(turn))
+        try:
+            await self._renewed(challenge, used, again=bool(turn))
+        except NotAuthorized as problem:
+            raise NotAuthorized(str(problem), altogether=False) from None
         return True
 
     async def login(self) -> None:
         """Have a person log in although the server has refused nothing. Raises `NotAuthorized`."""
         await self._renewed(None, None)
+
+    @property
+    def pending(self) -> bool:
+        """Whether the login that `relogin` asked for has not been made yet."""
+        return self._relogin
 
     @property
     def grant(self) -> Grant | None:
@@ -321,15 +339,18 @@ class OAuth:
         return self._stopped(stopped.reason)
 
     def _needed(self, kept: Kept) -> NotAuthorized:
-        why = "it wants a login"
+        why = "a login is wanted"
         if kept.grant is not None:
-            why = "its login is over"
+            why = "the login is over"
         if kept.wanted:
-            why = f"it wants more than was granted ({' '.join(kept.wanted)})"
+            why = f"more is wanted than was granted ({' '.join(kept.wanted)})"
         return NotAuthorized(f"{why}; run: gatewright server login {self._server}")
 
     def _stopped(self, reason: str) -> NotAuthorized:
-        return NotAuthorized(f"not authorized: {reason}")
+        return NotAuthorized(self._told(reason))
+
+    def _told(self, reason: str) -> str:
+        return f"no authorization for server {self._server}: {reason}"
 
 
 def _value(grant: Grant) -> str:

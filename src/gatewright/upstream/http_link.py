@@ -22,6 +22,7 @@ from gatewright.transport.http_client import (
     Posted,
     UpstreamError,
 )
+from gatewright.upstream.authorize import NotAuthorized
 from gatewright.upstream.exchange import EXPIRED, Exchange, Reply
 from gatewright.upstream.http_rules import error_in, may_repeat, messages, refusal, session_is_lost
 from gatewright.upstream.http_wire import HttpWire
@@ -171,6 +172,10 @@ class HttpLink(Link):
             await self._converse(exchange, method, params)
         except LinkClosed:
             exchange.settle(self._gone(sent=False))
+        except NotAuthorized as problem:
+            if problem.altogether:
+                self._retire(str(problem))  # no call can do better before a person has logged in
+            exchange.settle(Failure("upstream_unavailable", str(problem)))
         except UpstreamFailed as problem:
             exchange.settle(Failure("upstream_unavailable", str(problem)))
         except Exception:
