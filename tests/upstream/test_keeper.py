@@ -135,6 +135,29 @@ async def test_a_server_that_is_never_to_be_restarted_stays_down() -> None:
         assert len(plug.made) == 1
 
 
+async def test_mgp_11_5_2_a_server_that_leaves_gracefully_is_brought_back_by_the_next_call() -> (
+    None
+):
+    async with kept() as (keeper, plug):
+        keeper.start()
+        first = await within(keeper.ready(DEADLINE))
+        assert isinstance(first, PipeLink)
+        first.close("exited with status 0")
+        await plug.until("disconnected")
+        assert len(plug.made) == 1
+        assert await within(keeper.ready(DEADLINE)) is plug.made[1]
+
+
+async def test_mgp_11_5_3_a_server_that_must_always_run_is_brought_back_at_once() -> None:
+    always = Restart(policy="always", first_s=0.01)
+    async with kept(restart=always) as (keeper, plug):
+        keeper.start()
+        first = await within(keeper.ready(DEADLINE))
+        assert isinstance(first, PipeLink)
+        first.close("exited with status 0")
+        await plug.until("connected", 2)
+
+
 async def test_the_pauses_between_failures_grow_to_their_limit() -> None:
     rule = Restart(first_s=0.02, most_s=0.05, max=100)
     async with kept(restart=rule) as (keeper, plug):

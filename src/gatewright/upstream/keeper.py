@@ -32,6 +32,8 @@ Connect = Callable[[], Awaitable[Link]]
 STABLE_S = 5.0
 """A connection that lived so long did not fail at once, so the next is made without waiting."""
 
+_GRACEFUL = "exited with status 0"
+
 _AT_LEAST_S = 1.0
 """How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
 
@@ -64,6 +66,7 @@ class Keeper:
         self._poke = asyncio.Event()
         self._recent: deque[float] = deque()
         self._quick = 0
+        self._idle = self._greeted = False
         self._attempts = 0
         self._next_at = 0.0
         self._tried_at = -1e9
@@ -117,6 +120,7 @@ class Keeper:
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
         link: Link | None = None
+        self._greeted = False
         try:
             async with asyncio.timeout(self.spec.connect_s):
                 link = await self._connect()
@@ -128,6 +132,7 @@ class Keeper:
             log.exception("server %s could not be connected", self.spec.id)
             return self._tried(f"internal error: {problem}")
         self.link = link
+        self._greeted = True
         self._to("connected", "")
         try:
             await self._connected(link)
@@ -152,22 +157,31 @@ class Keeper:
             self._recent.popleft()
         stdio = self.spec.transport == "stdio"
         exhausted = stdio and len(self._recent) >= rule.max
-        if rule.policy == "never" or exhausted:
+        if exhausted or (stdio and rule.policy == "never"):
             self._next_at = self._recent[0] + rule.window_s if exhausted else float("inf")
             why = f"; {rule.max} restarts in {rule.window_s:g} s were tried" if exhausted else ""
             self._to("error", self.reason + why)
             await self._poke.wait()
+        elif self._greeted and rule.policy == "on_failure" and self.reason == _GRACEFUL:
+            # It left because it was done; whoever needs it brings it back.
+            self._next_at, self._idle = now, True
+            await self._poke.wait()
+            self._idle = False
         else:
-            delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
-            self._next_at = now + (delay if self._quick > 1 else 0.0)
-            self._to("restarting" if stdio else "disconnected", self.reason)
-            if self._quick > 1:
-                try:
-                    async with asyncio.timeout_at(self._next_at):
-                        await self._poke.wait()
-                except TimeoutError:
-                    pass
+            await self._back_off(now, "restarting" if stdio else "disconnected")
         self._recent.append(self._loop.time())
+
+    async def _back_off(self, now: float, state: State) -> None:
+        rule = self.spec.restart
+        delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
+        self._next_at = now + (delay if self._quick > 1 else 0.0)
+        self._to(state, self.reason)
+        if self._quick > 1:
+            try:
+                async with asyncio.timeout_at(self._next_at):
+                    await self._poke.wait()
+            except TimeoutError:
+                pass
 
     # -- what calls see ------------------------------------------------------------------------------
 
@@ -177,7 +191,8 @@ class Keeper:
         if self.state == "error":
             due = now >= self._next_at
         else:
-            due = self.spec.transport != "stdio" and now - self._tried_at >= _AT_LEAST_S
+            remote = self.spec.transport != "stdio"
+            due = self._idle or (remote and now - self._tried_at >= _AT_LEAST_S)
         if due:
             self._poke.set()
 
