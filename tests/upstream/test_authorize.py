@@ -57,6 +57,17 @@ async def test_a_login_elsewhere_is_noticed_by_a_running_gateway(pair: Pair, mak
     assert await request(running, pair[0].url) == 200
 
 
+async def test_a_logout_elsewhere_is_noticed_within_a_second(
+    pair: Pair, make: Make, clock: Clock, tmp_path: Path
+) -> None:
+    await request(make(), pair[0].url)
+    running = make(browser=None)
+    assert await running.authorization() is not None
+    assert Logins(tmp_path).forget("files")
+    clock.now += 1
+    assert await running.authorization() is None
+
+
 async def test_a_registration_is_used_again(pair: Pair, make: Make) -> None:
     await request(make(), pair[0].url)
     assert await request(make(relogin=True), pair[0].url) == 200

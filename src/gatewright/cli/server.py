@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.ask import ask
+from gatewright.cli.login import login, logout
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
@@ -53,3 +54,7 @@ def list_servers(
     print_rows(_COLUMNS, rows)
     if not servers:
         note("no servers; add [[servers]] to mgp.toml and restart `gatewright serve`")
+
+
+app.command("login")(login)
+app.command("logout")(logout)

@@ -52,6 +52,10 @@ PAUSE_S = 5.0
 """How long a failure to get a token is believed before another attempt is made."""
 
 
+RECHECK_S = 1.0
+"""How old what is known of the logins in the state folder may be: people log in and out beside us."""
+
+
 class NotAuthorized(UpstreamFailed):
     """The server wants authorization that there is not. The text says what to do. `altogether` is
     False where only this request needs more than there is."""
@@ -140,6 +144,7 @@ class OAuth:
         self._egress = Egress()
         self._lock = asyncio.Lock()
         self._kept: Kept | None = None
+        self._loaded_at = 0.0
         self._runs = 0
         self._failed = ""
         self._failed_until = 0.0
@@ -207,7 +212,7 @@ class OAuth:
         if status != 401:
             return False
         # One that does not say how to get in is taken for OAuth where we know it to be.
-        known = self._browser is not None or self._load(anew=True).grant is not None
+        known = self._browser is not None or self._load().grant is not None
         return challenge is not None or known
 
     def _vain(self, status: int, challenge: Challenge | None) -> bool:
@@ -298,7 +303,9 @@ class OAuth:
     # -- what is kept --------------------------------------------------------------------------------
 
     def _load(self, *, anew: bool = False) -> Kept:
-        if self._kept is None or anew:
+        now = self._clock()
+        if self._kept is None or anew or abs(now - self._loaded_at) >= RECHECK_S:
+            self._loaded_at = now
             try:
                 kept = self._logins.load(self._server, self._url)
             except StoreError as problem:
