@@ -10,8 +10,10 @@ import pytest
 import uvloop
 
 from gatewright.transport.base import FROM_CLIENTS, Limits
+from gatewright.transport.http_client import HttpUpstream
 from gatewright.transport.http_server import HttpServer, serve
 from tests.transport.collecting import within
+from tests.transport.http_peers import Reach
 from tests.transport.sockets import Door, Open
 
 __all__: list[str] = []
@@ -44,3 +46,18 @@ async def door() -> AsyncIterator[Open]:
     yield opener
     for server in servers:
         await within(server.stop(0.1))
+
+
+@pytest.fixture
+async def reach() -> AsyncIterator[Reach]:
+    """Makes upstreams and closes them."""
+    made: list[HttpUpstream] = []
+
+    def maker(url: str, **options: Any) -> HttpUpstream:
+        upstream = HttpUpstream(url, **options)
+        made.append(upstream)
+        return upstream
+
+    yield maker
+    for upstream in made:
+        await upstream.close()
