@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Self
 
 import pytest
 
@@ -79,7 +80,7 @@ class ScriptedServer:
         self.lost = asyncio.Event()
         """Set whenever a client closed its connection."""
 
-    async def __aenter__(self) -> ScriptedServer:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
