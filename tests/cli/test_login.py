@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -79,6 +80,41 @@ async def test_without_a_browser_the_url_is_printed_and_the_way_back_is_waited_f
     done = Done(process.returncode or 0, out.decode(), "")
     assert done.document["server"] == "files"
     assert (done.document["scopes"], done.document["renewed"]) == (["basic"], True)
+
+
+async def test_at_a_terminal_the_address_can_be_typed(shell: Shell, pair: Pair) -> None:
+    configure(shell, pair[0].url)
+    ours, theirs = os.openpty()
+    arguments = ("server", "login", "files", "--no-browser", "--port", "0")
+    process = await asyncio.create_subprocess_exec(
+        *shell.command(*arguments),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=shell.folder,
+        env=shell.environ(),
+    )
+    os.close(theirs)
+    async with asyncio.timeout(DEADLINE_S):
+        shown = ""
+        while "press Enter" not in shown:
+            shown += (await asyncio.to_thread(os.read, ours, 65536)).decode()
+        found = re.search(r"(http\S+/authorize\S+)", shown)
+        assert found is not None
+        os.write(ours, f"\n{await user(found[1])}\n".encode())
+        while await asyncio.to_thread(_read, ours):
+            pass
+        assert await process.wait() == 0
+    os.close(ours)
+    assert Logins(shell.state).load("files", pair[0].url).grant is not None
+
+
+def _read(descriptor: int) -> bytes:
+    """What a terminal shows; nothing once nobody is left at its other end."""
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
 
 
 async def test_a_refused_login_says_why(shell: Shell, pair: Pair) -> None:
