@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,7 +19,9 @@ from tests.upstream.rig import DEADLINE, INFO, FakeBack, within
 from tests.upstream.scripted import Ear, Scripted, linked, start
 
 
-def greeted(era: str = "auto", probe_s: float = DEADLINE) -> tuple[PipeLink, Scripted, Any]:
+def greeted(
+    era: Literal["auto", "legacy", "modern"] = "auto", probe_s: float = DEADLINE
+) -> tuple[PipeLink, Scripted, Any]:
     server = Scripted()
     link = PipeLink(ServerSpec(id="s", probe_s=probe_s, era=era), INFO, Ear())
     pipe, server.pipe = pair(link, server)

@@ -14,6 +14,7 @@ import pytest
 from gatewright.call import ANONYMOUS, Answer, Outcome
 from gatewright.upstream.hub import UPDATED
 from gatewright.upstream.supervisor import Supervisor
+from gatewright.wire.versions import LATEST_MODERN
 from tests.upstream.rig import (
     DEADLINE,
     LEGACY,
@@ -26,6 +27,7 @@ from tests.upstream.rig import (
     within,
 )
 from tests.upstream.test_server import pid
+from tests.upstream.web import Asked, http, site
 
 ALPHA = {"asker": "asker:///alpha", "modern_asker": "modern:///alpha"}
 
@@ -137,6 +139,44 @@ async def test_a_modern_server_that_ends_the_listening_is_listened_to_again(
             while not hearing.heard:
                 await ask(supervisor, "modern_asker/grow")
         assert hearing.heard[0][:2] == ("modern_asker", "notifications/tools/list_changed")
+
+
+async def test_the_old_listening_ends_when_the_new_one_is_acknowledged_and_not_before() -> None:
+    capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+    hello = {"supportedVersions": [LATEST_MODERN], "capabilities": capabilities}
+    async with site() as server:
+        supervisor = Supervisor([http("s", server.url)], info={"name": "g"})
+        supervisor.start()
+        hearing = Hearing(supervisor)
+        (await server.next("server/discover")).result({**hello, "resultType": "complete"})
+        await server.list_tools()
+        (await server.next("resources/list")).result({"resources": [{"uri": "x:1", "name": "x"}]})
+        (await server.next("resources/templates/list")).result({"resourceTemplates": []})
+        first = await server.next("subscriptions/listen")
+        acknowledge(first)
+        subscribing = asyncio.ensure_future(wish(supervisor, "resources/subscribe", "x:1"))
+        second = await server.next("subscriptions/listen")
+        assert second.body["params"]["notifications"]["resourceSubscriptions"] == ["x:1"]
+        first.event({"method": UPDATED, "params": {"uri": "x:1"}})
+        await hearing.until(lambda heard: len(hearing.updates()) == 1)
+        assert not subscribing.done()
+        acknowledge(second)
+        assert isinstance(await within(subscribing), Answer)
+        await first.gone()
+        await within(supervisor.close(0.1))
+
+
+def acknowledge(asked: Asked) -> None:
+    """Grant a listening what it asks for."""
+    wanted = asked.body["params"]["notifications"]
+    tag = {"io.modelcontextprotocol/subscriptionId": asked.body["id"]}
+    asked.stream()
+    asked.event(
+        {
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {"notifications": wanted, "_meta": tag},
+        }
+    )
 
 
 async def test_a_modern_servers_log_lines_come_as_the_call_wants_them() -> None:

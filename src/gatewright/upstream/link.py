@@ -83,7 +83,8 @@ class Link(abc.ABC):
         self._questions = Questions(spec.id, self._reply)
         self._ours = Client("", offered({}, spec.face))
         self._theirs: tuple[Client, Client] | None = None
-        self._told: asyncio.Future[None] | None = None
+        self._told: dict[str, asyncio.Future[None]] = {}
+        """By the id of each listening request: what is set once the server has acknowledged it."""
 
     # -- for owners ----------------------------------------------------------------------------------
 
@@ -154,11 +155,13 @@ class Link(abc.ABC):
     async def listen(self, params: dict[str, Any], told: asyncio.Future[None]) -> None:
         """Hold one `subscriptions/listen` to a modern server open; `told` is set when the server has
         acknowledged it. Returns never; raises `UpstreamFailed` when the server ends it."""
-        self._told = told
-        forever = float("inf")
-        outcome = read_reply(
-            await self._once("subscriptions/listen", params, None, None, forever), "list", True
-        )
+        ident = str(self._next)
+        self._told[ident] = told
+        try:
+            reply = await self._once("subscriptions/listen", params, None, None, float("inf"))
+        finally:
+            del self._told[ident]
+        outcome = read_reply(reply, "list", True)
         error = outcome.error if isinstance(outcome, Failure) else None
         raise UpstreamFailed((error or b"the server ended it").decode(errors="replace")[:300])
 
@@ -359,11 +362,13 @@ class Link(abc.ABC):
         return type(meta) is dict and META_SUBSCRIPTION in meta
 
     def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/subscriptions/acknowledged":
-            if self._told is not None and not self._told.done():
-                self._told.set_result(None)
-            return
         meta = params.get("_meta")
+        if method == "notifications/subscriptions/acknowledged":
+            number = meta.get(META_SUBSCRIPTION) if type(meta) is dict else None
+            told = self._told.get(str(number))
+            if told is not None and not told.done():
+                told.set_result(None)
+            return
         if type(meta) is dict and META_SUBSCRIPTION in meta:
             # Our own subscription's number, which means nothing to anybody else.
             rest = {key: value for key, value in meta.items() if key != META_SUBSCRIPTION}

@@ -175,24 +175,32 @@ class Wishes:
             log.warning("server %s: a wish could not be renewed: %s", self._server.id, problem)
 
     async def _listen_anew(self) -> None:
-        """Replace the one listening request to a modern server by one for all that is wanted now."""
-        if self._listen is not None:
-            self._listen.cancel()
-            self._listen = None
+        """Replace the one listening request to a modern server by one for all that is wanted now.
+
+        The old one ends when the new one is acknowledged: what changed between the two would be
+        told to nobody, and never again."""
+        before, self._listen = self._listen, None
         link = self._server.link
-        if link is None or link.hello is None:
-            return
-        wanted = _filter(link.hello.capabilities)
-        if self._holders:
-            wanted["resourceSubscriptions"] = list(self._holders)
-        if not wanted:
-            return
-        loop = asyncio.get_running_loop()
-        told: asyncio.Future[None] = loop.create_future()
-        work = self._listening(link, {"notifications": wanted}, told)
-        self._listen = loop.create_task(work)
-        self._listen.add_done_callback(lambda _: _set(told))
+        wanted = self._all_wanted(link)
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if before is not None:
+            told.add_done_callback(lambda _: before.cancel())
+        if link is None or not wanted:
+            _set(told)
+        else:
+            work = self._listening(link, {"notifications": wanted}, told)
+            self._listen = asyncio.get_running_loop().create_task(work)
+            self._listen.add_done_callback(lambda _: _set(told))
         await asyncio.wait([told], timeout=_PATIENCE_S)
+        if before is not None and told.done():
+            await asyncio.wait([before])
+
+    def _all_wanted(self, link: Link | None) -> dict[str, Any]:
+        """What a modern server is asked to tell."""
+        if link is None or link.hello is None:
+            return {}
+        held = {"resourceSubscriptions": list(self._holders)} if self._holders else {}
+        return {**_filter(link.hello.capabilities), **held}
 
     async def _listening(
         self, link: Link, params: dict[str, Any], told: asyncio.Future[None]
