@@ -295,7 +295,6 @@ class Peer:
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-        self.deaf()
         for running in list(self._running.values()):
             running.cancel()
         if self.session is not None:

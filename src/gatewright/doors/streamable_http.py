@@ -8,7 +8,7 @@ where they name one, and stand alone otherwise: no session header is ever demand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 from gatewright.doors.exchange import Exchange
 from gatewright.doors.front import Front
@@ -94,7 +94,8 @@ class StreamableHttp:
         if isinstance(effect, mcp.Listen) and not http.reads_streams:
             await http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
             return
-        await self._serve_watched(http.peer(front, self.parked), effect, reply, http)
+        peer = http.peer(front, self.parked)
+        await self._serve_watched(peer, message.id, peer.serve(effect, reply), http)
 
     def _check_headers(
         self, http: HttpRequest, effect: mcp.Effect, method: str
@@ -116,17 +117,17 @@ class StreamableHttp:
         return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
-        self, peer: Peer, effect: mcp.Effect, reply: HttpReply, http: HttpRequest
+        self, peer: Peer, ident: bytes, work: Awaitable[None], http: HttpRequest
     ) -> None:
         """Serve; closing the connection cancels, unless the request has been answered."""
         watchers: list[asyncio.Task[None]] = []
 
         def watch() -> None:
-            watchers.append(asyncio.create_task(_cancel_when_gone(http, reply, peer, effect)))
+            watchers.append(asyncio.create_task(_cancel_when_gone(http, peer, ident)))
 
         timer = asyncio.get_running_loop().call_later(_WATCH_AFTER_S, watch)
         try:
-            await peer.serve(effect, reply)
+            await work
         finally:
             timer.cancel()
             for one in watchers:
@@ -339,9 +340,7 @@ def _ident(body: bytes) -> bytes:
     return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
 
 
-async def _cancel_when_gone(
-    http: HttpRequest, reply: HttpReply, peer: Peer, effect: mcp.Effect
-) -> None:
+async def _cancel_when_gone(http: HttpRequest, peer: Peer, ident: bytes) -> None:
+    """Cancel the request, which means nothing to one that has been answered."""
     await http.gone()
-    if not reply.done and isinstance(effect, (mcp.Inbound, mcp.Listen)):
-        peer.take(mcp.Cancelled(effect.id))
+    peer.take(mcp.Cancelled(ident))
