@@ -31,6 +31,16 @@ def test_servers_are_listed_as_rows_with_the_operators_token(
     assert endpoint.headers[0]["Authorization"] == "Bearer operator-token"
 
 
+def test_why_a_server_is_not_connected_stands_beside_the_rows(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    down = {**SERVERS[1], "reason": "a login is wanted; run: gatewright server login web"}
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [SERVERS[0], down]}
+    done = shell.run("server", "list")
+    assert len(done.rows) == 2
+    assert done.err == f"web: {down['reason']}\n"
+
+
 def test_the_filter_goes_to_the_gateway(shell: Shell, endpoint: Endpoint) -> None:
     endpoint.replies["mgp/discovery/list"] = lambda message: {
         "servers": [

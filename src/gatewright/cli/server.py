@@ -52,6 +52,9 @@ def list_servers(
         shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
+    for server in servers:
+        if server.get("reason"):
+            note(f"{server.get('id')}: {server['reason']}")
     if not servers:
         note("no servers; add [[servers]] to mgp.toml and restart `gatewright serve`")
 

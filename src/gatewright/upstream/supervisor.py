@@ -60,7 +60,7 @@ class Supervisor:
         self._servers = {spec.id: Server(spec, info, told, tokens.get(spec.id)) for spec in specs}
         self._local = {one.id: one for one in local}
         self._owners: dict[str, Owner] = {**self._servers, **self._local}
-        discovery = Discovery(self.catalogue, self._standing)
+        discovery = Discovery(self.catalogue, self._standing, self._reason)
         self.dispatch = Dispatch(self._owners, self.catalogue, {"mgp/discovery/list": discovery})
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
@@ -116,6 +116,10 @@ class Supervisor:
     def _standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
         one = self._servers.get(server) or self._local.get(server)
         return None if one is None else (one.spec, one.state, one.hello)
+
+    def _reason(self, server: str) -> str:
+        one = self._servers.get(server)
+        return "" if one is None else one.status().reason
 
     # -- for doors -----------------------------------------------------------------------------------
 

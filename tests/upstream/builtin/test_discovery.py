@@ -113,3 +113,12 @@ async def test_servers_and_tools_that_do_not_exist_for_a_caller_are_not_listed()
         bob = await listed(supervisor, asking(caller=Caller("bob")))
         assert bob[0]["tools"] == []
         assert await listed(supervisor, asking(caller=Caller("eve"))) == []
+
+
+async def test_only_an_operator_is_told_why_a_server_is_down() -> None:
+    async with running(*SPECS) as supervisor:
+        operator = await listed(supervisor, asking(caller=Caller("root", "operator")))
+        told = {one["id"]: one.get("reason") for one in operator}
+        assert told["echo"] is None
+        assert told["down"]
+        assert not [one for one in await listed(supervisor, asking()) if "reason" in one]

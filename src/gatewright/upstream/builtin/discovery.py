@@ -20,14 +20,17 @@ __all__ = ["Discovery"]
 
 
 class Discovery:
-    """`standing` gives a server's configuration, state and last hello by its id."""
+    """`standing` gives a server's configuration, state and last hello by its id; `reason` says why it is
+    not connected, which only operators are told: it may name addresses and what to do on this machine."""
 
     def __init__(
         self,
         catalogue: Catalogue,
         standing: Callable[[str], tuple[ServerSpec, State, Hello] | None],
+        reason: Callable[[str], str],
     ) -> None:
         self._catalogue = catalogue
+        self._reason = reason
         self._standing = standing
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
@@ -61,6 +64,8 @@ class Discovery:
             entry["mgp_version"] = version
         entry["extensions"] = list(extensions)
         entry["trust_level"] = spec.trust_level or "standard"
+        if call.caller.kind == "operator" and (reason := self._reason(spec.id)):
+            entry["reason"] = reason
         return entry
 
 
