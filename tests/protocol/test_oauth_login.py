@@ -159,6 +159,15 @@ def test_a_challenge_cannot_point_into_the_operators_network(place: str, why: st
     assert why in stopped.reason
 
 
+def test_no_token_is_fetched_for_a_server_on_plain_http() -> None:
+    for url in ("http://h.example/mcp", "HTTP://h.example/mcp", "http://10.0.0.1/mcp"):
+        stopped = Login(url, Identity(), mint=lambda: "x" * 43, redirect_uri=BACK).start()
+        assert isinstance(stopped, Stopped)
+        assert "plain http" in stopped.reason
+    here = Login("http://localhost:9/mcp", Identity(), mint=lambda: "x" * 43, redirect_uri=BACK)
+    assert isinstance(here.start(), Get)
+
+
 def test_metadata_of_another_server_stops_before_anybody_is_asked() -> None:
     machine = login()
     machine.start()

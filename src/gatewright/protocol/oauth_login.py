@@ -123,6 +123,8 @@ class Login:
 
     def start(self) -> Step:
         """The first step."""
+        if not self._loopback and not self.url.lower().startswith("https://"):
+            return Stopped("its URL is plain http, on which a token can be read; write https")
         self.stage = "resource"
         self._places = list(resource_urls(self.url, self._challenge))
         return self._next_place()
