@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gatewright.doors.app import Guard, bearer
-from tests.doors.client import modern, rpc
+from tests.doors.client import modern, rpc, within
 from tests.doors.house import ANN, House, text
-from tests.doors.steps import CALL
+from tests.doors.steps import CALL, Hang
 
 PING = rpc("ping", None, 1)
 
@@ -180,6 +180,29 @@ async def test_everywhere_else_is_nothing(path: str) -> None:
         answered = await house.open(PING, path=path).whole()
         assert answered.status == 404
         assert b"/mcp" in answered.body
+
+
+async def test_a_farewell_ends_what_only_waits_and_lets_calls_be_answered() -> None:
+    async with House() as house:
+        house.script.does("echo", hang := Hang())
+        session = await house.session()
+        waiting = [
+            session.get(),
+            house.open(method="GET", path="/sse"),
+            house.open(modern("subscriptions/listen", {"notifications": {}})),
+        ]
+        for wire in waiting:
+            await wire.head()
+        running = [session.open("tools/call", CALL), house.open(modern("tools/call", CALL))]
+        for _ in running:
+            await house.began()
+        house.app.farewell()
+        for wire in waiting:
+            await within(wire.task)
+        hang.end.set()
+        for wire in running:
+            assert "result" in (await wire.whole()).json
+        assert house.front.owners == {session.ident: "anonymous"}
 
 
 async def test_another_kind_of_connection_is_left_alone() -> None:

@@ -153,12 +153,19 @@ class App:
             scope, receive, send, caller=caller, credential=credential, profile=profile
         )
 
-    async def close(self) -> None:
-        """End every session and connection of every door."""
+    def farewell(self) -> None:
+        """End what would not end by itself: who listens is told goodbye, streams of sessions end, and
+        parked calls are given up. Calls that run go on, and are still answered."""
         for open_ in list(self._front.listening.values()):
             for one in list(open_):
                 one.end()
-        self.streamable.close()
+        self.streamable.farewell()
+        self.legacy_sse.farewell()
+
+    async def close(self) -> None:
+        """End every session and connection of every door, whatever runs."""
+        self.farewell()
+        self.streamable.sessions.close_all()
         await self.legacy_sse.close()
         await self.websocket.close()
 

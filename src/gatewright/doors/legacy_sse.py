@@ -73,6 +73,12 @@ class LegacySse:
         found[0].message(body)
         await send_plain(http.send, 202)
 
+    def farewell(self) -> None:
+        """Close the streams of hosts for whom nothing runs."""
+        for host, pipe in list(self._hosts.values()):
+            if not host.peer.busy:
+                pipe.close()
+
     async def close(self) -> None:
         """Close every stream."""
         for _, pipe in list(self._hosts.values()):

@@ -99,6 +99,11 @@ class Sessions:
             session.peer.close()
             session.streams.end()
 
+    def farewell(self) -> None:
+        """End the own streams of all sessions; what runs in them goes on."""
+        for session in self._sessions.values():
+            session.streams.own.end()
+
     def close_all(self) -> None:
         """End every session."""
         for ident in list(self._sessions):

@@ -279,10 +279,10 @@ class StreamableHttp:
         self.sessions.close(session.peer.session or "")
         await send_plain(http.send, 200)
 
-    def close(self) -> None:
-        """End every session and every call that is parked."""
+    def farewell(self) -> None:
+        """End the streams of sessions and every call that is parked."""
         self.parked.close()
-        self.sessions.close_all()
+        self.sessions.farewell()
 
 
 _POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
