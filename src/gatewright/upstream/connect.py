@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from gatewright.protocol.mcp_client import ASKABLE, Handshake
-from gatewright.transport.http_client import HttpUpstream
+from gatewright.transport.http_client import HttpUpstream, UpstreamError
 from gatewright.transport.launch import CannotStart
 from gatewright.transport.process import spawn
+from gatewright.transport.sse_client import NoEventStream, SsePipe, connect_sse
 from gatewright.upstream.authorize import Authorizer
-from gatewright.upstream.http_hello import greet
+from gatewright.upstream.http_hello import FellBack, greet
 from gatewright.upstream.http_link import HttpLink
-from gatewright.upstream.http_wire import HttpWire
+from gatewright.upstream.http_wire import HttpWire, challenges
 from gatewright.upstream.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.upstream.pipe_link import PipeLink
 from gatewright.upstream.spec import ServerSpec
@@ -50,7 +51,15 @@ async def connect(
 
     if spec.transport == "stdio":
         return await _stdio(spec, around, hand)
-    return await _http(spec, around, hand)
+    if spec.transport == "sse":
+        return await _sse(spec, around, hand)
+    try:
+        return await _http(spec, around, hand)
+    except FellBack as problem:
+        try:
+            return await _sse(spec, around, hand)
+        except UpstreamFailed as other:
+            raise UpstreamFailed(f"{problem}, and not HTTP+SSE either: {other}") from None
 
 
 async def _stdio(spec: ServerSpec, around: Around, hand: Callable[[str], Handshake]) -> Link:
@@ -102,6 +111,41 @@ async def _http(spec: ServerSpec, around: Around, hand: Callable[[str], Handshak
         around.leave(link)
         raise
     return link
+
+
+async def _sse(spec: ServerSpec, around: Around, hand: Callable[[str], Handshake]) -> Link:
+    link = PipeLink(spec, around.info, around.sink)
+    try:
+        pipe = await _stream(spec, around, link)
+    except UpstreamError as problem:
+        raise UpstreamFailed(str(problem)) from None
+    try:
+        # Nobody ever spoke the modern era over this transport.
+        await link.greet(pipe, hand("legacy"))
+    except BaseException:
+        around.leave(link)
+        raise
+    return link
+
+
+async def _stream(spec: ServerSpec, around: Around, link: PipeLink) -> SsePipe:
+    """The event stream of a server, with whatever token it takes. A token that ends later ends the
+    connection, which is then made anew with another."""
+    turn = 0
+    while True:
+        used = await around.authorizer.authorization() if around.authorizer is not None else None
+        headers = {**spec.headers, **({} if used is None else {"Authorization": used})}
+        try:
+            return await connect_sse(spec.url, receiver=link, headers=headers, limits=spec.limits)
+        except ValueError as problem:
+            raise UpstreamFailed(str(problem)) from None
+        except NoEventStream as problem:
+            if around.authorizer is None:
+                raise
+            status, given = problem.answer.status, challenges(problem.answer)
+            if not await around.authorizer.challenged(turn, status, given, used):
+                raise
+        turn += 1
 
 
 def _upstream(spec: ServerSpec) -> HttpUpstream:

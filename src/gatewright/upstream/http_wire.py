@@ -11,7 +11,7 @@ from gatewright.transport.http_client import HttpUpstream, OnMessage, OnOpen, Po
 from gatewright.upstream.authorize import Authorizer
 from gatewright.upstream.http_rules import SESSION, VERSION
 
-__all__ = ["HttpWire"]
+__all__ = ["HttpWire", "challenges"]
 
 
 class HttpWire:
@@ -78,15 +78,16 @@ class HttpWire:
             posted = await send(whole)
             if posted.status not in (401, 403):
                 return posted
-            challenges = _all(posted.headers, "WWW-Authenticate")
-            if not await self._authorizer.challenged(turn, posted.status, challenges, used):
+            given = challenges(posted)
+            if not await self._authorizer.challenged(turn, posted.status, given, used):
                 return posted
             turn += 1
 
 
-def _all(headers: Mapping[str, str], name: str) -> list[str]:
-    """Every value of a header that may come more than once."""
-    getall = getattr(headers, "getall", None)
+def challenges(posted: Posted) -> list[str]:
+    """The `WWW-Authenticate` headers of an answer, of which there may be several."""
+    getall = getattr(posted.headers, "getall", None)
     if getall is None:
-        return [headers[name]] if name in headers else []
-    return list(getall(name, []))
+        found = posted.headers.get("WWW-Authenticate")
+        return [] if found is None else [found]
+    return list(getall("WWW-Authenticate", []))

@@ -7,6 +7,7 @@ request or log line belongs to; `questions` has the rule for that.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +43,7 @@ class PipeLink(Link):
     def __init__(self, spec: ServerSpec, info: Mapping[str, Any], sink: Sink) -> None:
         super().__init__(spec, info, sink)
         self.opening: asyncio.Future[Child] | None = None
-        """The pipe, while it is being opened."""
+        """The child, while it is being started."""
         self._pipe: Pipe | None = None
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
@@ -114,6 +115,9 @@ class PipeLink(Link):
             await pipe.stop(grace_s)
         elif pipe is not None:
             pipe.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await pipe.wait_closed()
 
     async def wait_closed(self) -> str:
         """Wait for the end, and return its reason."""
