@@ -156,15 +156,27 @@ class HttpLink(Link):
         finally:
             exchange.end()
             self._pending.pop(ident, None)
-            self._questions.answered(exchange)
-            if type(reply) is not jsonrpc.Response:
-                talk.cancel()  # closes the stream, which is how a modern call is cancelled
-                if reply is EXPIRED and not self.modern:
-                    gone = {"requestId": ident, "reason": "nobody waits for the answer any more"}
-                    self.notify("notifications/cancelled", gone)
-            elif not talk.done():
+            if reply is EXPIRED:
+                self._abandon(exchange, talk)
+            else:
+                self._questions.answered(exchange)
+            if not talk.done():
                 self._loop.call_later(DRAIN_S, talk.cancel)
         return reply
+
+    def _abandon(self, exchange: Exchange, talk: asyncio.Task[Any]) -> None:
+        """Nobody waits for the answer any more."""
+        talk.cancel()  # closes the stream, which is how a modern call is cancelled
+        if self.modern:
+            self._questions.answered(exchange)
+            return
+        if self._listening is None or self._listening.done():
+            self._questions.answered(exchange)
+        else:
+            # It may still run over there, and ask on the stream that belongs to no call.
+            self._questions.abandoned(exchange)
+        gone = {"requestId": exchange.ident, "reason": "nobody waits for the answer any more"}
+        self.notify("notifications/cancelled", gone)
 
     async def _talk(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
         """Send one request and settle its exchange."""
