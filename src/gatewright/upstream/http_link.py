@@ -31,7 +31,7 @@ from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import request_headers
 
-__all__ = ["HttpLink"]
+__all__ = ["DRAIN_S", "HttpLink"]
 
 log = logging.getLogger("gatewright.upstream")
 
