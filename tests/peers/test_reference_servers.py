@@ -110,7 +110,7 @@ def everything(transport: str) -> Iterator[dict[str, Any]]:
         yield {"id": "e", "url": f"http://127.0.0.1:{ready.split()[-1]}/mcp"}
 
 
-@pytest.fixture(scope="module", params=["stdio"])
+@pytest.fixture(scope="module", params=["stdio", "http"])
 def before_everything(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gateway]:

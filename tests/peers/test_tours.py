@@ -12,13 +12,14 @@ import pytest
 from tests.peers.conftest import Tours
 from tests.peers.expected import visited
 from tests.peers.peers import Peer
-from tests.peers.tours import AGGREGATED, GUESTS, PEERS, Guest, steps
+from tests.peers.tours import AGGREGATED, GUESTS, PAIRS, Guest, steps
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(150)]
 
 
-@pytest.mark.parametrize("guest", GUESTS.values(), ids=lambda one: one.ident)
-@pytest.mark.parametrize("peer", PEERS, ids="-".join)
+@pytest.mark.parametrize(
+    ("peer", "guest"), PAIRS, ids=lambda one: one.ident if isinstance(one, Guest) else "-".join(one)
+)
 def test_mgp_1_1_1_a_stock_client_sees_what_the_server_offers(
     toured: Tours, peer: Peer, guest: Guest
 ) -> None:

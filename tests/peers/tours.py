@@ -10,7 +10,7 @@ from tests.behaviour.gateway import Gateway
 from tests.peers.expected import STEPS
 from tests.peers.peers import Peer, driver, guest, listening, seen, target
 
-__all__ = ["AGGREGATED", "GUESTS", "PEERS", "Guest", "make", "steps"]
+__all__ = ["AGGREGATED", "GUESTS", "PAIRS", "PEERS", "Guest", "make", "steps"]
 
 PEERS = (
     *(Peer("sdk1", wire) for wire in ("http", "stdio", "websocket", "sse")),
@@ -25,6 +25,9 @@ PEERS = (
 
 AGGREGATED = ("sse",)
 """Transports that have one endpoint for all servers."""
+
+FEW = ("sdk1", "ts2_new", "sdk2_new_http")
+"""Whom peers visit that do not come over HTTP: the doors are what differs there, not the servers."""
 
 
 class Guest(NamedTuple):
@@ -61,8 +64,21 @@ GUESTS = {
         Guest("sdk2_new", "sdk2_server", "modern"),
         Guest("ts2_old", "ts2_server", "legacy"),
         Guest("ts2_new", "ts2_server", "auto", flags=("--strict",)),
+        Guest("sdk1_http", "sdk1_server", "auto", http=True),
+        Guest("sdk2_old_http", "sdk2_server", "legacy", http=True),
+        Guest("sdk2_new_http", "sdk2_server", "auto", http=True),
+        Guest("ts2_http", "ts2_server", "auto", http=True, flags=("--strict",)),
     )
 }
+
+
+PAIRS = tuple(
+    (peer, one)
+    for peer in PEERS
+    for one in GUESTS.values()
+    if peer.wire == "http" or one.ident in FEW
+)
+"""Who visits whom."""
 
 
 def steps(one: Guest) -> tuple[str, ...]:
@@ -81,7 +97,8 @@ def make(gateway: Gateway, peer: Peer) -> dict[str, Any]:
             "prefix": f"{one.ident}__" if together else "",
             "steps": list(steps(one)),
         }
-        for one in GUESTS.values()
+        for who, one in PAIRS
+        if who == peer
     ]
     if together:
         return seen(peer, [{"target": target(gateway, peer), "visits": visits}])
