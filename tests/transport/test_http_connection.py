@@ -41,6 +41,13 @@ class Client:
         """Everything until the server closes."""
         return await within(self.reader.read())
 
+    async def cut_off(self) -> bytes:
+        """The same for one that goes on talking, to whom the system may also send a reset."""
+        try:
+            return await self.end()
+        except ConnectionResetError:
+            return b""
+
 
 Connect = Callable[..., Coroutine[Any, Any, Client]]
 
@@ -243,7 +250,7 @@ async def test_a_body_that_nobody_reads_does_not_keep_the_connection(
             await asyncio.sleep(SHORT / 10)
 
     dripping = asyncio.create_task(drip())
-    assert await client.end() == b""
+    assert await client.cut_off() == b""
     dripping.cancel()
 
 

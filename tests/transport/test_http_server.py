@@ -6,7 +6,8 @@ import signal
 import socket
 import ssl
 import stat
-from collections.abc import AsyncIterator, Callable, Coroutine
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ async def served() -> AsyncIterator[Serve]:
     yield start
     for server in servers:
         await within(server.stop(0.1))
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room in the hundred bytes of a socket's address."""
+    with tempfile.TemporaryDirectory(prefix="gw", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 async def ask(url: str, body: bytes = b"hello", **options: Any) -> tuple[int, bytes]:
@@ -110,9 +118,9 @@ async def test_every_address_is_shown_as_one_that_can_be_opened(served: Serve) -
 
 
 async def test_a_unix_socket_is_for_its_owner_alone_and_removed_afterwards(
-    served: Serve, tmp_path: Path
+    served: Serve, short_path: Path
 ) -> None:
-    path = tmp_path / "gateway.sock"
+    path = short_path / "gateway.sock"
     server = await served(unix_socket=str(path))
     assert (server.urls, server.port) == ([f"unix:{path}"], 0)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -127,20 +135,20 @@ async def test_a_unix_socket_is_for_its_owner_alone_and_removed_afterwards(
 
 
 async def test_a_unix_socket_in_use_is_refused_and_a_dead_one_replaced(
-    served: Serve, tmp_path: Path
+    served: Serve, short_path: Path
 ) -> None:
-    path = tmp_path / "gateway.sock"
+    path = short_path / "gateway.sock"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     await served(unix_socket=str(path))
     with pytest.raises(CannotListen, match="it is taken"):
         await served(unix_socket=str(path))
-    (tmp_path / "file").write_text("mine")
+    (short_path / "file").write_text("mine")
     with pytest.raises(CannotListen, match="it is taken"):
-        await served(unix_socket=str(tmp_path / "file"))
-    assert (tmp_path / "file").read_text() == "mine"
+        await served(unix_socket=str(short_path / "file"))
+    assert (short_path / "file").read_text() == "mine"
     with pytest.raises(CannotListen, match="cannot listen on"):
-        await served(unix_socket=str(tmp_path / "no" / "folder"))
+        await served(unix_socket=str(short_path / "no" / "folder"))
 
 
 async def test_with_a_certificate_it_is_https(served: Serve, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_relative_command_is_looked_for_in_the_working_directory(tmp_path: Pat
     program = tmp_path / "server"
     program.write_text("#!/bin/sh\npwd\n")
     program.chmod(0o755)
-    assert output("./server", cwd=str(tmp_path)) == f"{tmp_path}\n"
+    assert output("./server", cwd=str(tmp_path)) == f"{tmp_path.resolve()}\n"
 
 
 def test_a_command_is_looked_up_on_the_path_that_the_child_is_given(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_an_endpoint_may_be_an_absolute_url_of_the_same_origin(connected: 
         server.first = b"event: endpoint\ndata: " + origin + b"/m\n\n"
         pipe, collector = await connected(server)
         pipe.send(b"{}")
-        await collector.count(1)
+        assert await collector.count(1) == [b"{}"]
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,22 @@ def test_the_null_device_is_an_empty_input_and_a_silent_output(loop: str) -> Non
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_full_disk_ends_the_pipe_with_a_reason(loop: str, tmp_path: Path) -> None:
-    (tmp_path / "in").write_bytes(b"1\n")
-    with (tmp_path / "in").open("rb") as stdin, Path("/dev/full").open("wb") as stdout:
-        lines = echo(loop, stdin, stdout)
-    assert lines[-1] in {"end: end of input", "end: cannot write: No space left on device"}
+def test_a_file_that_cannot_grow_ends_the_pipe_with_a_reason(loop: str, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"1\n" * 100)
+    with (tmp_path / "in").open("rb") as stdin, (tmp_path / "out").open("wb") as stdout:
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-c", ECHO, loop],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=DEADLINE_S,
+            check=True,
+        )
+    assert done.stderr.decode().splitlines()[-1] in {
+        "end: end of input",
+        "end: cannot write: File too large",
+    }
+    assert (tmp_path / "out").read_bytes() == b""
 
 
 @pytest.mark.parametrize("streams", ["<&- >&-", "<&-", ">&-", "<&- >&- 2>&-"])

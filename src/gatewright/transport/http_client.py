@@ -40,8 +40,12 @@ __all__ = [
     "CannotReach",
     "ConnectionBroken",
     "HttpUpstream",
+    "OnEvent",
+    "OnMessage",
+    "OnOpen",
     "Posted",
     "TimedOut",
+    "Tls",
     "UpstreamError",
 ]
 
