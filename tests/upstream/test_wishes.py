@@ -149,11 +149,12 @@ async def test_the_old_listening_ends_when_the_new_one_is_acknowledged_and_not_b
         supervisor.start()
         hearing = Hearing(supervisor)
         (await server.next("server/discover")).result({**hello, "resultType": "complete"})
+        first = await server.next("subscriptions/listen")
+        acknowledge(first)
         await server.list_tools()
         (await server.next("resources/list")).result({"resources": [{"uri": "x:1", "name": "x"}]})
         (await server.next("resources/templates/list")).result({"resourceTemplates": []})
-        first = await server.next("subscriptions/listen")
-        acknowledge(first)
+        await within(supervisor.settled())
         subscribing = asyncio.ensure_future(wish(supervisor, "resources/subscribe", "x:1"))
         second = await server.next("subscriptions/listen")
         assert second.body["params"]["notifications"]["resourceSubscriptions"] == ["x:1"]
@@ -177,6 +178,18 @@ def acknowledge(asked: Asked) -> None:
             "params": {"notifications": wanted, "_meta": tag},
         }
     )
+
+
+async def test_what_changed_while_nobody_listened_is_found_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatewright.upstream.wishes.LISTEN_PAUSE_S", 0.05)
+    async with running(python("modern_asker")) as supervisor:
+        hearing = Hearing(supervisor)
+        await ask(supervisor, "modern_asker/end_listening")
+        await ask(supervisor, "modern_asker/grow")
+        await hearing.until(bool)
+        assert "modern_asker/grown_1" in supervisor.catalogue.view("").tools
 
 
 async def test_a_modern_servers_log_lines_come_as_the_call_wants_them() -> None:

@@ -255,6 +255,12 @@ class Server:
         else:
             self._told.said(self.id, method, params, session)
 
+    def look(self) -> None:
+        """Fetch the lists anew, because changes may have been missed."""
+        link = self._main.link
+        if link is not None and link.open:
+            self.spawn(self._load(link))
+
     def _refresh_now(self) -> None:
         self._refresh = None
         link = self._main.link
@@ -280,13 +286,14 @@ class Server:
         return await connect(self.spec, around, capabilities)
 
     async def _connected(self, link: Link) -> None:
+        # Listen before looking: what changes in between is then told.
+        await self.wishes.renew(link)
         try:
             await self._load(link)
         except UpstreamFailed as problem:
             self._log.warning("the lists could not be fetched: %s", problem)
             if not link.open:
                 raise
-        await self.wishes.renew(link)
 
     def _main_changed(self, state: State, reason: str) -> None:
         if state == "connected":

@@ -25,6 +25,8 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 """MCP's log levels, most verbose first."""
 
 _PATIENCE_S = 10.0
+_ACKNOWLEDGED_S = 3.0
+_LONG_S = 60.0
 
 LISTEN_PAUSE_S = 1.0
 """How long after its end a listening begins anew; doubles up to half a minute."""
@@ -50,6 +52,9 @@ class Wished(Protocol):
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for."""
+
+    def look(self) -> None:
+        """Fetch the lists anew."""
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server."""
@@ -191,7 +196,7 @@ class Wishes:
             work = self._listening(link, {"notifications": wanted}, told)
             self._listen = asyncio.get_running_loop().create_task(work)
             self._listen.add_done_callback(lambda _: _set(told))
-        await asyncio.wait([told], timeout=_PATIENCE_S)
+        await asyncio.wait([told], timeout=_ACKNOWLEDGED_S)
         if before is not None and told.done():
             await asyncio.wait([before])
 
@@ -205,8 +210,10 @@ class Wishes:
     async def _listening(
         self, link: Link, params: dict[str, Any], told: asyncio.Future[None]
     ) -> None:
+        loop = asyncio.get_running_loop()
         pause_s = LISTEN_PAUSE_S
         while link.open:
+            begun = loop.time()
             try:
                 await link.listen(params, told)
             except UpstreamFailed as problem:
@@ -214,8 +221,11 @@ class Wishes:
                 if "-32601" in str(problem):
                     return
             _set(told)
+            pause_s = LISTEN_PAUSE_S if loop.time() - begun > _LONG_S else min(30.0, pause_s * 2)
             await asyncio.sleep(pause_s)
-            pause_s = min(30.0, pause_s * 2)
+            # Whatever changed meanwhile was told to nobody.
+            told = loop.create_future()
+            told.add_done_callback(lambda _: self._server.look())
 
 
 def _set(told: asyncio.Future[None]) -> None:
