@@ -11,7 +11,7 @@ from gatewright.call import ANONYMOUS, Call, Client
 from gatewright.upstream.lanes import LEASES, Lanes
 from gatewright.upstream.spec import ServerSpec
 
-CAN = {"elicitation": {}}
+CAN: dict[str, Any] = {"elicitation": {}}
 
 
 def call(session: str | None, can: dict[str, Any] | None = None) -> Call:
@@ -33,9 +33,10 @@ class Rig:
     """Lanes over connections that are names only."""
 
     def __init__(self, share: Any = "auto") -> None:
-        self.main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, clouded=False))
+        main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, clouded=False))
+        self.main = main
         self.made: list[str] = []
-        self.lanes = Lanes(ServerSpec(id="s", share=share), self.main, self.make)
+        self.lanes: Any = Lanes(ServerSpec(id="s", share=share), main, self.make)
 
     def make(self, key: str, call: Call | None) -> Any:
         self.made.append(key)
