@@ -230,14 +230,14 @@ async def test_a_client_that_does_not_read_is_cut_and_nobody_waits_for_it() -> N
     healthy = StreamWriter(other.send, 1 << 20)
     for _ in range(20):
         writer.put(b"x" * (1 << 20))
-        healthy.put(b"y")
+        healthy.put(b"y" * (1 << 20))
         await asyncio.sleep(0)
     assert cut.is_set()
     await within(writer.closed())
     assert end.messages == []
     healthy.end()
     await within(healthy.closed())
-    assert other.body == b"y" * 20
+    assert len(other.body) == 20 << 20
 
 
 async def test_a_client_that_takes_too_little_for_too_long_is_cut(
@@ -268,6 +268,20 @@ async def test_what_a_cut_client_is_owed_waits_in_its_session() -> None:
     kept: list[bytes] = []
     found[0].attach(lambda _, message: kept.append(message), found[1])
     assert kept == [FRAME]
+
+
+async def test_a_writer_that_is_cancelled_while_there_is_more_to_write_ends() -> None:
+    end = Asgi()
+    writer = StreamWriter(end.send, 1000)
+    before = asyncio.all_tasks()
+    writer.start()
+    await eventually(lambda: len(end.messages) == 2)
+    [task] = asyncio.all_tasks() - before
+    writer.put(b"x")
+    await asyncio.sleep(0)  # the writer has been woken, and has not run
+    task.cancel()
+    await asyncio.wait([task], timeout=5)
+    assert task.cancelled()
 
 
 async def test_a_client_that_is_gone_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -220,6 +220,26 @@ async def test_what_happens_while_nobody_is_there_comes_with_the_repeated_reques
         assert messages[3]["result"]["resultType"] == "complete"
 
 
+async def test_what_happens_while_nobody_is_there_has_a_limit() -> None:
+    async def tool(call: Call, back: Back) -> Outcome:
+        answer = asyncio.ensure_future(back.ask(NAME))
+        await within(parked.wait())
+        for number in range(100):
+            back.emit(Event("com.example/flood", {"n": number, "x": "x" * 1000}))
+        told.set()
+        await answer
+        return Answer(DONE)
+
+    async with House(queue_bytes=10_000) as house:
+        parked, told = asyncio.Event(), asyncio.Event()
+        house.script.does("echo", tool)
+        state = (await first(house))["requestState"]
+        parked.set()
+        await within(told.wait())
+        messages = (await house.post(retry(state, {"q1": {}}))).messages
+        assert [one["params"]["n"] for one in messages[:-1]] == list(range(9))
+
+
 async def start(house: House, params: Any) -> Call:
     """A call of its own, only for its `Call`."""
     house.script.does("other", text("x"))
@@ -356,39 +376,3 @@ async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
         parked.release(handle)
         parked.extend(handle)
         assert (parked.find(handle), len(parked)) == (None, 0)
-
-
-# -- a modern server's own rounds, which only pass through
-
-INTERIM = {
-    "resultType": "input_required",
-    "inputRequests": {"user_name": {"method": "elicitation/create", "params": {"m": 2**60}}},
-    "requestState": "inner",
-    "x": None,
-}
-
-
-async def test_the_state_of_a_modern_server_is_sealed_and_comes_back_as_it_was() -> None:
-    async with House() as house:
-        house.script.does("echo", Answer(jsonrpc.encode(INTERIM), modern=True))
-        asked = await first(house)
-        sealed = asked["requestState"]
-        assert asked == {**INTERIM, "requestState": sealed}
-        assert "inner" not in sealed
-        house.script.does("echo", Answer(b'{"resultType":"complete"}', modern=True))
-        await house.post(retry(sealed, {"user_name": {"a": 1}}))
-        params = house.script.calls[-1].params
-        assert params["requestState"] == "inner"
-        assert params["inputResponses"] == {"user_name": {"a": 1}}
-        foreign = await house.post(retry(sealed, {}), key="key-bob")
-        assert error(foreign) == (400, -32602, "requestState belongs to another caller")
-
-
-async def test_a_server_that_gives_no_state_gets_none() -> None:
-    async with House() as house:
-        stateless = {name: value for name, value in INTERIM.items() if name != "requestState"}
-        house.script.does("echo", Answer(jsonrpc.encode(stateless), modern=True))
-        assert await first(house) == stateless
-        await house.modern("tools/call", {**CALL, "inputResponses": {"wrong_key": {}}})
-        assert house.script.calls[-1].params["inputResponses"] == {"wrong_key": {}}
-        assert "requestState" not in house.script.calls[-1].params

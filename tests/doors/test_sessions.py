@@ -103,6 +103,9 @@ async def test_one_caller_has_only_so_many_sessions_and_ends_nobody_elses(
         await own[0].ask("ping")
         newest = await house.session(key="key-ann")
         assert ids(house) == {one.ident for one in (foreign, own[0], own[2], newest)}
+        await own[2].delete()
+        last = await house.session(key="key-ann")
+        assert ids(house) == {one.ident for one in (foreign, own[0], newest, last)}
 
 
 async def test_beyond_the_limit_the_session_unused_for_longest_ends(

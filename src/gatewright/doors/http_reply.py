@@ -182,7 +182,9 @@ class StreamWriter:
                 continue
             self._more.clear()
             try:
-                await asyncio.wait_for(self._more.wait(), _KEEP_ALIVE_S)
+                # Not `wait_for`, which in Python 3.11 may swallow a cancellation.
+                async with asyncio.timeout(_KEEP_ALIVE_S):
+                    await self._more.wait()
             except TimeoutError:
                 self.put(b": still here\n\n")
         await self._send({"type": "http.response.body", "body": b""})
