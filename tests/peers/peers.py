@@ -73,7 +73,7 @@ def driver(name: str, *arguments: str) -> list[str]:
 def guest(ident: str, program: str, *flags: str, **more: Any) -> dict[str, Any]:
     """A `[[servers]]` entry for a guest behind pipes."""
     command, *arguments = driver(program, ident, *flags)
-    return {"id": ident, "command": command, "args": arguments, "share": "gateway", **more}
+    return {"id": ident, "command": command, "args": arguments, **more}
 
 
 def profiles(*servers: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def asked(peer: Peer, place: Any, script: list[Any]) -> dict[str, Any]:
     visit = {"server": "s", "key": peer.key, "script": script}
     found = seen(peer, [{"target": place, "visits": [visit]}])["s"]
     assert isinstance(found["script"], dict), found["script"]
-    return _timeless(found["script"])
+    answers: dict[str, Any] = _timeless(found["script"])
+    return answers
 
 
 def _timeless(value: Any) -> Any:
@@ -105,8 +106,8 @@ def everything(transport: str) -> Iterator[dict[str, Any]]:
         command, *arguments = [*EVERYTHING, "stdio"]
         yield {"id": "e", "command": command, "args": arguments}
         return
-    command = [*EVERYTHING, "streamableHttp"]
-    with listening(command, env={"PORT": str(free_port())}, ready="listening on port") as ready:
+    serving = [*EVERYTHING, "streamableHttp"]
+    with listening(serving, env={"PORT": str(free_port())}, ready="listening on port") as ready:
         yield {"id": "e", "url": f"http://127.0.0.1:{ready.split()[-1]}/mcp"}
 
 

@@ -50,10 +50,10 @@ class Guest(NamedTuple):
     def open(self) -> Iterator[dict[str, Any]]:
         """Its `[[servers]]` entry, while it can be reached."""
         if not self.http:
-            yield guest(self.ident, self.program, *self.flags, era=self.era)
+            yield guest(self.ident, self.program, *self.flags, era=self.era, **SHARED)
             return
         with listening(driver(self.program, self.ident, "--http", *self.flags)) as ready:
-            yield {"id": self.ident, "url": ready.split()[1], "era": self.era}
+            yield {"id": self.ident, "url": ready.split()[1], "era": self.era, **SHARED}
 
 
 GUESTS = {
@@ -71,6 +71,9 @@ GUESTS = {
     )
 }
 
+
+SHARED = {"share": "gateway"}
+"""All peers share one connection to a guest. They come one after the other, so no question is in doubt."""
 
 PAIRS = tuple(
     (peer, one)
