@@ -33,6 +33,7 @@ __all__ = [
     "profiles",
     "run",
     "seen",
+    "serving",
     "stdio",
     "target",
 ]
@@ -132,6 +133,16 @@ def stdio(gateway: Gateway, profile: str = "") -> list[str]:
     """A bridge to a running gateway, for hosts that start programs."""
     chosen = ["--profile", profile] if profile else []
     return [*COMMAND, "bridge", "--config", str(gateway.file), *chosen]
+
+
+def serving(gateway: Gateway, profile: str = "") -> list[str]:
+    """A gateway of its own behind pipes, configured like one that runs."""
+    alone = gateway.folder / "alone"
+    alone.mkdir(exist_ok=True)
+    text = gateway.file.read_text().replace(str(gateway.folder / "state"), str(alone / "state"))
+    (alone / "mgp.toml").write_text(text)
+    chosen = ["--profile", profile] if profile else []
+    return [*COMMAND, "serve", "--stdio", "--config", str(alone / "mgp.toml"), *chosen]
 
 
 @contextmanager

@@ -34,6 +34,8 @@ PATIENCE_S = 10.0
 NOTE = "guest:///note/"
 
 grown: list[str] = []
+heard: list[Any] = []
+"""Every message that came in, where the server writes them down (`tapping.py`)."""
 _ends: dict[str, asyncio.Future[str]] = {}
 
 
@@ -167,6 +169,16 @@ async def _meta(talk: Talk, given: dict[str, Any]) -> dict[str, Any]:
     return done({key: talk.meta[key] for key in sorted(talk.meta) if key.startswith("guest/")})
 
 
+async def _heard(talk: Talk, given: dict[str, Any]) -> dict[str, Any]:
+    """Each method that the gateway has called so far, and what it said it can."""
+    hello: dict[str, Any] = next(
+        (one["params"] for one in heard if one.get("method") == "initialize"), {}
+    )
+    methods = {one["method"] for one in heard if "method" in one}
+    told = {"methods": sorted(methods), "capabilities": sorted(hello.get("capabilities", {}))}
+    return done(told)
+
+
 _TOOLS: dict[str, Callable[[Talk, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "add": _add,
     "show": _show,
@@ -182,6 +194,7 @@ _TOOLS: dict[str, Callable[[Talk, dict[str, Any]], Awaitable[dict[str, Any]]]] =
     "grow": _grow,
     "touch": _touch,
     "meta": _meta,
+    "heard": _heard,
 }
 
 

@@ -61,8 +61,8 @@ class _Host:
         self._notes: list[dict[str, Any]] = []
         self._noted = asyncio.Event()
 
-    async def connect(self, stack: AsyncExitStack, streams: Any) -> None:
-        """Shake hands over these streams."""
+    async def connect(self, stack: AsyncExitStack, streams: Any, offer: Any) -> None:
+        """Shake hands over these streams; with an MGP offer where there is one."""
         self._session = await stack.enter_async_context(
             ClientSession(
                 Tapped(streams[0], self.frames),
@@ -75,7 +75,22 @@ class _Host:
                 client_info=types.Implementation(name="sdk1", version="1"),
             )
         )
-        self._hello = await self._session.initialize()
+        self._hello = await (self._offering(offer) if offer else self._session.initialize())
+
+    async def _offering(self, offer: dict[str, Any]) -> Any:
+        """The handshake with capabilities that this SDK has no word for, but lets through."""
+        capabilities = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}, "mgp": offer}
+        asked = types.InitializeRequest(
+            params=types.InitializeRequestParams(
+                protocolVersion=types.LATEST_PROTOCOL_VERSION,
+                capabilities=types.ClientCapabilities.model_validate(capabilities),
+                clientInfo=types.Implementation(name="sdk1", version="1"),
+            )
+        )
+        found = await self._session.send_request(types.ClientRequest(asked), types.InitializeResult)
+        done = types.InitializedNotification()
+        await self._session.send_notification(types.ClientNotification(done))
+        return found
 
     def hello(self) -> dict[str, Any]:
         return {
@@ -170,7 +185,7 @@ async def _connect(plan: dict[str, Any], target: Any) -> AsyncIterator[_Host]:
     async with AsyncExitStack() as stack:
         streams = await stack.enter_async_context(_streams(plan["wire"], target))
         host = _Host()
-        await host.connect(stack, streams)
+        await host.connect(stack, streams, plan.get("offer"))
         yield host
 
 

@@ -32,6 +32,7 @@ from starlette.applications import Starlette  # type: ignore[import-not-found]
 from starlette.routing import Mount  # type: ignore[import-not-found]
 
 from tests.peers.drivers import guest, listening
+from tests.peers.drivers.tapping import Tapped
 
 __all__ = ["main"]
 
@@ -182,7 +183,7 @@ def _options(server: Any) -> Any:
 
 async def _stdio(server: Any) -> None:
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, _options(server))
+        await server.run(Tapped(incoming, guest.heard), outgoing, _options(server))
 
 
 def _http(server: Any) -> None:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import mcp_types as types  # type: ignore[import-not-found]
 from mcp import Client  # type: ignore[import-not-found]
+from mcp.client import advertise  # type: ignore[import-not-found]
 from mcp.client.stdio import (  # type: ignore[import-not-found]
     StdioServerParameters,
     stdio_client,
@@ -29,7 +30,7 @@ from mcp.shared.exceptions import (  # type: ignore[import-not-found]
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # type: ignore[import-not-found]
 
 from tests.peers.drivers.tapping import Tapped
-from tests.peers.drivers.tour import ANSWERS, CHANGED, DEADLINE_S, RpcError, go
+from tests.peers.drivers.tour import ANSWERS, CHANGED, DEADLINE_S, EXTENSION, RpcError, go
 
 __all__ = ["main"]
 
@@ -61,6 +62,7 @@ class _Host:
             log_level="info",
             message_handler=self._message,
             client_info=types.Implementation(name="sdk2", version="1"),
+            extensions=[advertise(EXTENSION, plan["offer"])] if "offer" in plan else None,
         )
 
     @asynccontextmanager

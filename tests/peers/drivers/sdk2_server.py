@@ -41,6 +41,7 @@ from mcp.shared.message import ServerMessageMetadata  # type: ignore[import-not-
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # type: ignore[import-not-found]
 
 from tests.peers.drivers import guest, listening
+from tests.peers.drivers.tapping import Tapped
 
 __all__ = ["main"]
 
@@ -205,7 +206,8 @@ def _build(name: str) -> Any:
 
 async def _stdio(server: Any) -> None:
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        tapped = Tapped(incoming, guest.heard)
+        await server.run(tapped, outgoing, server.create_initialization_options())
 
 
 def main() -> int:

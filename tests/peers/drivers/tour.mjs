@@ -23,6 +23,7 @@ export const ANSWERS = {
     },
     "roots/list": { roots: [{ uri: "file:///home/somebody", name: "home" }] },
 };
+const OURS = ["guest/", "dev.cloto/"];
 const MARK = { "guest/mark": { kept: [1, null] } };
 const FORMS = {
     accept: { action: "accept", content: { name: "Ada", age: 36 } },
@@ -42,10 +43,23 @@ export async function within(promise, what, ms = DEADLINE_MS) {
     }
 }
 
+// Write down every message that a transport delivers, whoever takes it.
+export function tap(pipe, frames) {
+    let taker;
+    Object.defineProperty(pipe, "onmessage", {
+        set: (given) => (taker = given),
+        get() {
+            const current = taker;
+            return current && ((message, extra) => (frames.push(message), current(message, extra)));
+        },
+    });
+    return pipe;
+}
+
 class Visit {
     // One server behind one endpoint; see tour.py.
-    constructor(host, { server, key, prefix = "", steps = null, script = null }) {
-        Object.assign(this, { host, server, key, prefix, steps, script });
+    constructor(host, { server, key, prefix = "", steps = null, script = null, name = "Ada" }) {
+        Object.assign(this, { host, server, key, prefix, steps, script, name });
     }
 
     own(found) {
@@ -80,14 +94,15 @@ function said(result) {
         if (value === undefined || value === null || added.includes(key)) delete found[key];
     }
     const meta = Object.entries(found._meta ?? {});
-    const kept = meta.filter(([key]) => key.startsWith("guest/"));
+    const kept = meta.filter(([key]) => OURS.some((one) => key.startsWith(one)));
     delete found._meta;
     if (kept.length) found._meta = Object.fromEntries(kept);
     if (found.isError === false) delete found.isError;
     return found;
 }
 
-const MGP = ["mgp", "_mgp", "security", "dev.cloto/mgp", "dev.cloto/security"];
+const EXTENSION = "dev.cloto/mgp";
+const MGP = ["mgp", "_mgp", "security", EXTENSION, "dev.cloto/security"];
 
 export function mgpMembers(value, path = "") {
     if (Array.isArray(value)) return value.flatMap((one) => mgpMembers(one, path));
@@ -96,6 +111,17 @@ export function mgpMembers(value, path = "") {
         const hit = MGP.includes(key) || (key === "method" && String(one).includes("mgp"));
         return [...(hit ? [`${path}/${key}`] : []), ...mgpMembers(one, `${path}/${key}`)];
     });
+}
+
+// The answer to the host's MGP offer, by the place where it stood.
+function mgpReply(frames) {
+    const told = frames.find((one) => one?.result?.capabilities)?.result.capabilities ?? {};
+    const places = {
+        mgp: told.mgp,
+        experimental: told.experimental?.mgp,
+        extensions: told.extensions?.[EXTENSION],
+    };
+    return Object.fromEntries(Object.entries(places).filter(([, body]) => body !== undefined));
 }
 
 async function code(promise) {
@@ -109,7 +135,7 @@ async function code(promise) {
 
 const STEPS = {
     async script(visit) {
-        visit.host.form = FORMS.accept;
+        visit.host.form = { action: "accept", content: { name: visit.name } };
         visit.host.asked.length = 0;
         const answers = [];
         for (const [method, params] of visit.script) {
@@ -256,9 +282,10 @@ export async function go(connect) {
     for (const { target, visits } of plan.connections) {
         const host = await within(connect(plan, target), "connect");
         for (const one of visits) {
-            const visit = new Visit(host, one);
+            const visit = new Visit(host, { name: plan.name, ...one });
             seen[visit.server] = await tour(visit);
-            seen[visit.server].mgp = mgpMembers(host.frames);
+            if (plan.offer) seen[visit.server].reply = mgpReply(host.frames);
+            else seen[visit.server].mgp = mgpMembers(host.frames);
         }
         await within(host.close(), "close");
     }

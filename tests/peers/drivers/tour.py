@@ -16,9 +16,21 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-__all__ = ["ANSWERS", "CHANGED", "DEADLINE_S", "Host", "RpcError", "Visit", "go", "tour"]
+__all__ = [
+    "ANSWERS",
+    "CHANGED",
+    "DEADLINE_S",
+    "EXTENSION",
+    "Host",
+    "RpcError",
+    "Visit",
+    "go",
+    "tour",
+]
 
 DEADLINE_S = 20.0
+EXTENSION = "dev.cloto/mgp"
+OURS = ("guest/", "dev.cloto/")
 CHANGED = {
     "resource": "notifications/resources/updated",
     "tools": "notifications/tools/list_changed",
@@ -79,7 +91,7 @@ class Host(Protocol):
 class Visit:
     """One server behind one endpoint. `key` tells this visit from all others. `steps` are those of
     the tour through a guest, all where it is None; for servers that are no guests, `script` is what
-    to ask instead: pairs of a method and its params."""
+    to ask instead: pairs of a method and its params. `name` is what the user writes into forms."""
 
     def __init__(
         self,
@@ -90,6 +102,7 @@ class Visit:
         prefix: str = "",
         steps: list[str] | None = None,
         script: list[Any] | None = None,
+        name: str = "Ada",
     ) -> None:
         self.host = host
         self.server = server
@@ -97,6 +110,7 @@ class Visit:
         self.prefix = prefix
         self.steps = steps
         self.script = script
+        self.name = name
 
     def own(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What belongs to this guest of a list of named things, under the guest's own names."""
@@ -129,7 +143,7 @@ def said(result: dict[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in result.items() if value is not None}
     for added in ("resultType", "ttlMs", "cacheScope", "nextCursor"):
         found.pop(added, None)
-    meta = {key: one for key, one in found.pop("_meta", {}).items() if key.startswith("guest/")}
+    meta = {key: one for key, one in found.pop("_meta", {}).items() if key.startswith(OURS)}
     if meta:
         found["_meta"] = meta
     if found.get("isError") is False:
@@ -146,10 +160,24 @@ def mgp_members(value: Any, path: str = "") -> list[str]:
     hits = [
         f"{path}/{key}"
         for key, one in value.items()
-        if key in ("mgp", "_mgp", "security", "dev.cloto/mgp", "dev.cloto/security")
+        if key in ("mgp", "_mgp", "security", EXTENSION, "dev.cloto/security")
         or (key == "method" and "mgp" in str(one))
     ]
     return hits + [hit for key, one in value.items() for hit in mgp_members(one, f"{path}/{key}")]
+
+
+def mgp_reply(frames: list[Any]) -> dict[str, Any]:
+    """The answer to the host's MGP offer, by the place where it stood."""
+    results = [one.get("result") or {} for one in frames if isinstance(one, dict)]
+    told: dict[str, Any] = next(
+        (one["capabilities"] for one in results if "capabilities" in one), {}
+    )
+    places = {
+        "mgp": told.get("mgp"),
+        "experimental": (told.get("experimental") or {}).get("mgp"),
+        "extensions": (told.get("extensions") or {}).get(EXTENSION),
+    }
+    return {place: body for place, body in places.items() if body is not None}
 
 
 async def tour(visit: Visit) -> dict[str, Any]:
@@ -178,7 +206,7 @@ async def tour(visit: Visit) -> dict[str, Any]:
 
 
 async def _script(visit: Visit) -> Any:
-    visit.host.form = FORMS["accept"]
+    visit.host.form = {"action": "accept", "content": {"name": visit.name}}
     visit.host.asked.clear()
     found = [await code(_ask(visit, *one)) for one in visit.script or []]
     return {"answers": found, "asked": [said(one) for one in visit.host.asked]}
@@ -333,9 +361,12 @@ async def _go(plan: dict[str, Any], connect: Connect) -> dict[str, Any]:
     for connection in plan["connections"]:
         async with connect(plan, connection["target"]) as host:
             for one in connection["visits"]:
-                visit = Visit(host, **one)
+                visit = Visit(host, name=plan.get("name", "Ada"), **one)
                 seen[visit.server] = await tour(visit)
-                seen[visit.server]["mgp"] = mgp_members(host.frames)
+                if "offer" in plan:
+                    seen[visit.server]["reply"] = mgp_reply(host.frames)
+                else:
+                    seen[visit.server]["mgp"] = mgp_members(host.frames)
     return seen
 
 

@@ -2,7 +2,7 @@
 //
 //     node ts1_client.mjs PLAN
 import { load } from "./packages.mjs";
-import { ANSWERS, CHANGED, go, within } from "./tour.mjs";
+import { ANSWERS, CHANGED, go, tap, within } from "./tour.mjs";
 
 const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
 const types = load("@modelcontextprotocol/sdk/types.js");
@@ -40,8 +40,9 @@ class Host {
     #pipe;
     #revision;
 
-    constructor() {
+    constructor(offer) {
         const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+        if (offer) capabilities.mgp = offer;
         this.client = new Client({ name: "ts1", version: "1" }, { capabilities });
         this.client.setRequestHandler(types.ElicitRequestSchema, async ({ params }) => {
             this.asked.push(params);
@@ -61,8 +62,7 @@ class Host {
     }
 
     async connect(wire, target) {
-        const pipe = transport(wire, target);
-        pipe.onmessage = (message) => this.frames.push(message);
+        const pipe = tap(transport(wire, target), this.frames);
         const settle = pipe.setProtocolVersion?.bind(pipe);
         pipe.setProtocolVersion = (version) => {
             this.#revision = version;
@@ -83,6 +83,7 @@ class Host {
     }
 
     request(method, params) {
+        if (!(method in REQUESTS)) return this.client.request({ method, params }, types.ResultSchema);
         return this.client[REQUESTS[method]](params);
     }
 
@@ -116,4 +117,4 @@ class Host {
     }
 }
 
-await go((plan, target) => new Host().connect(plan.wire, target));
+await go((plan, target) => new Host(plan.offer).connect(plan.wire, target));

@@ -2,7 +2,7 @@
 //
 //     node ts2_client.mjs PLAN
 import { load } from "./packages.mjs";
-import { ANSWERS, CHANGED, go, within } from "./tour.mjs";
+import { ANSWERS, CHANGED, go, tap, within } from "./tour.mjs";
 
 const sdk = load("@modelcontextprotocol/client");
 const { StdioClientTransport } = load("@modelcontextprotocol/client/stdio");
@@ -16,6 +16,11 @@ const REQUESTS = {
     "prompts/list": "listPrompts",
     "prompts/get": "getPrompt",
     "completion/complete": "complete",
+};
+
+// A schema that lets everything through, for results that no specification knows.
+const ANYTHING = {
+    "~standard": { version: 1, vendor: "peers", validate: (value) => ({ value }) },
 };
 
 function transport(wire, target) {
@@ -34,8 +39,9 @@ class Host {
     #level;
     #pipe;
 
-    constructor(era, more = {}) {
-        const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {}, ...more };
+    constructor(era, offer) {
+        const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+        if (offer) capabilities.mgp = offer;
         this.client = new sdk.Client(
             { name: "ts2", version: "1" },
             { capabilities, versionNegotiation: { mode: MODES[era] } },
@@ -60,8 +66,7 @@ class Host {
     }
 
     async connect(wire, target) {
-        this.#pipe = transport(wire, target);
-        this.#pipe.onmessage = (message) => this.frames.push(message);
+        this.#pipe = tap(transport(wire, target), this.frames);
         await this.client.connect(this.#pipe);
         return this;
     }
@@ -80,6 +85,7 @@ class Host {
     }
 
     request(method, params) {
+        if (!(method in REQUESTS)) return this.client.request({ method, params }, ANYTHING);
         return this.client[REQUESTS[method]](params);
     }
 
@@ -122,4 +128,4 @@ class Host {
     }
 }
 
-await go((plan, target) => new Host(plan.era).connect(plan.wire, target));
+await go((plan, target) => new Host(plan.era, plan.offer).connect(plan.wire, target));

@@ -3,7 +3,7 @@
 //     node ts2_server.mjs NAME [--http] [--strict] [--mgp]
 //
 // --http serves Streamable HTTP and prints one line `ready URL`; --strict refuses the handshake era;
-// --mgp declares MGP as well, and with it come `security`, `_mgp` and the method `mgp/health/ping`.
+// --mgp declares MGP as well, and with it come `security` and `_mgp`.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -109,6 +109,7 @@ const TOOLS = {
         }
         return done("touched");
     },
+    heard: () => done({ methods: [], capabilities: [] }),
     meta(_, ctx) {
         const mine = Object.entries(ctx.mcpReq._meta ?? {});
         return done(Object.fromEntries(mine.filter(([key]) => key.startsWith("guest/"))));
@@ -200,21 +201,16 @@ function build({ era }) {
             return {};
         });
     }
-    addOwnMethods(server);
+    addOwnMethod(server);
     return server;
 }
 
-// Methods that no MCP specification knows.
-function addOwnMethods(server) {
+// A method that no MCP specification knows.
+function addOwnMethod(server) {
     const anything = { "~standard": { version: 1, vendor: "guest", validate: (value) => ({ value }) } };
     server.setRequestHandler("guest/shout", { params: anything }, (params) => ({
         loud: String(params.words).toUpperCase(),
     }));
-    if (MGP) {
-        server.setRequestHandler("mgp/health/ping", { params: anything }, () => ({
-            status: "healthy",
-        }));
-    }
 }
 
 function overStdio(legacy) {
