@@ -70,6 +70,13 @@ def test_a_lost_connection_answers_what_was_on_its_way_and_nothing_else(relay: R
     assert relay.lost("again") == []
 
 
+def test_a_listening_is_nothing_that_a_host_waits_for_when_it_leaves(relay: Relay) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}'
+    assert relay.from_host(line) == line
+    assert relay.waiting == 0
+    assert len(relay.lost("gone")) == 1
+
+
 def test_a_batch_is_counted_message_by_message(relay: Relay) -> None:
     batch = b"[" + ask(1) + b"," + frame(method="n") + b"," + ask(2) + b"]"
     assert relay.from_host(batch) == batch

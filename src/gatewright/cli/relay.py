@@ -22,6 +22,8 @@ _REASON = "upstream_unavailable"
 _KEPT = {"logging/setLevel": "", "resources/subscribe": "uri"}
 """State of a session besides its opening: method → the member that tells two of them apart."""
 
+_ENDLESS = "subscriptions/listen"
+
 
 class Relay:
     """The state of one host's conversation. `name` marks questions of our own, and must be unguessed."""
@@ -39,8 +41,9 @@ class Relay:
 
     @property
     def waiting(self) -> int:
-        """How many questions of the host have no answer yet."""
-        return len(self._pending)
+        """How many questions of the host are still to be answered. A listening is none: it lasts as
+        long as the host does, and a host that left is not kept waiting for it."""
+        return sum(method != _ENDLESS for method in self._pending.values())
 
     @property
     def reopening(self) -> bool:
