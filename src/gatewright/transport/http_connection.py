@@ -1,13 +1,14 @@
-"""One connection of a client, HTTP or WebSocket: uvicorn's protocols, and the limits they lack.
+"""One connection of a client that speaks HTTP/1.1: order, limits and clocks. An upgrade leads to WebSocket.
 
-uvicorn waits for ever for a header block that never ends, holds one of any size, reads a body that nobody wants as
-slowly as the client likes, and keeps an answer for a client that never takes it. Here each of those has a limit.
-What the client did wrong is answered with a status where an answer can still be understood, and with a closed
-connection where not; neither is worth a line in the log, because a stranger decides how many lines that would be.
+httptools parses and calls back; each request becomes an `Exchange`, which runs the application in a task of its own.
+Requests that come before the last one was answered wait in line, and nothing more is read meanwhile. What the client
+did wrong is answered with a status where an answer can still be understood, and with a closed connection where not;
+neither is worth a line in the log, because a stranger decides how many lines that would be.
 
-Three clocks, of which at most one of the first two runs: a header block begun must end (`header_timeout_s`), a body
-begun must end (`body_timeout_s`), and a client that leaves more than `queue_bytes` unread must read (`patience_s`).
-Between two requests uvicorn's own clock runs (`keep_alive_s`).
+At most one thing is awaited of a client at a time: a header block begun must end (`header_timeout_s`), a body begun
+must end (`body_timeout_s`), the next request must come (`keep_alive_s`), and what was answered before it ended may
+linger a little (`LINGER_S`). While we are the ones who do not read, nothing is awaited. Besides, a client that leaves
+more than `queue_bytes` unread must read (`Patience`).
 """
 
 from __future__ import annotations
@@ -15,285 +16,391 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
-from collections.abc import Callable
-from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from uvicorn.server import ServerState
+import httptools
 
-from gatewright.transport.base import Limits
+from gatewright.transport.deadline import Deadline
+from gatewright.transport.http_exchange import Exchange, Serving
+from gatewright.transport.http_head import Flaw, Headers, judge, refusal, request, split_target
+from gatewright.transport.websocket_connection import Patience, WebSocketConnection
 
-__all__ = ["HttpConnection", "WebSocketConnection"]
+__all__ = ["HttpConnection"]
 
 BODY_MARGIN_S = 2.0
 """How much longer than `read_body` the connection itself waits, so that whoever reads the body can answer."""
 LINGER_S = 2.0
 """How long input is still read, and forgotten, after it was answered: closing at once could destroy the answer."""
-
-
-class _NotCancelled(logging.Filter):
-    """A request that is cancelled when the server stops did not fail."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
-
+HIGH_WATER = 64 * 1024
+"""How much of a body is held for an application that does not read it."""
+IN_LINE = 256
+"""How many requests may come before the first of them is answered; they arrive in one piece, or not at all."""
 
 log = logging.getLogger(__name__)
-log.setLevel(logging.ERROR)
-log.addFilter(_NotCancelled())
+
+_FRAMING = (b"content-length", b"transfer-encoding")
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
-class _Refused(Exception):  # noqa: N818 - stops the parser; never seen outside
-    pass
+class HttpConnection(asyncio.Protocol):
+    """A connection that speaks HTTP, until perhaps it is upgraded."""
 
-
-class _Reading:
-    """Sees to it that a client takes what is written to it, or loses its connection."""
-
-    def __init__(self, transport: asyncio.Transport, limits: Limits) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._transport = transport
-        self._limits = limits
-        self._before = 0
-        self._timer: asyncio.TimerHandle | None = None
-        transport.set_write_buffer_limits(high=limits.queue_bytes, low=limits.queue_bytes)
-
-    def paused(self) -> None:
-        """More than `queue_bytes` are waiting."""
-        self.stop()
-        self._before = self._transport.get_write_buffer_size()
-        self._timer = self._loop.call_later(self._limits.patience_s, self._look)
-
-    def stop(self) -> None:
-        """The client reads, or is gone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self) -> None:
-        if self._before - self._transport.get_write_buffer_size() < self._limits.queue_bytes:
-            self._transport.abort()
-        else:
-            self.paused()
-
-
-class HttpConnection(HttpToolsProtocol):
-    """A connection that speaks HTTP, until perhaps it is upgraded. `gone` is called when it is lost."""
-
-    def __init__(
-        self, config: Config, state: ServerState, limits: Limits, gone: Callable[[], None]
-    ) -> None:
-        super().__init__(config, state, {})
-        self.logger = log
-        self.access_log = False
-        idle: Any = limits.keep_alive_s  # uvicorn says whole seconds, and does not need them
-        self.timeout_keep_alive = idle
-        upgraded: Any = partial(WebSocketConnection, limits=limits, gone=gone)
-        self.ws_protocol_class = upgraded
-        self._limits = limits
-        self._gone = gone
-        self._clock: asyncio.TimerHandle | None = None
-        self._in_head = True
+    def __init__(self, serving: Serving) -> None:
+        self.serving = serving
+        self.clogged = False
+        self.writable = asyncio.Event()
+        self._limits = serving.limits
+        self._parser = _parser_for(self)
+        self._running: Exchange | None = None
+        self._waiting: list[Exchange] = []
+        self._incoming: Exchange | None = None  # the last that began; may be answered already
+        self._url = b""
+        self._headers: Headers = []
+        self._whole = True  # between two requests
         self._in_body = False
-        self._began = False
-        self._heads = 0
-        self._head_bytes = 0
-        self._refusal: http.HTTPStatus | None = None
+        self._moved = False  # the data at hand brought a head, a piece of a body, or its end
+        self._size = 0  # of the data at hand
+        self._held = 0  # bytes of a head that is not whole
+        self._hollow = 0  # bytes within a body that are not body: sizes, extensions, trailers
+        self._upgrade: Literal["", "websocket", "other"] = ""
+        self._replays = False
+        self._deaf = False
+        self._paused = False
+        self._deadline = Deadline(self._missed)
+
+    # -- asyncio's
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(cast("asyncio.Transport", transport))
-        self._reading = _Reading(self.transport, self._limits)
-        self._start_clock(self._limits.header_timeout_s, self._head_is_late)
+        self.transport = cast("asyncio.Transport", transport)
+        self._loop = asyncio.get_running_loop()
+        self._patience = Patience(self.transport, self._limits)
+        self._scheme = "https" if transport.get_extra_info("sslcontext") else "http"
+        self._client = _address(transport.get_extra_info("peername"))
+        self._server = _address(transport.get_extra_info("sockname"))
+        self.serving.connections.add(cast("Any", self))
+        self._deadline.expect("head", self._limits.header_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_clock()
-        self._reading.stop()
-        super().connection_lost(exc)
-        self._unset_keepalive_if_required()
-        self._gone()
+        self._deadline.stop()
+        self._patience.stop()
+        for exchange in (self._running, *self._waiting):
+            if exchange is not None:
+                exchange.leave()
+        self._running = self._incoming = None
+        self._waiting.clear()
+        self.clogged = False
+        self.writable.set()
+        self._parser = cast("Any", None)  # it holds us
+        self.serving.connections.discard(cast("Any", self))
+        self.serving.gone()
 
     def pause_writing(self) -> None:
-        super().pause_writing()
-        self._reading.paused()
+        self.clogged = True
+        self.writable.clear()
+        self._patience.paused()
 
     def resume_writing(self) -> None:
-        super().resume_writing()
-        self._reading.stop()
-
-    # -- what arrives
+        self.clogged = False
+        self.writable.set()
+        self._patience.stop()
 
     def data_received(self, data: bytes) -> None:
-        if self._refusal is not None:
+        if self._deaf:
             return
-        only_head = self._in_head
-        self._heads = 0
-        super().data_received(data)
-        if self.is_refused():
-            return
-        if self._in_head:
-            if only_head and not self._heads:
-                self._head_goes_on(len(data))
-            elif self._began:
-                self._head_goes_on(1)
-        elif self._in_body and self._clock is None:
-            self._start_clock(self._limits.body_timeout_s + BODY_MARGIN_S, self._body_is_late)
+        self._size = len(data)
+        self._moved = False
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._hand_over(data[upgrade.args[0] :])
+        except httptools.HttpParserError as problem:
+            self._refuse(_status(problem))
+        else:
+            if not (self._whole and self._moved):
+                self._partly()
 
-    def is_refused(self) -> bool:
-        """Whether the client did something after which nothing more is read."""
-        return self._refusal is not None
+    def shutdown(self) -> None:
+        """The server stops: finish what was asked, then close."""
+        last = self._waiting[-1] if self._waiting else self._running
+        if last is None:
+            self.transport.close()
+        else:
+            last.keep_alive = False
 
-    def _head_goes_on(self, size: int) -> None:
-        """Bytes arrived, and the header block is still not whole."""
-        self._head_bytes += size
-        if self._head_bytes > self._limits.header_bytes:
-            self._refuse(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        elif self._clock is None:
-            self._start_clock(self._limits.header_timeout_s, self._head_is_late)
+    # -- the parser's
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._began = True
+        """A request begins."""
+        self._whole = False
+        self._url = b""
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the request target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer."""
+        self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        self._stop_clock()
-        self._in_head = self._began = False
-        self._heads += 1
-        self._head_bytes = 0
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > self._limits.header_bytes:
-            self._refusal = http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-            raise _Refused
-        super().on_headers_complete()
-        self._in_body = True
+        """The head of a request is whole."""
+        headers, self._headers = self._headers, []  # trailers are nobody's
+        if self._replays:
+            return
+        if self._held + self._size > self._limits.header_bytes:
+            self._weigh(headers)
+        self._held = self._hollow = 0
+        self._in_body = self._moved = True
+        self._deadline.awaited = ""
+        known = dict(headers)
+        keeps = self._parser.should_keep_alive()
+        plain = keeps and b"connection" not in known  # then the version is 1.1, without asking
+        version = "1.1" if plain else self._parser.get_http_version()
+        if (
+            not plain
+            or len(known) != len(headers)
+            or b"host" not in known
+            or b"transfer-encoding" in known
+        ):
+            judge(headers, known, version)
+        modern = version == "1.1"
+        expects = b"expect" in known and modern and known[b"expect"].lower() == b"100-continue"
+        scope = self._scope(headers, version)
+        self._incoming = Exchange(self, scope, keep_alive=keeps and modern, expects=expects)
+        if self._parser.should_upgrade():
+            self._upgraded(scope, known)
+        if self._upgrade != "websocket":
+            self._admit(self._incoming)
+
+    def on_body(self, data: bytes) -> None:
+        """A piece of a body."""
+        exchange = self._incoming
+        self._moved = True
+        if exchange is not None and not exchange.done:
+            exchange.feed(data)
 
     def on_message_complete(self) -> None:
-        self._stop_clock()
+        """A request is whole."""
+        exchange = self._incoming
+        if self._upgrade or exchange is None:
+            return  # the parser says so of every upgrade, whatever the length of its body
+        self._whole = self._moved = True
         self._in_body = False
-        self._in_head = True
-        super().on_message_complete()
-        cycle: RequestResponseCycle | None = self.cycle  # none yet where an upgrade comes first
-        if cycle is not None and cycle.response_complete:
-            # It was answered before its end, and uvicorn's clock for idle connections stopped since.
-            self._start_clock(self._limits.header_timeout_s, self._head_is_late)
+        self._deadline.awaited = ""
+        exchange.whole = True
+        exchange.wake()
+        if exchange.done:
+            self._deadline.expect("head", self._limits.header_timeout_s)
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self._in_body and not self.transport.is_closing():
-            self._stop_clock()
-            self._start_clock(LINGER_S, self.transport.close)
+    def _scope(self, headers: Headers, version: str) -> dict[str, Any]:
+        path, raw_path, query = split_target(self._url)
+        return {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "method": self._parser.get_method().decode(),
+            "scheme": self._scheme,
+            "path": path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "root_path": "",
+            "headers": headers,
+            "client": self._client,
+            "server": self._server,
+        }
 
-    def handle_websocket_upgrade(self) -> None:
-        self._stop_clock()
-        self._reading.stop()
-        super().handle_websocket_upgrade()
+    def _weigh(self, headers: Headers) -> None:
+        size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in headers)
+        if size > self._limits.header_bytes:
+            raise Flaw(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
-    # -- what is refused
+    # -- the order of requests
 
-    def send_400_response(self, msg: str) -> None:
-        """uvicorn calls this for everything its parser stumbles over, our own refusals among it."""
-        self._refuse(self._refusal or http.HTTPStatus.BAD_REQUEST)
+    def _admit(self, exchange: Exchange) -> None:
+        if self._running is None:
+            self._start(exchange)
+        elif len(self._waiting) == IN_LINE:
+            raise Flaw(http.HTTPStatus.TOO_MANY_REQUESTS)
+        else:
+            self._waiting.append(exchange)
+            self._steer()
 
-    def _head_is_late(self) -> None:
-        if self._head_bytes:
+    def _start(self, exchange: Exchange) -> None:
+        self._running = exchange
+        exchange.task = task = self._loop.create_task(exchange.run())
+        self.serving.tasks.add(task)
+
+    def taken(self) -> None:
+        """The application took what there was of a body."""
+        if self._paused:
+            self._steer()
+
+    def answered(self, exchange: Exchange) -> None:
+        """A response is complete."""
+        self._running = None
+        if not exchange.keep_alive:
+            if self._in_body or self._waiting:
+                self._part()
+            else:
+                self.transport.close()
+        elif self._waiting:
+            self._start(self._waiting.pop(0))
+            self._steer()
+        elif self._in_body:
+            self._deadline.expect("linger", LINGER_S)
+            self._steer()
+        elif not self._deadline.awaited:
+            self._deadline.expect("idle", self._limits.keep_alive_s)
+
+    def _steer(self) -> None:
+        """Read on, or not: more is of no use while requests wait, or a body is not taken."""
+        exchange = self._incoming
+        full = bool(self._waiting) or (exchange is not None and len(exchange.body) > HIGH_WATER)
+        if full == self._paused or self.transport.is_closing():
+            return
+        self._paused = full
+        if full:
+            self._deadline.awaited = ""
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
+            self._await_rest()
+
+    # -- what is awaited of the client
+
+    def _partly(self) -> None:
+        """Part of a request arrived, or nothing but empty lines."""
+        if self._in_body:
+            self._hollow = 0 if self._moved else self._hollow + self._size
+            if self._hollow > self._limits.header_bytes:
+                self._refuse(http.HTTPStatus.BAD_REQUEST)
+                return
+        else:
+            self._held += 1 if self._moved else self._size
+            if self._held > self._limits.header_bytes:
+                self._refuse(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+                return
+        self._steer()
+        self._await_rest()
+
+    def _await_rest(self) -> None:
+        """Whatever was begun must end in time; more time is not given for more pieces."""
+        if self._paused or self._deaf:
+            return
+        if self._in_body:
+            if not self._deadline.awaited:
+                self._deadline.expect("body", self._limits.body_timeout_s + BODY_MARGIN_S)
+        elif self._held and self._deadline.awaited != "head":
+            self._deadline.expect("head", self._limits.header_timeout_s)
+
+    def _missed(self, what: str) -> None:
+        if what == "body" or (what == "head" and self._held):
             self._refuse(http.HTTPStatus.REQUEST_TIMEOUT)
         else:
             self.transport.close()
 
-    def _body_is_late(self) -> None:
-        cycle = self.cycle
-        cycle.disconnected = (
-            True  # whoever waits for the body learns it, and may answer nobody any more
-        )
-        cycle.message_event.set()
-        self._refuse(http.HTTPStatus.REQUEST_TIMEOUT, answered=cycle.response_started)
+    # -- what is refused
 
-    def _refuse(self, status: http.HTTPStatus, *, answered: bool | None = None) -> None:
+    def _refuse(self, status: http.HTTPStatus) -> None:
         """Say `status` where no other answer is on its way, and close."""
-        self._refusal = status
-        self._stop_clock()
+        self._deaf = True
+        self._deadline.awaited = ""
+        running = self._running
+        if running is not None and running is self._incoming and not running.whole:
+            # What never was a whole request has no other answer; who reads its body learns that nobody waits.
+            running.leave()
+            if not running.begun:
+                self._running = running = None
         if self.transport.is_closing():
             return
-        if answered is None:
-            cycle: RequestResponseCycle | None = self.cycle
-            answered = cycle is not None and not cycle.response_complete
-        if not answered:
-            text = status.phrase.encode()
-            self.transport.write(
-                b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain\r\n"
-                b"content-length: %d\r\n\r\n%b" % (status, text, len(text), text)
-            )
-        if answered or not self.transport.can_write_eof():
+        if running is not None:
             self.transport.close()
             return
-        # Closing with input unread would make the system reset the connection and lose the answer.
+        self.transport.write(refusal(status))
+        self._part()
+
+    def _part(self) -> None:
+        """Close when the client has had time to read, and forget what it still says: closing with input unread
+        would make the system reset the connection, and lose the answer."""
+        self._deaf = True
+        if not self.transport.can_write_eof():
+            self.transport.close()
+            return
         self.transport.write_eof()
-        self._start_clock(LINGER_S, self.transport.close)
+        if self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+        self._deadline.expect("linger", LINGER_S)
 
-    # -- clocks
+    # -- upgrades
 
-    def _start_clock(self, seconds: float, action: Callable[[], None]) -> None:
-        self._clock = self.loop.call_later(seconds, action)
+    def _upgraded(self, scope: dict[str, Any], known: dict[bytes, bytes]) -> None:
+        """The client offers another protocol. The parser stops behind the head, as if that had no body."""
+        if scope["method"] == "CONNECT":
+            raise Flaw(http.HTTPStatus.NOT_IMPLEMENTED)
+        if known.get(b"upgrade", b"").lower() == b"websocket":
+            if self._running is not None:
+                raise Flaw(http.HTTPStatus.BAD_REQUEST)
+            self._upgrade = "websocket"
+        else:
+            self._upgrade = "other"
 
-    def _stop_clock(self) -> None:
-        if self._clock is not None:
-            self._clock.cancel()
-            self._clock = None
+    def _hand_over(self, rest: bytes) -> None:
+        upgrade, self._upgrade = self._upgrade, ""
+        if upgrade == "websocket":
+            self._to_websocket(rest)
+        else:
+            self._decline(rest)
+
+    def _to_websocket(self, rest: bytes) -> None:
+        serving, exchange = self.serving, self._incoming
+        scope = cast("Exchange", exchange).scope
+        self._deadline.stop()
+        self._patience.stop()
+        self._parser = cast("Any", None)
+        serving.connections.discard(cast("Any", self))
+        head = request(scope["method"], self._url, scope["http_version"], scope["headers"])
+        protocol = WebSocketConnection(
+            serving.config, serving, {}, limits=serving.limits, gone=serving.gone
+        )
+        self.transport.set_protocol(protocol)
+        protocol.connection_made(self.transport)
+        protocol.data_received(head + rest)
+
+    def _decline(self, rest: bytes) -> None:
+        """Go on in HTTP/1.1, which every offer of another protocol allows: a new parser is told no more than how
+        long the body is."""
+        scope = cast("Exchange", self._incoming).scope
+        framing = [header for header in scope["headers"] if header[0] in _FRAMING]
+        self._parser = _parser_for(self)
+        self._replays = True
+        self._parser.feed_data(request("POST", b"/", "1.1", framing))
+        self._replays = False
+        if rest:
+            self.data_received(rest)
+        elif not self._whole:
+            self._partly()
 
 
-class WebSocketConnection(WebSocketsSansIOProtocol):
-    """A connection after its upgrade."""
+def _parser_for(connection: HttpConnection) -> httptools.HttpRequestParser:
+    parser = httptools.HttpRequestParser(connection)
+    # What follows a request that closes is then ignored; else it would be an error, and spoil the answer.
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        *,
-        limits: Limits,
-        gone: Callable[[], None],
-    ) -> None:
-        super().__init__(config, server_state, app_state)
-        self.logger = log
-        self.close_timeout = LINGER_S
-        self._limits = limits
-        self._gone = gone
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._reading = _Reading(self.transport, self._limits)
+def _status(problem: httptools.HttpParserError) -> http.HTTPStatus:
+    cause = problem.__context__
+    if isinstance(cause, Flaw):
+        return cause.status
+    if isinstance(problem, httptools.HttpParserCallbackError):
+        log.error("a request could not be taken in", exc_info=cause)
+        return http.HTTPStatus.INTERNAL_SERVER_ERROR
+    return http.HTTPStatus.BAD_REQUEST
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._reading.stop()
-        super().connection_lost(exc)
-        self._gone()
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._reading.paused()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._reading.stop()
-
-    def keepalive_timeout(self) -> None:
-        super().keepalive_timeout()
-        self.transport.abort()  # who does not answer a ping does not take what is left either
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # The library has limits of its own and an answer (414, 431) that uvicorn does not send.
-            self.handshake_initiated = self.handshake_complete = self.close_sent = True
-            said = b"".join(self.conn.data_to_send())
-            self.transport.write(said or b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
-            self.transport.close()
-
-    async def send(self, message: Any) -> None:
-        if message["type"] == "websocket.close" and not self.writable.is_set():
-            # The peer does not read: a closing frame would wait behind all that it does not take.
-            self.transport.abort()
-            return
-        await super().send(message)
+def _address(name: Any) -> tuple[str, int | None] | None:
+    """A socket's name as ASGI spells it. Of Unix sockets only the server's has one."""
+    if isinstance(name, (tuple, list)) and len(name) > 1:
+        return str(name[0]), int(name[1])
+    return (name, None) if isinstance(name, str) and name else None

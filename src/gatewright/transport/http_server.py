@@ -1,8 +1,7 @@
-"""An ASGI application on a socket: uvicorn's protocols inside a loop that somebody else runs.
+"""An ASGI application on a socket, inside a loop that somebody else runs: bind, accept, keep the date, stop.
 
-uvicorn's own server installs signal handlers, ends the process when a port is taken and polls ten times a second;
-a gateway that also serves stdio and must drain can have none of that. So this file does what is left: bind, accept,
-keep the date, stop. The limits of a connection are in `transport.http_connection`, that of a body in `read_body`.
+It installs no signal handlers, never ends the process and polls nothing, because a gateway also serves stdio and must
+drain. The limits of a connection are in `transport.http_connection`, that of a body in `read_body`.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ import socket
 import ssl
 import stat
 from collections.abc import Awaitable, Callable, Sequence
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 from uvicorn.config import Config
-from uvicorn.server import ServerState
 
 from gatewright.transport.base import FROM_CLIENTS, Limits
 from gatewright.transport.http_connection import HttpConnection
+from gatewright.transport.http_exchange import App, Serving
 
 __all__ = [
     "BodyTimeout",
@@ -39,7 +37,6 @@ BACKLOG = 2048
 CANCEL_S = 5.0
 """How long cancelled requests may take to end."""
 
-App = Callable[..., Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -121,8 +118,8 @@ async def serve(
     else:
         sockets = [_listen_unix(Path(unix_socket))]
         urls = [f"unix:{unix_socket}"]
-    server = HttpServer(_config(app, limits), sockets, urls, unix_socket)
-    await server.start(limits, context)
+    server = HttpServer(_config(app, limits), limits, sockets, urls, unix_socket)
+    await server.start(context)
     return server
 
 
@@ -135,6 +132,7 @@ class HttpServer:
     def __init__(
         self,
         config: Config,
+        limits: Limits,
         sockets: Sequence[socket.socket],
         urls: Sequence[str],
         unix_socket: str | None,
@@ -142,21 +140,21 @@ class HttpServer:
         self.urls = list(urls)
         self.url = self.urls[0]
         self.port = 0 if unix_socket else int(sockets[0].getsockname()[1])
-        self._config = config
+        self._state = Serving(config, limits, self._one_gone)
         self._sockets = sockets
         self._unix_socket = unix_socket
-        self._state = ServerState()
         self._loop = asyncio.get_running_loop()
         self._servers: list[asyncio.AbstractServer] = []
         self._empty = asyncio.Event()
         self._date: asyncio.TimerHandle | None = None
 
-    async def start(self, limits: Limits, context: ssl.SSLContext | None) -> None:
+    async def start(self, context: ssl.SSLContext | None) -> None:
         """Begin to accept. `serve` does this."""
 
         def connected() -> HttpConnection:
-            return HttpConnection(self._config, self._state, limits, self._one_gone)
+            return HttpConnection(self._state)
 
+        handshake_s = self._state.limits.header_timeout_s if context else None
         self._keep_date()
         for listening in self._sockets:
             make = self._loop.create_unix_server if self._unix_socket else self._loop.create_server
@@ -164,7 +162,7 @@ class HttpServer:
                 connected,
                 sock=listening,
                 ssl=context,
-                ssl_handshake_timeout=limits.header_timeout_s if context else None,
+                ssl_handshake_timeout=handshake_s,
                 backlog=BACKLOG,
             )
             self._servers.append(server)
@@ -208,14 +206,13 @@ class HttpServer:
             self._empty.set()
 
     def _keep_date(self) -> None:
-        self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
+        self._state.tell_time()
         self._date = self._loop.call_later(1.0, self._keep_date)
 
 
 def _config(app: App, limits: Limits) -> Config:
     config = Config(
         app,
-        http=HttpConnection,
         ws="websockets-sansio",
         loop="none",
         lifespan="off",

@@ -1,0 +1,57 @@
+"""What is awaited of a peer, and by when: one timer for deadlines that change with every message.
+
+Nearly every deadline is met. So a new one does not touch the timer, unless that would ring too late: a timer that
+rings too early sees so, and is set for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Deadline"]
+
+
+class Deadline:
+    """At most one thing awaited. `missed` is called with its name when it did not happen in time.
+
+    `awaited` may be set to "" at any time: it happened.
+    """
+
+    __slots__ = ("_due", "_loop", "_missed", "_rings", "_timer", "awaited")
+
+    def __init__(self, missed: Callable[[str], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._missed = missed
+        self._due = 0.0
+        self._rings = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self.awaited = ""
+
+    def expect(self, what: str, seconds: float) -> None:
+        """Await this from now on, and nothing else."""
+        self.awaited = what
+        self._due = due = self._loop.time() + seconds
+        if self._timer is None or due < self._rings:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._rings = due
+            self._timer = self._loop.call_later(seconds, self._ring)
+
+    def stop(self) -> None:
+        """Nothing is awaited, and will not be."""
+        self.awaited = ""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _ring(self) -> None:
+        self._timer = None
+        left = self._due - self._loop.time()
+        if not self.awaited:
+            return
+        if left > 0:
+            self.expect(self.awaited, left)
+        else:
+            what, self.awaited = self.awaited, ""
+            self._missed(what)

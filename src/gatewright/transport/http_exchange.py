@@ -1,0 +1,270 @@
+"""One request and its answer, as the ASGI application sees them.
+
+Most requests are whole before the application asks, and most answers are one piece: then `receive` returns at once,
+and head and body leave in one write. The head waits for the first piece of the body, so that an application that
+breaks in between can still be answered for, and so that the length is known where the first piece is the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import logging
+from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from typing import Any, Protocol
+
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from gatewright.transport.base import Limits
+from gatewright.transport.http_head import end_of_head, refusal, spell
+
+__all__ = ["App", "Connection", "Exchange", "Serving"]
+
+log = logging.getLogger(__name__)
+
+App = Callable[..., Awaitable[None]]
+
+_DISCONNECT = "http.disconnect"
+_NO_BODY = frozenset((204, 304))
+
+
+class Serving(ServerState):
+    """What all connections of one server have together. The base is uvicorn's view of it, for WebSockets.
+
+    `date` is a header line, made anew by `tell_time`. `gone` is called whenever a connection is lost.
+    """
+
+    def __init__(self, config: Config, limits: Limits, gone: Callable[[], None]) -> None:
+        super().__init__()
+        self.config = config
+        self.app: App = config.loaded_app
+        self.limits = limits
+        self.gone = gone
+        self.date = b""
+        self.tell_time()
+
+    def tell_time(self) -> None:
+        """Call this every second."""
+        now = formatdate(usegmt=True).encode()
+        self.default_headers = [(b"date", now)]
+        self.date = b"date: %b\r\n" % now
+
+
+class Connection(Protocol):
+    """What an exchange needs of its connection."""
+
+    transport: asyncio.Transport
+    serving: Serving
+    clogged: bool
+    """The client does not read; wait until `writable`."""
+    writable: asyncio.Event
+
+    def taken(self) -> None:
+        """The application took what there was of the body."""
+
+    def answered(self, exchange: Exchange) -> None:
+        """The response is complete."""
+
+
+class Exchange:
+    """A request under way. The connection adds to `body` and says when it is `whole`, or its client `gone`."""
+
+    __slots__ = (
+        "_bare",
+        "_chunked",
+        "_connection",
+        "_expects",
+        "_head",
+        "_length",
+        "_news",
+        "_taken",
+        "begun",
+        "body",
+        "done",
+        "gone",
+        "keep_alive",
+        "scope",
+        "task",
+        "whole",
+    )
+
+    def __init__(
+        self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool, expects: bool
+    ) -> None:
+        self._connection = connection
+        self.scope = scope
+        self._expects = expects
+        self._news: asyncio.Event | None = None
+        self._taken = False
+        self._head: bytes | None = None
+        self._bare = False
+        self._chunked = False
+        self._length: int | None = None
+        self.keep_alive = keep_alive
+        self.body: bytes | bytearray = b""
+        self.whole = False
+        self.gone = False
+        self.begun = False
+        """Bytes of the answer were written."""
+        self.done = False
+        """All of them were."""
+        self.task: asyncio.Task[None] | None = None
+
+    # -- for the connection
+
+    async def run(self) -> None:
+        """Run the application for this request, and answer for it if it does not."""
+        serving = self._connection.serving
+        try:
+            await serving.app(self.scope, self.receive, self.send)
+            if not self.done and not self.gone:
+                log.error("the application returned without a complete response")
+                self._give_up()
+        except asyncio.CancelledError:
+            self._give_up()
+            raise
+        except Exception:  # the application's; its request ends here, the server goes on
+            log.exception("the application broke on a request")
+            self._give_up()
+        finally:
+            if self.task is not None:
+                serving.tasks.discard(self.task)
+
+    def feed(self, data: bytes) -> None:
+        """A piece of the body arrived."""
+        if not self.body:
+            self.body = data
+        elif isinstance(self.body, bytearray):
+            self.body += data
+        else:
+            self.body = bytearray(self.body)
+            self.body += data
+        self.wake()
+
+    def wake(self) -> None:
+        """Something changed that `receive` may wait for."""
+        if self._news is not None:
+            self._news.set()
+
+    def leave(self) -> None:
+        """There is nobody to answer any more."""
+        self.gone = True
+        self.wake()
+
+    # -- for the application
+
+    async def receive(self) -> dict[str, Any]:
+        """ASGI's."""
+        if self.whole and not (self._taken or self.gone or self.done):
+            self._taken = True
+            body, self.body = self.body, b""
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+        if self._expects and not self.whole:
+            self._invite()
+        news = self._news = self._news or asyncio.Event()
+        while not (self.gone or self.done):
+            if self.body or (self.whole and not self._taken):
+                self._taken = self.whole
+                body, self.body = bytes(self.body), b""
+                self._connection.taken()
+                return {"type": "http.request", "body": body, "more_body": not self.whole}
+            news.clear()
+            await news.wait()
+        return {"type": _DISCONNECT}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """ASGI's. Waits while the client does not read; what is said to nobody is dropped."""
+        connection = self._connection
+        if connection.clogged:
+            await connection.writable.wait()
+        if self.gone:
+            return
+        kind = message["type"]
+        if kind == "http.response.body":
+            self._send_body(message.get("body", b""), message.get("more_body", False))
+        elif kind == "http.response.start":
+            self._begin(message["status"], message.get("headers", ()))
+        else:
+            raise RuntimeError(f"an ASGI message of the type {kind!r} answers no HTTP request")
+
+    def _begin(self, status: int, headers: Any) -> None:
+        if self.begun or self._head is not None:
+            raise RuntimeError("the response began before")
+        self._head, self._length, close = spell(status, self._connection.serving.date, headers)
+        self._bare = self.scope["method"] == "HEAD" or status in _NO_BODY
+        if status in _NO_BODY:
+            self._length = None
+        if close:
+            self.keep_alive = False
+
+    def _send_body(self, body: bytes, more: bool) -> None:
+        data = b""
+        if not self.begun:
+            data = self._whole_head(body, more)
+        if self.done:
+            raise RuntimeError("the response is complete already")
+        if self._chunked:
+            data += self._chunk(body, more)
+        elif not self._bare:
+            if self._length is not None:
+                self._count(len(body), more)
+            data = data + body if data else body
+        self.begun = True
+        transport = self._connection.transport
+        if data and not transport.is_closing():
+            transport.write(data)
+        if not more:
+            self.done = True
+            self.body = b""
+            self.wake()
+            self._connection.answered(self)
+
+    def _whole_head(self, body: bytes, more: bool) -> bytes:
+        if self._head is None:
+            raise RuntimeError("the response has not begun: http.response.start comes first")
+        if self._length is None and not self._bare:
+            if not more:
+                self._length = len(body)
+            elif self.scope["http_version"] == "1.1":
+                self._chunked = True
+            else:
+                self.keep_alive = False  # the end of the connection is the end of the body
+        if self._expects and not self.whole:
+            # Not told to go on, the client may send its body or its next request: only it knows which.
+            self.keep_alive = False
+        return self._head + end_of_head(
+            self._length, chunked=self._chunked, close=not self.keep_alive
+        )
+
+    def _count(self, size: int, more: bool) -> None:
+        left = (self._length or 0) - size
+        if left < 0 or (left and not more):
+            raise RuntimeError("the body has another length than the response declared")
+        self._length = left
+
+    @staticmethod
+    def _chunk(body: bytes, more: bool) -> bytes:
+        last = b"" if more else b"0\r\n\r\n"
+        return b"%x\r\n%b\r\n%b" % (len(body), body, last) if body else last
+
+    def _invite(self) -> None:
+        self._expects = False
+        transport = self._connection.transport
+        if not (self.body or self.begun or self.gone or transport.is_closing()):
+            transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _give_up(self) -> None:
+        """The application ended without an answer, or in the middle of one."""
+        transport = self._connection.transport
+        if self.done or self.gone or transport.is_closing():
+            return
+        self.keep_alive = False
+        if self.begun:
+            transport.close()
+            return
+        self.begun = self.done = True
+        transport.write(refusal(http.HTTPStatus.INTERNAL_SERVER_ERROR))
+        self.wake()
+        self._connection.answered(self)
