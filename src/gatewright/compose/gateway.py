@@ -18,6 +18,7 @@ from gatewright.call import Caller
 from gatewright.compose.counted import Counted
 from gatewright.compose.keys import FreshKeys
 from gatewright.compose.parts import authorizers_of, grants_of, json_limits, profiles_of, spec_of
+from gatewright.compose.randomness import Pool
 from gatewright.compose.subjects import Subjects
 from gatewright.doors.app import App, Guard
 from gatewright.doors.front import Front
@@ -93,6 +94,7 @@ class Gateway:
         self.settings = settings
         self._local = local
         self._state = settings.storage.path
+        self._random = Pool()
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
 
     async def __aenter__(self) -> Gateway:
@@ -101,7 +103,7 @@ class Gateway:
             self._state,
             clock=time.time,
             monotonic=time.monotonic,
-            random=os.urandom,
+            random=self._random,
             sync=self.settings.audit.sync,
         )
         self.callers = Callers(self._state / "keys.db", clock=time.time, random=os.urandom)
@@ -152,6 +154,7 @@ class Gateway:
             info=info,
             sealer=Sealer(os.urandom(32)),
             owners=owners,
+            random=self._random,
             limits=json_limits(settings.limits),
             frame_bytes=settings.limits.frame_bytes,
             queue_bytes=settings.limits.queue_bytes,
@@ -221,6 +224,7 @@ class Gateway:
                 on_ready(msgspec.structs.replace(ready, servers=states))
                 await stop
         finally:
+            self.app.farewell()  # what would not end by itself
             await server.stop(5.0)
 
     async def serve_stdio(self, profile: str) -> None:

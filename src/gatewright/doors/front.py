@@ -38,7 +38,9 @@ class Upstream(Protocol):
     async def describe(self, profile: str, caller: Caller) -> Described:
         """What the servers behind a profile can do, as far as they have started."""
 
-    async def notify(self, caller: Caller, method: str, params: dict[str, Any]) -> None:
+    async def notify(
+        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
+    ) -> None:
         """Pass a client's notification on to the servers the caller may use."""
 
     def watch(
@@ -77,7 +79,7 @@ class Front(msgspec.Struct):
     frame_bytes: int = 1024 * 1024
     queue_bytes: int = 256 * 1024
     subscriptions: int = 100
-    stream_after_s: float = 0.05
+    stream_after_s: float = 5.0
     """After how long a call is answered on a stream where that can be resumed, though nothing goes
     before its answer: a client whose connection breaks in a long call can then come back for it."""
     clock: Callable[[], float] = time.monotonic

@@ -87,7 +87,9 @@ class Peer:
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
         elif isinstance(effect, mcp.Notice):
-            notify = self._front.upstream.notify(self.caller, effect.method, effect.params)
+            notify = self._front.upstream.notify(
+                self.caller, effect.method, effect.params, session=self.session
+            )
             _keep(asyncio.create_task(notify))
         else:
             return False
