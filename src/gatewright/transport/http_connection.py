@@ -15,14 +15,22 @@ from __future__ import annotations
 
 import asyncio
 import http
-import logging
 from typing import Any, Literal, cast
 
 import httptools
 
 from gatewright.transport.deadline import Deadline
 from gatewright.transport.http_exchange import Exchange, Serving
-from gatewright.transport.http_head import Flaw, Headers, judge, refusal, request, split_target
+from gatewright.transport.http_head import (
+    Flaw,
+    Headers,
+    judge,
+    new_parser,
+    refusal,
+    request,
+    split_target,
+    status_of,
+)
 from gatewright.transport.websocket_connection import Patience, WebSocketConnection
 
 __all__ = ["HttpConnection"]
@@ -36,8 +44,6 @@ HIGH_WATER = 64 * 1024
 IN_LINE = 256
 """How many requests may come before the first of them is answered; they arrive in one piece, or not at all."""
 
-log = logging.getLogger(__name__)
-
 _FRAMING = (b"content-length", b"transfer-encoding")
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 
@@ -50,11 +56,13 @@ class HttpConnection(asyncio.Protocol):
         self.clogged = False
         self.writable = asyncio.Event()
         self._limits = serving.limits
-        self._parser = _parser_for(self)
+        self._parser = new_parser(self)
         self._running: Exchange | None = None
         self._waiting: list[Exchange] = []
         self._incoming: Exchange | None = None  # the last that began; may be answered already
         self._url = b""
+        self._target = b""  # of the request before, which nearly always is the same
+        self._split: tuple[str, bytes, bytes] = ("", b"", b"")
         self._headers: Headers = []
         self._whole = True  # between two requests
         self._in_body = False
@@ -114,7 +122,7 @@ class HttpConnection(asyncio.Protocol):
         except httptools.HttpParserUpgrade as upgrade:
             self._hand_over(data[upgrade.args[0] :])
         except httptools.HttpParserError as problem:
-            self._refuse(_status(problem))
+            self._refuse(status_of(problem))
         else:
             if not (self._whole and self._moved):
                 self._partly()
@@ -193,7 +201,9 @@ class HttpConnection(asyncio.Protocol):
             self._deadline.expect("head", self._limits.header_timeout_s)
 
     def _scope(self, headers: Headers, version: str) -> dict[str, Any]:
-        path, raw_path, query = split_target(self._url)
+        if self._url != self._target:
+            self._target, self._split = self._url, split_target(self._url)
+        path, raw_path, query = self._split
         return {
             "type": "http",
             "asgi": _ASGI,
@@ -372,7 +382,7 @@ class HttpConnection(asyncio.Protocol):
         long the body is."""
         scope = cast("Exchange", self._incoming).scope
         framing = [header for header in scope["headers"] if header[0] in _FRAMING]
-        self._parser = _parser_for(self)
+        self._parser = new_parser(self)
         self._replays = True
         self._parser.feed_data(request("POST", b"/", "1.1", framing))
         self._replays = False
@@ -380,23 +390,6 @@ class HttpConnection(asyncio.Protocol):
             self.data_received(rest)
         elif not self._whole:
             self._partly()
-
-
-def _parser_for(connection: HttpConnection) -> httptools.HttpRequestParser:
-    parser = httptools.HttpRequestParser(connection)
-    # What follows a request that closes is then ignored; else it would be an error, and spoil the answer.
-    parser.set_dangerous_leniencies(lenient_data_after_close=True)
-    return parser
-
-
-def _status(problem: httptools.HttpParserError) -> http.HTTPStatus:
-    cause = problem.__context__
-    if isinstance(cause, Flaw):
-        return cause.status
-    if isinstance(problem, httptools.HttpParserCallbackError):
-        log.error("a request could not be taken in", exc_info=cause)
-        return http.HTTPStatus.INTERNAL_SERVER_ERROR
-    return http.HTTPStatus.BAD_REQUEST
 
 
 def _address(name: Any) -> tuple[str, int | None] | None:

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 App = Callable[..., Awaitable[None]]
 
 _DISCONNECT = "http.disconnect"
+_NOT_BEGUN = "the response has not begun: http.response.start comes first"
+_OTHER_LENGTH = "the body has another length than the response declared"
 _NO_BODY = frozenset((204, 304))
 
 
@@ -193,24 +195,25 @@ class Exchange:
         if self.begun or self._head is not None:
             raise RuntimeError("the response began before")
         self._head, self._length, close = spell(status, self._connection.serving.date, headers)
-        self._bare = self.scope["method"] == "HEAD" or status in _NO_BODY
-        if status in _NO_BODY:
-            self._length = None
         if close:
             self.keep_alive = False
+        if status in _NO_BODY:
+            self._length = None
+            self._bare = True
+        elif self.scope["method"] == "HEAD":
+            self._bare = True
 
     def _send_body(self, body: bytes, more: bool) -> None:
-        data = b""
-        if not self.begun:
-            data = self._whole_head(body, more)
-        if self.done:
-            raise RuntimeError("the response is complete already")
-        if self._chunked:
-            data += self._chunk(body, more)
-        elif not self._bare:
-            if self._length is not None:
-                self._count(len(body), more)
-            data = data + body if data else body
+        if more or self.begun or self._bare or self._expects or not self.keep_alive:
+            data = self._piece(body, more)
+        else:
+            # The usual: all of it at once.
+            head, size = self._head, len(body)
+            if head is None:
+                raise RuntimeError(_NOT_BEGUN)
+            if self._length is not None and self._length != size:
+                raise RuntimeError(_OTHER_LENGTH)
+            data = b"%bcontent-length: %d\r\n\r\n%b" % (head, size, body)
         self.begun = True
         transport = self._connection.transport
         if data and not transport.is_closing():
@@ -221,9 +224,21 @@ class Exchange:
             self.wake()
             self._connection.answered(self)
 
+    def _piece(self, body: bytes, more: bool) -> bytes:
+        if self.done:
+            raise RuntimeError("the response is complete already")
+        data = b"" if self.begun else self._whole_head(body, more)
+        if self._chunked:
+            return data + self._chunk(body, more)
+        if self._bare:
+            return data
+        if self._length is not None:
+            self._count(len(body), more)
+        return data + body
+
     def _whole_head(self, body: bytes, more: bool) -> bytes:
         if self._head is None:
-            raise RuntimeError("the response has not begun: http.response.start comes first")
+            raise RuntimeError(_NOT_BEGUN)
         if self._length is None and not self._bare:
             if not more:
                 self._length = len(body)
@@ -241,7 +256,7 @@ class Exchange:
     def _count(self, size: int, more: bool) -> None:
         left = (self._length or 0) - size
         if left < 0 or (left and not more):
-            raise RuntimeError("the body has another length than the response declared")
+            raise RuntimeError(_OTHER_LENGTH)
         self._length = left
 
     @staticmethod

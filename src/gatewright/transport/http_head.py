@@ -1,4 +1,4 @@
-"""The head of a request judged, and the head of a response spelled: bytes in, bytes out, no I/O.
+"""The head of a request parsed and judged, and the head of a response spelled: bytes in, bytes out, no I/O.
 
 The parser is strict about characters; what is judged here is meaning: where a body ends, and for whom it is meant.
 Two readers who disagree about either can be made to see two different requests in one text, so whatever could be
@@ -8,18 +8,31 @@ read in two ways is refused (RFC 9112 §6.3 and §11.2, RFC 9110 §7.2), whether
 from __future__ import annotations
 
 import http
+import logging
 import urllib.parse
 from collections.abc import Iterable, Mapping
 
 import httptools
 
-__all__ = ["Flaw", "Headers", "end_of_head", "judge", "refusal", "request", "spell", "split_target"]
+__all__ = [
+    "Flaw",
+    "Headers",
+    "end_of_head",
+    "judge",
+    "new_parser",
+    "refusal",
+    "request",
+    "spell",
+    "split_target",
+    "status_of",
+]
+
+log = logging.getLogger(__name__)
 
 Headers = list[tuple[bytes, bytes]]
 
 _VERSIONS = ("1.0", "1.1")
 _ONCE = (b"host", b"content-length", b"transfer-encoding")
-_OURS = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
@@ -33,6 +46,25 @@ class Flaw(Exception):  # noqa: N818 - what the client did, not what is wrong wi
     def __init__(self, status: http.HTTPStatus) -> None:
         super().__init__(status.phrase)
         self.status = status
+
+
+def new_parser(protocol: object) -> httptools.HttpRequestParser:
+    """A parser that calls `protocol` back."""
+    parser = httptools.HttpRequestParser(protocol)
+    # What follows a request that closes is then ignored; else it would be an error, and spoil the answer.
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
+def status_of(problem: httptools.HttpParserError) -> http.HTTPStatus:
+    """What to answer when the parser stopped: at nonsense, at a `Flaw` that it was told of, or at a bug of ours."""
+    cause = problem.__context__
+    if isinstance(cause, Flaw):
+        return cause.status
+    if isinstance(problem, httptools.HttpParserCallbackError):
+        log.error("a request could not be taken in", exc_info=cause)
+        return http.HTTPStatus.INTERNAL_SERVER_ERROR
+    return http.HTTPStatus.BAD_REQUEST
 
 
 def judge(headers: Headers, known: Mapping[bytes, bytes], version: str) -> None:
@@ -78,21 +110,34 @@ def spell(
     parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status, date]
     length: int | None = None
     close = False
-    lines = 2
-    for spelling, value in headers:
-        name = spelling.lower()
-        if name in _OURS:
-            if name == b"content-length":
-                length = int(value)
-            elif name == b"connection":
-                close = close or b"close" in value.lower()
+    for header in headers:
+        line = _LINES.get(header)
+        if line is not None:
+            parts.append(line)
             continue
-        parts += (name, b": ", value, b"\r\n")
-        lines += 1
-    head = b"".join(parts)
-    if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
+        name = header[0].lower()
+        if name == b"content-length":
+            length = int(header[1])
+        elif name == b"connection":
+            close = close or b"close" in header[1].lower()
+        elif name != b"transfer-encoding":
+            parts.append(_line(name, header))
+    return b"".join(parts), length, close
+
+
+def _line(name: bytes, header: tuple[bytes, bytes]) -> bytes:
+    line = b"%b: %b\r\n" % (name, header[1])
+    if line.count(b"\n") != 1 or line.count(b"\r") != 1 or b"\0" in line:
         raise ValueError("a response header contains a line break or a zero byte")
-    return head, length, close
+    if name in _STEADY and len(_LINES) < _LINES_KEPT:
+        _LINES[header] = line
+    return line
+
+
+_LINES: dict[tuple[bytes, bytes], bytes] = {}
+"""Headers as lines, found good: of names that have few values, so that they stay few."""
+_LINES_KEPT = 64
+_STEADY = frozenset((b"content-type", b"cache-control", b"x-accel-buffering", b"allow", b"vary"))
 
 
 def end_of_head(length: int | None, *, chunked: bool, close: bool) -> bytes:
