@@ -14,7 +14,8 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ __all__ = [
     "serving",
     "stdio",
     "target",
+    "together",
 ]
 
 DRIVERS = Path(__file__).parent / "drivers"
@@ -109,6 +111,12 @@ def seen(peer: Peer, connections: list[dict[str, Any]], **more: Any) -> dict[str
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def together(*each: Callable[[], Any]) -> list[Any]:
+    """What several things done at the same time came to."""
+    with ThreadPoolExecutor(len(each)) as pool:
+        return [one.result() for one in [pool.submit(job) for job in each]]
 
 
 def target(gateway: Gateway, peer: Peer, profile: str = "") -> Any:

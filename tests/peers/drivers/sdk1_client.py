@@ -61,15 +61,16 @@ class _Host:
         self._notes: list[dict[str, Any]] = []
         self._noted = asyncio.Event()
 
-    async def connect(self, stack: AsyncExitStack, streams: Any, offer: Any) -> None:
-        """Shake hands over these streams; with an MGP offer where there is one."""
+    async def connect(self, stack: AsyncExitStack, streams: Any, offer: Any, *, mute: bool) -> None:
+        """Shake hands over these streams; with an MGP offer where there is one. Who is mute can be
+        asked nothing."""
         self._session = await stack.enter_async_context(
             ClientSession(
                 Tapped(streams[0], self.frames),
                 streams[1],
-                sampling_callback=self._sample,
-                elicitation_callback=self._elicit,
-                list_roots_callback=self._roots,
+                sampling_callback=None if mute else self._sample,
+                elicitation_callback=None if mute else self._elicit,
+                list_roots_callback=None if mute else self._roots,
                 logging_callback=self._log,
                 message_handler=self._message,
                 client_info=types.Implementation(name="sdk1", version="1"),
@@ -185,7 +186,7 @@ async def _connect(plan: dict[str, Any], target: Any) -> AsyncIterator[_Host]:
     async with AsyncExitStack() as stack:
         streams = await stack.enter_async_context(_streams(plan["wire"], target))
         host = _Host()
-        await host.connect(stack, streams, plan.get("offer"))
+        await host.connect(stack, streams, plan.get("offer"), mute="mute" in plan)
         yield host
 
 

@@ -52,12 +52,13 @@ class _Host:
         self.frames: list[Any] = []
         self._notes: list[dict[str, Any]] = []
         self._noted = asyncio.Event()
+        mute = "mute" in plan
         self.client = Client(
             self._streams(plan["wire"], target),
             mode=MODES[plan["era"]],
-            sampling_callback=self._sample,
-            elicitation_callback=self._elicit,
-            list_roots_callback=self._roots,
+            sampling_callback=None if mute else self._sample,
+            elicitation_callback=None if mute else self._elicit,
+            list_roots_callback=None if mute else self._roots,
             logging_callback=self._log,
             log_level="info",
             message_handler=self._message,

@@ -40,16 +40,18 @@ class Host {
     #pipe;
     #revision;
 
-    constructor(offer) {
-        const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+    constructor({ offer, mute }) {
+        const capabilities = mute ? {} : { elicitation: { form: {} }, sampling: {}, roots: {} };
         if (offer) capabilities.mgp = offer;
         this.client = new Client({ name: "ts1", version: "1" }, { capabilities });
-        this.client.setRequestHandler(types.ElicitRequestSchema, async ({ params }) => {
-            this.asked.push(params);
-            return this.form;
-        });
-        for (const schema of [types.CreateMessageRequestSchema, types.ListRootsRequestSchema]) {
-            this.client.setRequestHandler(schema, async ({ method }) => ANSWERS[method]);
+        if (!mute) {
+            this.client.setRequestHandler(types.ElicitRequestSchema, async ({ params }) => {
+                this.asked.push(params);
+                return this.form;
+            });
+            for (const schema of [types.CreateMessageRequestSchema, types.ListRootsRequestSchema]) {
+                this.client.setRequestHandler(schema, async ({ method }) => ANSWERS[method]);
+            }
         }
         this.client.setNotificationHandler(
             types.LoggingMessageNotificationSchema,
@@ -117,4 +119,4 @@ class Host {
     }
 }
 
-await go((plan, target) => new Host(plan.offer).connect(plan.wire, target));
+await go((plan, target) => new Host(plan).connect(plan.wire, target));

@@ -39,19 +39,21 @@ class Host {
     #level;
     #pipe;
 
-    constructor(era, offer) {
-        const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+    constructor({ era, offer, mute }) {
+        const capabilities = mute ? {} : { elicitation: { form: {} }, sampling: {}, roots: {} };
         if (offer) capabilities.mgp = offer;
         this.client = new sdk.Client(
             { name: "ts2", version: "1" },
             { capabilities, versionNegotiation: { mode: MODES[era] } },
         );
-        this.client.setRequestHandler("elicitation/create", async ({ params }) => {
-            this.asked.push(params);
-            return this.form;
-        });
-        for (const method of ["sampling/createMessage", "roots/list"]) {
-            this.client.setRequestHandler(method, async () => ANSWERS[method]);
+        if (!mute) {
+            this.client.setRequestHandler("elicitation/create", async ({ params }) => {
+                this.asked.push(params);
+                return this.form;
+            });
+            for (const method of ["sampling/createMessage", "roots/list"]) {
+                this.client.setRequestHandler(method, async () => ANSWERS[method]);
+            }
         }
         this.client.setNotificationHandler(
             "notifications/message",
@@ -128,4 +130,4 @@ class Host {
     }
 }
 
-await go((plan, target) => new Host(plan.era, plan.offer).connect(plan.wire, target));
+await go((plan, target) => new Host(plan).connect(plan.wire, target));
