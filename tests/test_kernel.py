@@ -362,6 +362,32 @@ async def test_the_owner_receives_the_call_as_the_last_gate_left_it() -> None:
     assert book.closed[0][0].target == Target("srv", "own")
 
 
+@pytest.mark.parametrize("step", ["open", "close"])
+async def test_a_record_that_breaks_refuses_the_call(step: str) -> None:
+    class Broken(Book):
+        def open(self, call: Call) -> Any:
+            if step == "open":
+                raise OSError("broken")
+            return self
+
+        def intent(self, call: Call) -> bool:
+            return False
+
+        async def on_disk(self) -> None:
+            return None
+
+        def close(self, call: Call, outcome: Outcome) -> Outcome:
+            raise OSError("broken")
+
+        async def settled(self) -> None:
+            return None
+
+    book = Broken()
+    outcome = await Kernel([], Owner(book.events), [], book).handle(_call(), Line())
+    assert isinstance(outcome, Refusal)
+    assert outcome.reason == "audit_unavailable"
+
+
 async def test_a_gate_without_a_verdict_lets_nothing_pass() -> None:
     class Mute:
         name = "mute"

@@ -88,6 +88,21 @@ class _Filtered:
         return await self._back.ask(question)
 
 
+def _unrecorded(call: Call, problem: Exception) -> Refusal:
+    """The end of a call that cannot be recorded."""
+    if isinstance(problem, Unrecorded):
+        return Refusal("audit_unavailable", str(problem))
+    log.error("the record of call %s broke", call.id, exc_info=problem)
+    return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
+
+
+def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
+    try:
+        return trail.close(call, outcome)
+    except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
+        return _unrecorded(call, problem)
+
+
 def _refused(gate: Gate, verdict: object) -> Refusal:
     """The refusal of a gate. Whatever is neither a call nor a refusal must not pass: fail closed."""
     if not isinstance(verdict, Refusal):
@@ -114,8 +129,8 @@ class Kernel:
         """Walk one call to its end. Never raises, except for the cancellation of its task."""
         try:
             trail = self._audit.open(call)  # no record, no call
-        except Unrecorded as problem:
-            return Refusal("audit_unavailable", str(problem))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
+            return _unrecorded(call, problem)
         outcome: Outcome = Failure("cancelled", "the call was cancelled")  # if never resumed
         try:
             for gate in self._gates:
@@ -132,11 +147,11 @@ class Kernel:
             log.exception("call %s broke the kernel", call.id)
             outcome = Failure("internal", "internal error; the details are in the gateway's log")
         finally:
-            outcome = trail.close(call, outcome)
+            outcome = _close(trail, call, outcome)
         try:
             await trail.settled()
-        except Unrecorded as problem:
-            return Refusal("audit_unavailable", str(problem))
+        except Exception as problem:  # noqa: BLE001 - it may not have lasted
+            return _unrecorded(call, problem)
         return outcome
 
     async def _forward(self, call: Call, back: Back, trail: Trail) -> Outcome:

@@ -45,23 +45,30 @@ _WRAPPED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _DECIMAL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 
-# JSON Schema 2020-12 keywords that hold schemas, by the shape of their value. Walking only these
-# never mistakes data (default, enum, examples) for an annotation and never follows a $ref.
-_ONE = (
-    "items",
-    "contains",
-    "unevaluatedItems",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
-)
-_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
-_NAMED = ("patternProperties", "dependentSchemas", "$defs", "definitions")
+_HOLDS = {
+    "one": frozenset(
+        (
+            "additionalProperties",
+            "contains",
+            "contentSchema",
+            "else",
+            "if",
+            "items",
+            "not",
+            "propertyNames",
+            "then",
+            "unevaluatedItems",
+            "unevaluatedProperties",
+        )
+    ),
+    "list": frozenset(("allOf", "anyOf", "oneOf", "prefixItems")),
+    "names": frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties")),
+}
+"""JSON Schema 2020-12: which keywords hold one schema, a list of them, or one under each name.
+
+All others hold data. An annotation inside a `default` or an `enum` is a value somebody may send, and
+what a `$ref` leads to is annotated where it stands.
+"""
 
 
 def encode_header(value: str) -> str:
@@ -111,29 +118,29 @@ def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
 
 
 def _schemas(root: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
-    """Every schema within a schema, with its path where only `properties` lead to it."""
-    stack: list[tuple[tuple[str, ...] | None, Any]] = [((), root)]
-    while stack:
-        path, node = stack.pop()
-        if not isinstance(node, dict):
-            continue
-        yield path, node
-        stack.extend(_below(path, node))
+    """Every schema within a schema, with its path where nothing but `properties` leads to it."""
+    waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), root)]
+    while waiting:
+        path, schema = waiting.pop()
+        if isinstance(schema, dict):
+            yield path, schema
+            for keyword, held in schema.items():
+                waiting += _inside(path, keyword, held)
 
 
-def _below(
-    path: tuple[str, ...] | None, node: dict[str, Any]
-) -> Iterator[tuple[tuple[str, ...] | None, Any]]:
-    for keyword, value in node.items():
-        if keyword == "properties" and isinstance(value, dict):
-            for name, inner in value.items():
-                yield (None if path is None else (*path, name)), inner
-        elif keyword in _ONE:
-            yield None, value
-        elif keyword in _MANY and isinstance(value, list):
-            yield from ((None, inner) for inner in value)
-        elif keyword in _NAMED and isinstance(value, dict):
-            yield from ((None, inner) for inner in value.values())
+def _inside(
+    path: tuple[str, ...] | None, keyword: str, held: Any
+) -> list[tuple[tuple[str, ...] | None, Any]]:
+    """The schemas right inside one keyword."""
+    if keyword == "properties" and isinstance(held, dict):
+        return [(None if path is None else (*path, name), one) for name, one in held.items()]
+    if keyword in _HOLDS["one"]:
+        return [(None, held)]
+    if keyword in _HOLDS["list"] and isinstance(held, list):
+        return [(None, one) for one in held]
+    if keyword in _HOLDS["names"] and isinstance(held, dict):
+        return [(None, one) for one in held.values()]
+    return []
 
 
 def request_headers(
