@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance import run
+from gatewright import settings
 
 OUTPUT = """
 === SUMMARY ===
@@ -83,7 +84,16 @@ def test_the_generated_configuration_names_one_unprefixed_upstream(transport: st
     config = tomllib.loads(run.gateway_config(transport, "http://127.0.0.1:1/mcp"))
     assert config["gateway"]["unprefixed"] is True
     assert [server["transport"] for server in config["servers"]] == [transport]
-    assert config["access"] == [{"agent": "*", "server": "everything", "permission": "allow"}]
+    assert config["grants"] == [{"agent": "*", "server": "everything", "permission": "allow"}]
+
+
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+def test_the_gateway_accepts_the_generated_configuration(transport: str, tmp_path: Path) -> None:
+    file = tmp_path / "mgp.toml"
+    file.write_text(run.gateway_config(transport, "http://127.0.0.1:1/mcp"), encoding="utf-8")
+    loaded = settings.load(file)
+    assert [server.id for server in loaded.servers] == ["everything"]
+    assert loaded.gateway.unprefixed
 
 
 def test_a_child_that_ends_before_it_is_ready_is_reported_with_its_logs(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ json_values = st.recursive(
     | st.booleans()
     | st.integers(min_value=-(10**40), max_value=10**40)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=("Cs",))),
+    | st.text(st.characters(codec="utf-8")),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(exclude_categories=("Cs",))), inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
     ),
     max_leaves=20,
 )

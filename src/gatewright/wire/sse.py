@@ -142,7 +142,7 @@ class SseParser:
 def encode(
     data: bytes,
     event: str | None = None,
-    id: str | None = None,  # noqa: A002 - the name the format gives it
+    id: str | None = None,
     retry: int | None = None,
 ) -> bytes:
     """One event as bytes. Line ends inside `data` become LF at the reader, as the format has it.
