@@ -148,6 +148,9 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     """True where a tool result carries `isError: true`: the tool ran and says that it failed."""
     modern: bool = False
     """True where `raw` is in the form of MCP 2026-07-28 (`resultType` and caching members present)."""
+    own: bool = False
+    """True for text of the gateway's own making: an object with members, none of which an era or MGP
+    adds or takes away, so that nobody has to look into it again."""
 
 
 class Refusal(msgspec.Struct, frozen=True):

@@ -99,7 +99,9 @@ class Upstream:
     async def describe(self, profile: str, caller: Caller) -> Described:
         return dict(self.capabilities), self.instructions
 
-    async def notify(self, caller: Caller, method: str, params: dict[str, Any]) -> None:
+    async def notify(
+        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
+    ) -> None:
         self.notices.append((caller.id, method, params))
 
     def watch(
@@ -114,7 +116,7 @@ class Upstream:
         for _, _, take in list(self.watching.values()):
             take("srv", method, params or {})
 
-    def annotations(self, profile: str, name: str) -> Mapping[tuple[str, ...], str]:
+    def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         return self.headers.get(name, {})
 
     def forget(self, session: str) -> None:

@@ -236,7 +236,7 @@ async def test_what_needs_no_answer_is_done_at_once() -> None:
 async def test_a_notification_that_gets_lost_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: Any) -> None:
+    async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("lost on purpose")
 
     async with House() as house:

@@ -60,11 +60,11 @@ def test_profiles_are_merged_by_name_and_grants_add_up() -> None:
 
 def test_every_problem_of_every_file_is_told_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
-        settings('[gateway]\nport = "x"\nname = ""\n', "[audit]\nretention_days = 0\n")
+        settings('[gateway]\nport = "x"\nname = ""\n', '[audit]\nsync = "never"\n')
     assert [(one.origin, one.key) for one in caught.value.problems] == [
         (Origin(FILE, 2), "gateway.port"),
         (Origin(FILE, 3), "gateway.name"),
-        (Origin(USER, 2), "audit.retention_days"),
+        (Origin(USER, 2), "audit.sync"),
     ]
 
 

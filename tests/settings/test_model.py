@@ -52,7 +52,7 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
         tools_per_server=500,
         calls_per_minute=None,
     )
-    assert found.audit == Audit(sync="process", retention_days=90)
+    assert found.audit == Audit(sync="process")
     assert (found.storage.path, found.servers, found.grants, found.profiles) == (
         Path("/state"),
         (),

@@ -140,10 +140,15 @@ async def test_one_uri_of_two_servers_leads_to_both() -> None:
 
 async def test_annotations_are_found_by_exposed_name_and_profile() -> None:
     async with running(python("modern_asker")) as supervisor:
-        found = supervisor.annotations("", "modern_asker__located")
+        found = supervisor.annotations("", "modern_asker__located", ANONYMOUS)
         assert found == {("region",): "Region"}
-        assert supervisor.annotations("", "none") == {}
-        assert supervisor.annotations("no-such-profile", "none") == {}
+        assert supervisor.annotations("", "none", ANONYMOUS) == {}
+        assert supervisor.annotations("no-such-profile", "none", ANONYMOUS) == {}
+
+
+async def test_annotations_of_a_tool_that_may_not_be_seen_stay_unknown() -> None:
+    async with running(python("modern_asker"), sight=BLIND) as supervisor:
+        assert supervisor.annotations("", "modern_asker__located", NOBODY) == {}
 
 
 async def test_an_unknown_profile_is_an_error_and_hears_nothing() -> None:

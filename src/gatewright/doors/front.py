@@ -49,8 +49,8 @@ class Upstream(Protocol):
         """Tell `take` of changes in servers the caller may see; the result ends that. `session`
         also hears what comes on connections of its own."""
 
-    def annotations(self, profile: str, name: str) -> Mapping[tuple[str, ...], str]:
-        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones."""
+    def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
+        """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""
 
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""

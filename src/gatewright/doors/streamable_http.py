@@ -112,7 +112,7 @@ class StreamableHttp:
         annotations: Mapping[tuple[str, ...], str] = {}
         if method == "tools/call":
             name = str(params.get("name"))
-            annotations = self._front.upstream.annotations(http.profile, name)
+            annotations = self._front.upstream.annotations(http.profile, name, http.caller)
         flaw = http.duplicated() or check_headers(http.text_headers(), method, params, annotations)
         return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 

@@ -92,10 +92,17 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     modern = is_modern(client.revision)
     if modern == answer.modern:
         return answer.raw
+    if answer.own:
+        return _spliced(answer.raw, method, server_info)
     members = _members(answer.raw)
     if members is None:
         return answer.raw  # no object, so nothing of ours can stand in it
     return _up(members, method, server_info) if modern else _down(members)
+
+
+def _spliced(raw: bytes, method: str, server_info: Mapping[str, Any]) -> bytes:
+    """Our own text with what a modern caller expects in front; it may be long, and is not read again."""
+    return _up({}, method, server_info)[:-1] + b"," + raw[1:]
 
 
 def _members(raw: bytes | msgspec.Raw) -> dict[str, Any] | None:

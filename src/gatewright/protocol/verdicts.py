@@ -48,7 +48,8 @@ def spell(
     """The answer for the caller."""
     if type(outcome) is Answer:
         raw = eras.to_caller(outcome, method, client, server_info)
-        return Spelled(_mgp_members(raw, client) if b'"_mgp"' in raw else raw)
+        said = not outcome.own and b'"_mgp"' in raw
+        return Spelled(_mgp_members(raw, client) if said else raw)
     if type(outcome) is Failure and outcome.error is not None:
         return _relayed(outcome.error, method, client, trace_id)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]

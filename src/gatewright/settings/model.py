@@ -93,7 +93,6 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
     sync: Literal["process", "always"] = "process"
     """`process` survives the death of the gateway, `always` also that of the machine."""
-    retention_days: Annotated[int, Meta(ge=1, le=36500)] = 90
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):

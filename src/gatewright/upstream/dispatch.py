@@ -95,7 +95,8 @@ class Dispatch:
         if call.params.get("cursor") is not None:
             # We never give one out: every list is one page.
             return Failure("invalid_params", "this cursor was not given out by this gateway")
-        return Answer(self._catalogue.list(call.method, call.profile, call.caller, call.client))
+        listed = self._catalogue.list(call.method, call.profile, call.caller, call.client)
+        return Answer(listed, own=True)
 
     # -- what concerns several -----------------------------------------------------------------------
 

@@ -156,10 +156,13 @@ class Supervisor:
         """Tell `take` of what servers say that the caller may see; the result ends that."""
         return self.hub.watch(caller, profile, take, session)
 
-    def annotations(self, profile: str, name: str) -> Mapping[tuple[str, ...], str]:
-        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones."""
+    def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
+        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
+        for those that the caller must not learn of."""
         tool = self.catalogue.tool(profile, name) if self.catalogue.knows(profile) else None
-        return {} if tool is None else tool.headers
+        if tool is None or not tool.headers or not self.catalogue.sight.tool(caller, tool):
+            return {}
+        return tool.headers
 
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""
