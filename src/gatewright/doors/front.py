@@ -79,7 +79,7 @@ class Front(msgspec.Struct):
     frame_bytes: int = 1024 * 1024
     queue_bytes: int = 256 * 1024
     subscriptions: int = 100
-    stream_after_s: float = 5.0
+    stream_after_s: float = 0.05
     """After how long a call is answered on a stream where that can be resumed, though nothing goes
     before its answer: a client whose connection breaks in a long call can then come back for it."""
     clock: Callable[[], float] = time.monotonic
