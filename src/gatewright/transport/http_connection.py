@@ -347,7 +347,7 @@ class HttpConnection(asyncio.Protocol):
     def _upgraded(self, scope: dict[str, Any], known: dict[bytes, bytes]) -> None:
         """The client offers another protocol. The parser stops behind the head, as if that had no body."""
         if scope["method"] == "CONNECT":
-            raise Flaw(http.HTTPStatus.NOT_IMPLEMENTED)
+            raise Flaw(http.HTTPStatus.BAD_REQUEST)
         if known.get(b"upgrade", b"").lower() == b"websocket":
             if self._running is not None:
                 raise Flaw(http.HTTPStatus.BAD_REQUEST)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from typing import Any
+
+import pytest
+
+from tests.transport.asgi import answer
+from tests.transport.collecting import within
+from tests.transport.raw_http import connected
+
+UPGRADE = (
+    b"GET /ws?a HTTP/1.1\r\nhost: a\r\nupgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
+    b"sec-websocket-version: 13\r\nx-a: b\r\nsec-websocket-key: %b\r\n\r\n"
+    % base64.b64encode(os.urandom(16))
+)
+HELLO = b"\x81\x82\0\0\0\0hi"  # a text frame, masked with zeros
+GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+
+
+class Both:
+    """Speaks WebSocket and HTTP; says back what it hears."""
+
+    def __init__(self) -> None:
+        self.scopes: list[Any] = []
+        self.leave = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.scopes.append(scope)
+        if scope["type"] == "http":
+            await self.leave.wait()
+            await answer(send, 200, b"http")
+            return
+        await receive()
+        await send({"type": "websocket.accept"})
+        while (message := await receive())["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": message["text"]})
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+async def test_an_upgrade_is_handed_over_whole_however_it_arrives(size: int) -> None:
+    app = Both()
+    async with connected(app) as client:
+        await client.say_slowly(UPGRADE[at : at + size] for at in range(0, len(UPGRADE), size))
+        assert (await client.head()).startswith(b"http/1.1 101 ")
+        client.say(HELLO)
+        assert await within(client.reader.readexactly(4)) == b"\x81\x02hi"
+        (scope,) = app.scopes
+        assert (scope["type"], scope["path"], scope["query_string"]) == ("websocket", "/ws", b"a")
+        assert (b"x-a", b"b") in scope["headers"]
+
+
+async def test_what_comes_right_behind_an_upgrade_is_not_lost() -> None:
+    async with connected(Both()) as client:
+        client.say(UPGRADE + HELLO)
+        assert (await client.head()).startswith(b"http/1.1 101 ")
+        assert await within(client.reader.readexactly(4)) == b"\x81\x02hi"
+
+
+async def test_a_connection_may_be_upgraded_after_a_request_was_answered() -> None:
+    app = Both()
+    app.leave.set()
+    async with connected(app) as client:
+        client.say(GET)
+        assert await client.hear() == (200, b"http")
+        client.say(UPGRADE)
+        assert (await client.head()).startswith(b"http/1.1 101 ")
+        assert client.server.connections == 1
+
+
+async def test_an_upgrade_behind_a_request_that_runs_is_refused() -> None:
+    app = Both()
+    async with connected(app) as client:
+        client.say(GET + UPGRADE)
+        assert await client.end() == b""
+    assert len(app.scopes) <= 1
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        UPGRADE.replace(b"version: 13", b"version: 12"),
+        UPGRADE.replace(b"HTTP/1.1", b"HTTP/1.0"),
+        UPGRADE.replace(b"GET ", b"POST "),
+        UPGRADE.replace(b"sec-websocket-key", b"x-key"),
+    ],
+)
+async def test_an_upgrade_that_cannot_be_is_refused(spoilt: bytes) -> None:
+    app = Both()
+    async with connected(app) as client:
+        client.say(spoilt)
+        assert int((await client.end()).split()[1]) >= 400
+    assert app.scopes == []
+
+
+async def test_stopping_tells_a_websocket_to_go() -> None:
+    async with connected(Both()) as client:
+        client.say(UPGRADE)
+        await client.head()
+        await within(client.server.stop(20))
+        assert await client.end() == b"\x88\x02\x03\xf4"  # 1012
