@@ -120,7 +120,13 @@ class App:
             await _challenge(send, caller)
             return
         request = HttpRequest(
-            scope, receive, send, caller=caller, credential=credential, profile=profile
+            scope,
+            receive,
+            send,
+            headers=headers,
+            caller=caller,
+            credential=credential,
+            profile=profile,
         )
         await door(request)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any
 
 from gatewright.call import Caller
@@ -22,6 +23,25 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 _ROUTING = (b"mcp-protocol-version", b"mcp-method", b"mcp-name")
 
 
+@lru_cache(maxsize=128)
+def _is_json(kind: bytes | None) -> bool:
+    """Whether a body of this content type is JSON; who says nothing sends it."""
+    return kind is None or kind.partition(b";")[0].strip().lower() == b"application/json"
+
+
+@lru_cache(maxsize=128)
+def _reads(accept: bytes | None) -> tuple[bool, bool]:
+    """Whether a client with this `Accept` reads JSON, and whether event streams."""
+    if accept is None:
+        return True, False
+    said = accept.lower()
+    every = b"*/*" in said
+    return (
+        every or b"application/json" in said or b"application/*" in said,
+        every or b"text/event-stream" in said or b"text/*" in said,
+    )
+
+
 class HttpRequest:
     """A request whose caller, origin and host were found good."""
 
@@ -33,14 +53,16 @@ class HttpRequest:
         receive: Receive,
         send: Send,
         *,
+        headers: dict[bytes, bytes],
         caller: Caller,
         credential: str | None,
         profile: str,
     ) -> None:
+        """`headers` are those of the scope as a dict, where the last of several stands."""
         self.scope = scope
         self.receive = receive
         self.send = send
-        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.headers = headers
         self.caller = caller
         self.credential = credential
         self.profile = profile
@@ -50,24 +72,17 @@ class HttpRequest:
         return self.headers.get(name, b"").decode("latin-1")
 
     def text_headers(self) -> dict[str, str]:
-        """All headers as text."""
+        """MCP's own headers as text."""
         return {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in self.headers.items()
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in self.headers.items()
+            if name[:4] == b"mcp-"
         }
-
-    def accepts(self, kind: bytes) -> bool:
-        """Whether the client reads this media type; who says nothing reads JSON."""
-        accept = self.headers.get(b"accept")
-        if accept is None:
-            return kind == b"application/json"
-        accept = accept.lower()
-        family = kind.split(b"/", maxsplit=1)[0] + b"/*"
-        return kind in accept or b"*/*" in accept or family in accept
 
     @property
     def reads_streams(self) -> bool:
-        """Whether the answer may be an event stream."""
-        return self.accepts(b"text/event-stream")
+        """Whether the answer may be an event stream; who says nothing reads JSON only."""
+        return _reads(self.headers.get(b"accept"))[1]
 
     def duplicated(self) -> str | None:
         """The routing header that stands twice: who reads the first and who reads the last disagree."""
@@ -96,10 +111,9 @@ class HttpRequest:
         return None
 
     def _unacceptable(self) -> tuple[int, str] | None:
-        kind = self.headers.get(b"content-type")
-        if kind is not None and kind.partition(b";")[0].strip().lower() != b"application/json":
+        if not _is_json(self.headers.get(b"content-type")):
             return 415, "a message is sent as application/json"
-        if not (self.accepts(b"application/json") or self.reads_streams):
+        if not any(_reads(self.headers.get(b"accept"))):
             return 406, "accept application/json and text/event-stream"
         return None
 
