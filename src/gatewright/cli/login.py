@@ -79,8 +79,7 @@ def _protected(settings: Settings, name: str) -> Server:
     """The server, if a login can mean anything to it. Raises `CliError`."""
     server = settings.server(name)
     if server is None:
-        known = ", ".join(one.id for one in settings.servers) or "none yet"
-        raise _unusable(f"there is no server {name!r}", f"servers in mgp.toml: {known}")
+        raise _unusable(f"there is no server {name!r}", _known(settings))
     if server.problem is not None:
         raise _unusable(f"server {name} cannot be used: {server.problem.what}", _HINT)
     if server.transport == "stdio":
@@ -88,6 +87,13 @@ def _protected(settings: Settings, name: str) -> Server:
     if server.auth.type != "oauth":
         raise _unusable(f"server {name} is let in by its configuration, not by a login", _HINT)
     return server
+
+
+def _known(settings: Settings) -> str:
+    if settings.servers:
+        return f"servers in mgp.toml: {', '.join(one.id for one in settings.servers)}"
+    where = "no servers in it" if settings.files else "no mgp.toml was found here"
+    return f"{where}; name the file that the gateway runs with: --config FILE"
 
 
 def _unusable(message: str, hint: str) -> CliError:

@@ -197,18 +197,18 @@ def _read(text: str) -> str:
         raise _usage(f"{text} cannot be read: {problem}", "check the path") from None
 
 
-def _json(text: str, where: str) -> Any:
+def _json(text: str, where: str, hint: str = "mind the shell's quotes") -> Any:
     try:
         return jsonrpc.decode(text.encode(errors="surrogateescape"))
     except ValueError as problem:
-        raise _usage(f"{where} is not JSON: {problem}", "mind the shell's quotes") from None
+        raise _usage(f"{where} is not JSON: {problem}", hint) from None
 
 
 def _typed(text: str, schema: Any, pair: str) -> Any:
     """The text as the type its schema names; a text where the schema names none, or several."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     if kind in {"integer", "number", "boolean", "object", "array", "null"}:
-        return _json(text, pair)
+        return _json(text, pair, f"the argument is of type {kind}; write it as JSON")
     return text
 
 
