@@ -6,32 +6,32 @@ that in `not_sent`: True where no byte of the request left (no address, no conne
 have, and None for the one case in between, a kept connection that the server closed just as it was used again, which
 almost always means that the server never saw the request, and cannot be told from the contrary.
 
-One session an upstream, with connections kept for less time than common servers keep theirs, so that this case stays
-rare. No redirect is followed (the caller decides where its credentials go), no proxy is taken from the environment, no
+Connections are kept (`http_pool`) for less time than common servers keep theirs, so that this case stays rare. No redirect is followed (the caller decides where its credentials go), no proxy is taken from the environment, no
 cookie is kept. Headers and the path of the URL may hold secrets: neither is logged or put into an error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
-import socket
-import ssl
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Literal
 
-import aiohttp
 import msgspec
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.client_reqrep import ClientRequest, ClientResponse
-from aiohttp.connector import Connection
-from aiohttp.tracing import Trace
-from yarl import URL
 
-from gatewright import __version__
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.http_answer import Answer
+from gatewright.transport.http_dial import Tls
+from gatewright.transport.http_errors import (
+    AnswerTooLarge,
+    BadAnswer,
+    CannotReach,
+    ConnectionBroken,
+    TimedOut,
+    UpstreamError,
+)
+from gatewright.transport.http_pool import HttpPool
+from gatewright.transport.http_request import DELETE, LISTEN, POST, Kind, Target
 from gatewright.wire.sse import EventTooLarge, SseEvent, SseParser
 
 __all__ = [
@@ -53,43 +53,10 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 4.0
 """Node's and uvicorn's servers close an idle connection after five seconds."""
-CONNECT_S = 10.0
-HEADER_BYTES = 32 * 1024
-LARGE_BODY = 1 << 20
-"""aiohttp wants a body beyond this as a file, so that it writes it in pieces."""
 
-Tls = ssl.SSLContext | bool
 OnMessage = Callable[[bytes], None]
 OnEvent = Callable[[SseEvent], None]
 OnOpen = Callable[[int, Mapping[str, str]], None]
-
-
-class UpstreamError(Exception):
-    """No usable answer; what happened is the name of the subclass. `not_sent`: True surely not sent, False perhaps sent, None almost surely not."""
-
-    def __init__(self, message: str, *, not_sent: bool | None = False) -> None:
-        super().__init__(message)
-        self.not_sent = not_sent
-
-
-class CannotReach(UpstreamError):  # noqa: N818
-    """There is no connection to the server, so nothing was sent."""
-
-
-class ConnectionBroken(UpstreamError):  # noqa: N818
-    """The connection was lost before the answer was whole."""
-
-
-class TimedOut(UpstreamError):  # noqa: N818
-    """The answer was not whole in time."""
-
-
-class AnswerTooLarge(UpstreamError):  # noqa: N818
-    """The answer, or one event of it, is longer than the limit."""
-
-
-class BadAnswer(UpstreamError):  # noqa: N818
-    """What came back is not HTTP, or not what its headers say."""
 
 
 class Posted(msgspec.Struct, frozen=True):
@@ -108,43 +75,6 @@ class Posted(msgspec.Struct, frozen=True):
     ended: Literal["complete", "broken"] = "complete"
 
 
-class _Journey:
-    """How far one request got."""
-
-    __slots__ = ("connected", "fresh")
-
-    def __init__(self) -> None:
-        self.connected = False
-        self.fresh = False
-
-
-_journey: ContextVar[_Journey] = ContextVar("_journey")
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Tells the journey how it got its connection; aiohttp's own tracing costs a tenth of the whole request."""
-
-    async def connect(
-        self,
-        req: ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own signature
-    ) -> Connection:
-        connection = await super().connect(req, traces, timeout)
-        _journey.get().connected = True
-        return connection
-
-    async def _create_connection(
-        self,
-        req: ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own signature
-    ) -> ResponseHandler:
-        made = await super()._create_connection(req, traces, timeout)
-        _journey.get().fresh = True
-        return made
-
-
 class HttpUpstream:
     """One URL and the connections to it. To be made on the running loop, and closed.
 
@@ -158,18 +88,20 @@ class HttpUpstream:
         limits: Limits = FROM_SERVERS,
         tls: Tls = True,
         keep_alive_s: float = KEEP_ALIVE_S,
-        session: aiohttp.ClientSession | None = None,
+        pool: HttpPool | None = None,
     ) -> None:
-        self.url = URL(url)
-        if self.url.scheme not in {"http", "https"} or not self.url.host:
-            raise ValueError("the URL of an upstream begins with http:// or https:// and a host")
-        self.origin = str(self.url.origin())
+        self._target = Target(url)
+        self.url = self._target.url
+        self.origin = self._target.origin
         self._limits = limits
-        self._session = session or _session(tls, keep_alive_s)
+        self._pool = pool or HttpPool(self._target, tls, keep_alive_s)
 
     def at(self, url: str) -> HttpUpstream:
         """The same server at another URL, over the same connections; only one of the two is to be closed."""
-        return HttpUpstream(url, limits=self._limits, session=self._session)
+        other = HttpUpstream(url, limits=self._limits, pool=self._pool)
+        if other.origin != self.origin:
+            raise ValueError("the URL is one of another server")
+        return other
 
     async def post(
         self,
@@ -177,7 +109,7 @@ class HttpUpstream:
         headers: Mapping[str, str],
         on_message: OnMessage,
         *,
-        timeout: float | None = None,  # noqa: ASYNC109 - one clock of aiohttp's, which closes the connection too
+        timeout: float | None = None,  # noqa: ASYNC109 - one clock for all of it, which closes the connection too
         on_open: OnOpen | None = None,
     ) -> Posted:
         """POST one message. Each message of an event stream goes to `on_message` while it streams.
@@ -185,14 +117,8 @@ class HttpUpstream:
         `timeout` is seconds for the whole answer. `on_open` gets status and headers as soon as they are there.
         Raises `UpstreamError`; a cancellation closes the response at once.
         """
-        own = {
-            "Accept": "application/json, text/event-stream",
-            "Content-Type": "application/json",
-            **headers,
-        }
-        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         on_event = _messages_to(on_message)
-        return await self._ask("POST", own, on_event, data=data, timeout=timeout, on_open=on_open)
+        return await self._ask(POST, headers, on_event, body=body, timeout=timeout, on_open=on_open)
 
     async def listen(
         self,
@@ -210,85 +136,72 @@ class HttpUpstream:
         self, headers: Mapping[str, str], on_event: OnEvent, *, on_open: OnOpen | None = None
     ) -> Posted:
         """GET a stream of events of any kind, for as long as it lasts."""
-        own = {"Accept": "text/event-stream", "Cache-Control": "no-store", **headers}
-        return await self._ask("GET", own, on_event, on_open=on_open)
+        return await self._ask(LISTEN, headers, on_event, on_open=on_open)
 
     async def delete(self, headers: Mapping[str, str], *, timeout: float | None = 5.0) -> Posted:  # noqa: ASYNC109
         """DELETE, which ends a session."""
-        return await self._ask("DELETE", headers, _ignore, timeout=timeout)
+        return await self._ask(DELETE, headers, _ignore, timeout=timeout)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        await self._pool.close()
 
     async def _ask(
         self,
-        method: str,
+        kind: Kind,
         headers: Mapping[str, str],
         on_event: OnEvent,
         *,
-        data: bytes | io.BytesIO | None = None,
+        body: bytes | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
         on_open: OnOpen | None = None,
     ) -> Posted:
-        journey = _Journey()
-        _journey.set(journey)
         try:
-            response = await self._session.request(
-                method,
-                self.url,
-                data=data,
-                headers=headers,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_S),
-            )
-        except (aiohttp.ClientError, OSError, ValueError) as problem:
-            raise self._before_answer(problem, journey) from None
+            head = self._target.spell(kind, headers, None if body is None else len(body))
+        except ValueError:
+            what = f"the request to {self.origin} cannot be sent as it is"
+            raise CannotReach(what, not_sent=True) from None
+        until = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        caller = await self._pool.take(until)
         try:
-            if on_open is not None:
-                on_open(response.status, response.headers)
-            if response.ok and response.content_type == "text/event-stream":
-                return await self._stream(response, on_event)
-            return Posted(response.status, response.headers, await self._whole(response))
-        except (aiohttp.ClientError, OSError) as problem:
-            raise self._in_answer(problem) from None
+            answer = caller.ask(head, body or b"", self._limits.frame_bytes)
+            if until is None:
+                return await self._read(answer, on_event, on_open)
+            return await self._read_until(until, answer, on_event, on_open)
         finally:
-            # A response that was read to its end has given its connection back; this closes any other at once.
-            response.close()
+            # An answer that was read to its end leaves a connection to use again; any other is closed at once.
+            self._pool.give(caller)
 
-    async def _whole(self, response: ClientResponse) -> bytes:
-        limit = self._limits.frame_bytes
-        if (response.content_length or 0) > limit:
-            raise AnswerTooLarge(f"{self.origin} answered with more than {limit} bytes")
-        pieces: list[bytes] = []
-        size = 0
-        async for piece in response.content.iter_any():
-            size += len(piece)
-            if size > limit:
-                raise AnswerTooLarge(f"{self.origin} answered with more than {limit} bytes")
-            pieces.append(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    async def _read_until(
+        self, until: float, answer: Answer, on_event: OnEvent, on_open: OnOpen | None
+    ) -> Posted:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._read(answer, on_event, on_open)
+        except TimeoutError:
+            what = "finish its answer" if answer.status else "answer"
+            raise TimedOut(f"{self.origin} did not {what} in time") from None
 
-    async def _stream(self, response: ClientResponse, on_event: OnEvent) -> Posted:
+    async def _read(self, answer: Answer, on_event: OnEvent, on_open: OnOpen | None) -> Posted:
+        await answer.head()
+        if on_open is not None:
+            on_open(answer.status, answer.headers)
+        if answer.streams:
+            return await self._stream(answer, on_event)
+        return Posted(answer.status, answer.headers, await answer.whole())
+
+    async def _stream(self, answer: Answer, on_event: OnEvent) -> Posted:
         parser = SseParser(self._limits.frame_bytes)
         ended: Literal["complete", "broken"] = "complete"
-        taken = 0
         try:
-            async for piece in response.content.iter_any():
-                for event in parser.feed(piece):
-                    _give(on_event, event)
-                    taken += 1
-                    if taken % self._limits.turn_messages == 0:
-                        await asyncio.sleep(0)  # a flood must not keep the loop
+            await self._follow(answer, parser, on_event)
         except EventTooLarge as problem:
             raise AnswerTooLarge(f"{self.origin}: {problem}") from None
-        except TimeoutError:
-            raise
-        except (aiohttp.ClientError, OSError):
+        except UpstreamError:
             ended = "broken"
         return Posted(
-            response.status,
-            response.headers,
+            answer.status,
+            answer.headers,
             None,
             streamed=True,
             last_event_id=parser.last_event_id,
@@ -296,27 +209,20 @@ class HttpUpstream:
             ended=ended,
         )
 
-    def _before_answer(self, problem: Exception, journey: _Journey) -> UpstreamError:
-        where = self.origin
-        if isinstance(problem, TimeoutError):
-            if journey.connected:
-                return TimedOut(f"{where} did not answer in time")
-            return CannotReach(f"{where} cannot be reached in time", not_sent=True)
-        if isinstance(problem, aiohttp.ClientConnectorError):
-            return CannotReach(f"{where} cannot be reached: {_why(problem)}", not_sent=True)
-        if isinstance(problem, ValueError) or not journey.connected:
-            return CannotReach(f"the request to {where} cannot be sent as it is", not_sent=True)
-        if isinstance(problem, (aiohttp.ServerDisconnectedError, OSError)):
-            lost = f"{where} closed the connection without an answer"
-            return ConnectionBroken(lost, not_sent=False if journey.fresh else None)
-        return BadAnswer(f"{where} answered with something that is not HTTP")
-
-    def _in_answer(self, problem: Exception) -> UpstreamError:
-        if isinstance(problem, TimeoutError):
-            return TimedOut(f"{self.origin} did not finish its answer in time")
-        if isinstance(problem, aiohttp.ClientPayloadError) and "encod" in str(problem).lower():
-            return BadAnswer(f"{self.origin} answered with a body that cannot be decoded")
-        return ConnectionBroken(f"{self.origin} closed the connection in the middle of its answer")
+    async def _follow(self, answer: Answer, parser: SseParser, on_event: OnEvent) -> None:
+        taken = 0
+        while (pieces := await answer.some()) is not None:
+            looked_at = 0
+            for piece in pieces:
+                looked_at += len(piece)
+                if looked_at > self._limits.turn_bytes:
+                    looked_at = 0
+                    await asyncio.sleep(0)  # a little, unpacked, can be much
+                for event in parser.feed(piece):
+                    _give(on_event, event)
+                    taken += 1
+                    if taken % self._limits.turn_messages == 0:
+                        await asyncio.sleep(0)  # a flood must not keep the loop
 
 
 def _messages_to(on_message: OnMessage) -> OnEvent:
@@ -337,39 +243,3 @@ def _give(on_event: OnEvent, event: SseEvent) -> None:
         on_event(event)
     except Exception:
         log.exception("the taker of an event raised; the event is lost")
-
-
-def _why(problem: Exception) -> str:
-    """What the operating system or the certificate check says. Never a URL or a header."""
-    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not trusted ({problem.certificate_error})"
-    cause = problem.os_error if isinstance(problem, aiohttp.ClientConnectorError) else problem
-    if isinstance(cause, OSError):
-        return str(cause.strerror or "no connection")
-    return (
-        "the request cannot be sent as it is" if isinstance(cause, ValueError) else "no connection"
-    )
-
-
-def _session(tls: Tls, keep_alive_s: float) -> aiohttp.ClientSession:
-    connector = _Connector(ssl=tls, limit=0, keepalive_timeout=keep_alive_s, socket_factory=_socket)
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers={"User-Agent": f"gatewright/{__version__}", "Accept-Encoding": "identity"},
-        trust_env=False,
-        max_line_size=HEADER_BYTES,
-        max_field_size=HEADER_BYTES,
-    )
-
-
-def _socket(address: Any) -> socket.socket:
-    """A socket that notices, within minutes, that the machine at the other end is gone."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setblocking(False)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, option):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return made

@@ -1,0 +1,217 @@
+"""One answer of an HTTP upstream, between the connection that brings it and the task that reads it.
+
+The connection puts in; the task waits for the head, and then for the whole body or, of an event stream, for what
+there is. A whole body is bounded by its limit. Of a stream no more is held than the task has not yet taken, and from
+`HIGH_WATER` on the connection is asked not to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gatewright.transport.content_coding import BadCoding, Unpacker, unpacker
+from gatewright.transport.http_errors import AnswerTooLarge, BadAnswer, UpstreamError
+
+__all__ = ["HIGH_WATER", "Answer", "Fields", "Raw"]
+
+HIGH_WATER = 64 * 1024
+"""How much of a stream is held for a task that does not read it."""
+
+Raw = list[tuple[bytes, bytes]]
+"""Headers as they came, their names in lower case."""
+
+_EMPTY = (204, 304)
+
+
+class Fields(Mapping[str, str]):
+    """Headers by name in any case; decoded when somebody asks. Where one came several times, the first counts."""
+
+    __slots__ = ("_known", "_raw")
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = raw
+        self._known: dict[str, list[str]] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        return self._all()[name.lower()][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return f"Fields({', '.join(self)})"  # a value may be a secret
+
+    def getall(self, name: str, default: Any = ()) -> Any:
+        """Every value of a header that may come several times, else `default`."""
+        found = self._all().get(name.lower())
+        return default if found is None else list(found)
+
+    def _all(self) -> dict[str, list[str]]:
+        known = self._known
+        if known is None:
+            self._known = known = {}
+            for name, value in self._raw:
+                text = value.decode("utf-8", "surrogateescape")
+                known.setdefault(name.decode("latin-1"), []).append(text)
+        return known
+
+
+class Answer:
+    """What came so far. `status` is 0 until the head is there; `streams` tells an event stream."""
+
+    __slots__ = (
+        "_flow",
+        "_held",
+        "_limit",
+        "_loop",
+        "_pieces",
+        "_problem",
+        "_unpacker",
+        "_waiter",
+        "began",
+        "complete",
+        "headers",
+        "status",
+        "streams",
+        "where",
+    )
+
+    def __init__(self, where: str, limit: int, flow: Callable[[bool], None]) -> None:
+        self.where = where
+        self.status = 0
+        self.headers: Fields
+        self.streams = False
+        self.began = False
+        """Whether a single byte has come."""
+        self.complete = False
+        self._limit = limit
+        self._flow = flow
+        self._loop = asyncio.get_running_loop()
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._problem: UpstreamError | None = None
+        self._unpacker: Unpacker | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    # -- the connection's
+
+    def open(self, status: int, raw: Raw, known: Mapping[bytes, bytes]) -> None:
+        """The head is there. Raises `AnswerTooLarge`, `BadAnswer`."""
+        kind = known.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        self.streams = status < 400 and kind == b"text/event-stream"
+        length = known.get(b"content-length")
+        if length is not None and not self.streams and status not in _EMPTY:
+            self._check(int(length))
+        if b"content-encoding" in known:
+            self._unpacker = self._unpack(known[b"content-encoding"])
+        self.headers = Fields(raw)
+        self.status = status
+        self._wake()
+
+    def feed(self, data: bytes) -> None:
+        """A piece of the body. Raises `AnswerTooLarge`."""
+        self._held += len(data)
+        if not self.streams:
+            self._check(self._held)
+        self._pieces.append(data)
+        if self.streams:
+            if self._held > HIGH_WATER:
+                self._flow(False)
+            self._wake()
+
+    def finish(self) -> None:
+        """It is whole."""
+        self.complete = True
+        self._wake()
+
+    def fail(self, problem: UpstreamError) -> None:
+        """It will never be whole. The first reason counts."""
+        if self._problem is None and not self.complete:
+            self._problem = problem
+            self._wake()
+
+    # -- the task's
+
+    async def head(self) -> None:
+        """Wait for status and headers. Raises `UpstreamError`."""
+        while not self.status:
+            await self._news()
+
+    async def whole(self) -> bytes:
+        """Wait for the end; the body. Raises `UpstreamError`."""
+        while not self.complete:
+            await self._news()
+        pieces = self._pieces
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if self._unpacker is None:
+            return body
+        return self._bounded(self._unpacked(self._unpacker, body))
+
+    async def some(self) -> Iterator[bytes] | None:
+        """Wait for more of a stream: its pieces, or None at its end.
+
+        Raises `UpstreamError` after the last that came; the pieces may raise `BadAnswer`.
+        """
+        while not self._pieces:
+            if self.complete:
+                self._ended()
+                return None
+            await self._news()
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self._held = 0
+        self._flow(True)
+        return iter((data,)) if self._unpacker is None else self._unpacked(self._unpacker, data)
+
+    async def _news(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+        self._waiter = waiter = self._loop.create_future()
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _check(self, size: int) -> None:
+        if size > self._limit:
+            raise AnswerTooLarge(f"{self.where} answered with more than {self._limit} bytes")
+
+    def _bounded(self, pieces: Iterator[bytes]) -> bytes:
+        body = bytearray()
+        for piece in pieces:
+            self._check(len(body) + len(piece))
+            body += piece
+        self._ended()
+        return bytes(body)
+
+    def _unpacked(self, unpack: Unpacker, data: bytes) -> Iterator[bytes]:
+        try:
+            yield from unpack.feed(data)
+        except BadCoding:
+            raise self._undecodable() from None
+
+    def _ended(self) -> None:
+        try:
+            if self._unpacker is not None:
+                self._unpacker.end()
+        except BadCoding:
+            raise self._undecodable() from None
+
+    def _unpack(self, coding: bytes) -> Unpacker | None:
+        try:
+            return unpacker(coding)
+        except BadCoding:
+            raise self._undecodable() from None
+
+    def _undecodable(self) -> BadAnswer:
+        return BadAnswer(f"{self.where} answered with a body that cannot be decoded")

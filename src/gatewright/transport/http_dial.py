@@ -1,0 +1,141 @@
+"""A new connection to an HTTP upstream: addresses, a socket, trust. Nothing of a request leaves before all is done.
+
+A name may stand for several addresses of which some lead nowhere, most often those of IPv6. So the next is tried when
+the one before it failed or took longer than `STAGGER_S`, and the first that connects is taken (RFC 8305).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import socket
+import ssl
+from collections.abc import Sequence
+from typing import Any
+
+from gatewright.transport.http_caller import HttpCaller
+from gatewright.transport.http_errors import CannotReach
+from gatewright.transport.http_request import Target
+
+__all__ = ["CONNECT_S", "STAGGER_S", "Tls", "dial"]
+
+CONNECT_S = 10.0
+STAGGER_S = 0.25
+GOODBYE_S = 1.0
+"""How long the end of a TLS connection may take."""
+
+Tls = ssl.SSLContext | bool
+
+
+async def dial(target: Target, tls: Tls, caller: HttpCaller) -> None:
+    """Connect `caller`. Raises `CannotReach`."""
+    where = target.origin
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            await _connect(target, tls, caller)
+    except TimeoutError:
+        raise CannotReach(f"{where} cannot be reached in time", not_sent=True) from None
+    except ssl.SSLCertVerificationError as problem:
+        why = f"its certificate is not trusted ({problem.verify_message})"
+        raise CannotReach(f"{where} cannot be reached: {why}", not_sent=True) from None
+    except (OSError, ValueError) as problem:
+        why = (problem.strerror if isinstance(problem, OSError) else None) or "no connection"
+        raise CannotReach(f"{where} cannot be reached: {why}", not_sent=True) from None
+
+
+async def _connect(target: Target, tls: Tls, caller: HttpCaller) -> None:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    if not found:
+        raise OSError(None, "the name has no address")
+    options: dict[str, Any] = {}
+    if target.secure:
+        options = {
+            "ssl": tls if isinstance(tls, ssl.SSLContext) else _context(tls),
+            "server_hostname": target.host.partition("%")[0],
+            "ssl_shutdown_timeout": GOODBYE_S,
+        }
+    reached = await _race(found)
+    try:
+        await loop.create_connection(lambda: caller, sock=reached, **options)
+    except BaseException:
+        caller.abort()
+        reached.close()
+        raise
+
+
+async def _race(found: Sequence[Any]) -> socket.socket:
+    """The first address that connects. Raises the first `OSError` where none does."""
+    running: set[asyncio.Task[socket.socket]] = set()
+    problems: list[BaseException] = []
+    left = list(found)
+    try:
+        while left or running:
+            if left:
+                running.add(asyncio.create_task(_reach(left.pop(0))))
+            done, running = await asyncio.wait(
+                running,
+                timeout=STAGGER_S if left else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            won = _won(done, problems)
+            if won is not None:
+                return won
+        raise problems[0]
+    finally:
+        for task in running:
+            task.add_done_callback(_unwanted)
+            task.cancel()
+
+
+def _won(
+    done: set[asyncio.Task[socket.socket]], problems: list[BaseException]
+) -> socket.socket | None:
+    won: socket.socket | None = None
+    for task in done:
+        problem = task.exception()
+        if problem is not None:
+            problems.append(problem)
+        elif won is None:
+            won = task.result()
+        else:
+            task.result().close()
+    return won
+
+
+def _unwanted(task: asyncio.Task[socket.socket]) -> None:
+    """It may have connected in the very turn in which another was taken."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _reach(address: Any) -> socket.socket:
+    family, kind, protocol, _, where = address
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setblocking(False)
+        _tune(made)
+        await asyncio.get_running_loop().sock_connect(made, where)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _tune(made: socket.socket) -> None:
+    """Send at once, and notice within minutes that the machine at the other end is gone."""
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+@functools.cache
+def _context(verify: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
