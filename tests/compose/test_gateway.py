@@ -59,6 +59,19 @@ async def test_a_key_gets_in_and_stops_to_when_it_is_revoked(tmp_path: Path) -> 
         assert "dev.gatewright.key.revoked" in changes
 
 
+async def test_what_a_door_refuses_is_recorded_where_the_caller_is_known(tmp_path: Path) -> None:
+    """MGP-1.2-5: also for what never becomes a call."""
+    with running(tmp_path, config(server("echo"))) as gateway:
+        token = {"authorization": f"Bearer {gateway.operator_token}"}
+        async with aiohttp.ClientSession() as http:
+            for headers in (token, {}):
+                async with http.post(gateway.url, json={"jsonrpc": "2.0"}, headers=headers) as no:
+                    assert no.status == 400
+        (record,) = gateway.audit("--event", "dev.gatewright.refused")
+        assert record["actor"] == {"type": "operator", "id": "local"}
+        assert record["details"]["code"] == -32600
+
+
 async def test_only_the_owner_can_read_what_the_gateway_announces(tmp_path: Path) -> None:
     with running(tmp_path, config(server("echo"))) as gateway:
         path = tmp_path / "state" / "gateway.json"

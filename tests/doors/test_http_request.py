@@ -15,6 +15,7 @@ from tests.doors.house import House, text
 from tests.doors.steps import CALL
 
 PING = rpc("ping", None, 1)
+refusals: list[tuple[Any, ...]] = []
 
 
 def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpRequest, list[Any]]:
@@ -32,6 +33,7 @@ def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpReq
         caller=ANONYMOUS,
         credential=None,
         profile="",
+        refused=lambda *told: refusals.append(told),
     )
     return http, sent
 
@@ -143,6 +145,12 @@ async def test_a_request_that_stands_alone_has_no_other_channel() -> None:
         peer = http.peer(house.front, house.app.streamable.parked)
         assert peer.session is None
         assert house.front.owners == {}
+
+
+async def test_a_refusal_is_told_with_who_was_refused_and_why() -> None:
+    http, _ = request()
+    await http.refuse(400, "no such thing", -32600)
+    assert refusals[-1] == (ANONYMOUS, "http", -32600, "no such thing")
 
 
 async def test_headers_of_mcp_are_read_as_text() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from gatewright import __version__, filters, gates
-from gatewright.call import Caller
+from gatewright.call import Caller, Unrecorded
 from gatewright.compose.counted import Counted
 from gatewright.compose.keys import FreshKeys
 from gatewright.compose.parts import authorizers_of, grants_of, json_limits, profiles_of, spec_of
@@ -46,6 +48,11 @@ EXTENSIONS = ("security", "audit", "discovery")
 
 KEYS_POLLED_S = 0.25
 """How soon a key that another process revoked stops to work."""
+
+LAST_USED_TURNS = 40
+"""After how many of those looks it is written down when keys were last used."""
+
+log = logging.getLogger("gatewright")
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -154,6 +161,7 @@ class Gateway:
             info=info,
             sealer=Sealer(os.urandom(32)),
             owners=owners,
+            refused=self._refused,
             random=self._random,
             limits=json_limits(settings.limits),
             frame_bytes=settings.limits.frame_bytes,
@@ -264,10 +272,28 @@ class Gateway:
     # -- watching
 
     async def _keep_house(self) -> None:
-        while True:
+        """Follow the keys for ever: a store that fails for a moment must not keep revoked ones alive."""
+        for turn in count(1):
             await asyncio.sleep(KEYS_POLLED_S)
-            self.callers.refresh_if_changed()
-            self._record_key_changes()
+            try:
+                self.callers.refresh_if_changed()
+                self._record_key_changes()
+                if turn % LAST_USED_TURNS == 0:
+                    self.callers.save_last_used()
+            except Exception:
+                log.exception("the keys could not be followed; trying again")
+
+    def _refused(self, caller: Caller, door: str, code: int, message: str) -> None:
+        """Record what a door refused, where it is known who asked."""
+        if caller.kind == "anonymous":
+            return
+        with contextlib.suppress(Unrecorded):
+            self.audit.event(
+                "dev.gatewright.refused",
+                actor=Actor(type=caller.kind, id=caller.id, key_id=caller.key_id),
+                outcome="denied",
+                details={"door": door, "code": code, "message": message[:200]},
+            )
 
     def _record_key_changes(self) -> None:
         for change in self.callers.changes():
@@ -279,7 +305,7 @@ class Gateway:
             self.callers.recorded(change.number)
 
     def _server_event(self, event: str, server: str, details: dict[str, Any]) -> None:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Unrecorded):
             self.audit.event(event, target=Subject(server_id=server), details=details)
 
     def _numbers(self) -> dict[str, Any]:

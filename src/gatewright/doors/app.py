@@ -127,6 +127,7 @@ class App:
             caller=caller,
             credential=credential,
             profile=profile,
+            refused=self._front.refused,
         )
         await door(request)
 

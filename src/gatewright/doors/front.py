@@ -63,6 +63,14 @@ class Ending(Protocol):
         """Say goodbye to whoever listens."""
 
 
+Refused = Callable[[Caller, str, int, str], None]
+"""Told of each request that a door refuses before it is a call: who, which door, code, message."""
+
+
+def _nobody_asks(caller: Caller, door: str, code: int, message: str) -> None:
+    """Where no record is kept."""
+
+
 class Front(msgspec.Struct):
     """The gateway as its doors see it."""
 
@@ -82,6 +90,7 @@ class Front(msgspec.Struct):
     stream_after_s: float = 0.05
     """After how long a call is answered on a stream where that can be resumed, though nothing goes
     before its answer: a client whose connection breaks in a long call can then come back for it."""
+    refused: Refused = _nobody_asks
     clock: Callable[[], float] = time.monotonic
     random: Callable[[int], bytes] = os.urandom
     listening: dict[str, set[Ending]] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatewright.call import Caller
 from gatewright.doors.exchange import Exchange
-from gatewright.doors.front import Front
+from gatewright.doors.front import Front, Refused
 from gatewright.doors.http_reply import Send, send_json
 from gatewright.doors.parked import Parked
 from gatewright.doors.peer import Peer
@@ -45,7 +45,16 @@ def _reads(accept: bytes | None) -> tuple[bool, bool]:
 class HttpRequest:
     """A request whose caller, origin and host were found good."""
 
-    __slots__ = ("caller", "credential", "headers", "profile", "receive", "scope", "send")
+    __slots__ = (
+        "_refused",
+        "caller",
+        "credential",
+        "headers",
+        "profile",
+        "receive",
+        "scope",
+        "send",
+    )
 
     def __init__(
         self,
@@ -57,6 +66,7 @@ class HttpRequest:
         caller: Caller,
         credential: str | None,
         profile: str,
+        refused: Refused,
     ) -> None:
         """`headers` are those of the scope as a dict, where the last of several stands."""
         self.scope = scope
@@ -66,6 +76,7 @@ class HttpRequest:
         self.caller = caller
         self.credential = credential
         self.profile = profile
+        self._refused = refused
 
     def header(self, name: bytes) -> str:
         """A header's value, empty where it is missing. `name` is in lower case."""
@@ -128,6 +139,7 @@ class HttpRequest:
     ) -> None:
         """Answer with an error. Where the request has no id that could be read, neither has the error
         in the modern revision, whose schema knows no null there."""
+        self._refused(self.caller, "http", code, message)
         error = {"code": code, "message": message} | ({} if data is None else {"data": data})
         body = jsonrpc.error(ident, jsonrpc.encode(error))
         if ident == b"null" and self.header(b"mcp-protocol-version") in MODERN:

@@ -137,6 +137,7 @@ class Peer:
             await self._reject(effect, reply)
 
     async def _reject(self, flaw: mcp.Rejected, reply: Reply) -> None:
+        self._front.refused(self.caller, self._door, flaw.code, flaw.message)
         client = flaw.client or self.conversation.client
         spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
         await reply.finish(flaw.id, spelled)
