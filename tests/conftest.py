@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 __all__ = ["PEER_STAMPS"]
 
@@ -19,6 +20,10 @@ PEER_STAMPS = (
     ROOT / "peers/node/node_modules/.ready",
     *(ROOT / ".peers" / name / ".ready" for name in ("sdk1", "sdk2", "fastmcp", "mcp-proxy")),
 )
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 _left_out = pytest.StashKey[int]()
 _not_run = pytest.StashKey[list[str]]()
