@@ -20,7 +20,7 @@ from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
 from gatewright.wire.jsonrpc import Limits
 
-__all__ = ["Changes", "Described", "Ending", "Front", "Upstream", "trace_of"]
+__all__ = ["Changes", "Described", "Ending", "Front", "Refused", "Upstream", "trace_of"]
 
 Described = tuple[dict[str, Any], str]
 """Capabilities and instructions."""
