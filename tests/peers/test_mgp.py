@@ -9,7 +9,7 @@ results.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -33,8 +33,8 @@ SCRIPT: list[Any] = [
     ["tools/list", {}],
     ["tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}}],
     ["tools/call", {"name": "ask", "arguments": {"question": "rm -rf /"}}],
+    ["tools/call", {"name": "heard", "arguments": {}}],
 ]
-HEARD = ["tools/call", {"name": "heard", "arguments": {}}]
 SUM = {"content": [{"type": "text", "text": "5"}], "structuredContent": {"sum": 5}}
 BLOCKED = 1010
 
@@ -53,14 +53,28 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-def visit(place: Any, peer: Peer, server: str, script: Any, **more: Any) -> dict[str, Any]:
-    """What a peer saw of one server."""
-    if isinstance(place, Gateway):
-        place = target(place, peer, server)
-    one = {"server": server, "key": peer.key, "script": script}
-    found: dict[str, Any] = seen(peer, [{"target": place, "visits": [one]}], **more)[server]
-    assert isinstance(found["script"], dict), found["script"]
-    return found
+Visits = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def visit(four: Gateway) -> Visits:
+    """What a peer saw of a server, with or without an offer. It visits both servers at once."""
+    made: dict[Any, dict[str, Any]] = {}
+
+    def look(peer: Peer, server: str, *, offering: bool = False) -> dict[str, Any]:
+        if (peer, offering) not in made:
+            plan = [plan_of(one, peer, target(four, peer, one)) for one in ("plain", "governed")]
+            made[peer, offering] = seen(peer, plan, **({"offer": OFFER} if offering else {}))
+        found: dict[str, Any] = made[peer, offering][server]
+        assert isinstance(found["script"], dict), found["script"]
+        return found
+
+    return look
+
+
+def plan_of(server: str, peer: Peer, place: Any) -> dict[str, Any]:
+    """One visit."""
+    return {"target": place, "visits": [{"server": server, "key": peer.key, "script": SCRIPT}]}
 
 
 def secured(peer: Peer) -> list[dict[str, Any]]:
@@ -83,12 +97,12 @@ def secured(peer: Peer) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("server", ["plain", "governed"])
 @pytest.mark.parametrize("peer", STOCK, ids="-".join)
 def test_mgp_1_3_2_a_stock_client_hears_nothing_of_mgp(
-    four: Gateway, peer: Peer, server: str
+    visit: Visits, peer: Peer, server: str
 ) -> None:
     """MGP-1.1-1, MGP-1.1-2, MGP-1.3-1 and MGP-1.3-2: no member and no notification of MGP, whoever
     answers; `security` and `_mgp` of the MGP server stay behind."""
-    found = visit(four, peer, server, SCRIPT)
-    listed, added, blocked = found["script"]["answers"]
+    found = visit(peer, server)
+    listed, added, blocked, _ = found["script"]["answers"]
     assert listed["tools"] == WORDS["tools"]
     assert added == SUM
     assert blocked["isError"]
@@ -98,11 +112,11 @@ def test_mgp_1_3_2_a_stock_client_hears_nothing_of_mgp(
 
 @pytest.mark.parametrize("peer", STOCK, ids="-".join)
 def test_mgp_1_3_3_an_mgp_client_is_served_in_front_of_a_plain_server(
-    four: Gateway, peer: Peer
+    four: Gateway, visit: Visits, peer: Peer
 ) -> None:
     """MGP-1.3-3 and MGP-2.4-2: the kernel does its part, and the server hears nothing of MGP once it
     has left the offer unanswered."""
-    found = visit(four, peer, "plain", [*SCRIPT, HEARD], offer=OFFER)
+    found = visit(peer, "plain", offering=True)
     assert found["reply"] == {PLACES[peer.driver]: OFFER}
     _, added, blocked, heard = found["script"]["answers"]
     assert (added, blocked) == (SUM, BLOCKED)
@@ -124,29 +138,28 @@ def test_mgp_1_3_3_an_mgp_client_is_served_in_front_of_a_plain_server(
 
 @pytest.mark.parametrize("peer", STOCK, ids="-".join)
 def test_mgp_1_3_4_an_mgp_client_in_front_of_an_mgp_server_has_everything(
-    four: Gateway, peer: Peer
+    visit: Visits, peer: Peer
 ) -> None:
     """MGP-1.3-4: what was negotiated is there, `security` on tools and `_mgp` on results."""
-    found = visit(four, peer, "governed", SCRIPT, offer=OFFER)
+    found = visit(peer, "governed", offering=True)
     assert found["reply"] == {PLACES[peer.driver]: OFFER}
-    listed, added, blocked = found["script"]["answers"]
+    listed, added, blocked, _ = found["script"]["answers"]
     assert listed["tools"] == secured(peer)
     members = {} if peer.driver == "sdk2" else {"_mgp": {"trace_id": "guest"}}
     assert added == {**SUM, **members, "_meta": {"dev.cloto/mgp": {"trace_id": "guest"}}}
     assert blocked == BLOCKED
 
 
-def test_mgp_1_3_5_all_four_pairings_work_one_after_the_other(four: Gateway) -> None:
+def test_mgp_1_3_5_all_four_pairings_work_one_after_the_other(four: Gateway, visit: Visits) -> None:
     """MGP-1.3-5: one process, one configuration, one client that offers MGP or does not."""
-    peer = Peer("ts1", "http")
     pid = four.pid
     sums = [
-        visit(four, peer, server, SCRIPT[1:2], **offer)["script"]["answers"]
-        for offer in ({}, {"offer": OFFER})
+        visit(Peer("ts1", "http"), server, offering=offering)["script"]["answers"][1]
+        for offering in (False, True)
         for server in ("plain", "governed")
     ]
     marks = {"_mgp": {"trace_id": "guest"}, "_meta": {"dev.cloto/mgp": {"trace_id": "guest"}}}
-    assert sums == [[SUM], [SUM], [SUM], [{**SUM, **marks}]]
+    assert sums == [SUM, SUM, SUM, {**SUM, **marks}]
     assert four.process.poll() is None
     assert four.pid == pid
 
@@ -155,7 +168,7 @@ def test_mgp_1_3_5_all_four_pairings_work_one_after_the_other(four: Gateway) -> 
 def test_mgp_4_2_2_stock_clients_tolerate_security_on_tools(peer: Peer) -> None:
     """MGP-4.2-2: on the wire of the server itself, nothing in between."""
     command = driver("ts2_server", "governed", "--mgp")
-    found = visit(command, peer, "governed", SCRIPT[:1])
+    found = seen(peer, [plan_of("governed", peer, command)])["governed"]
     names = [one["name"] for one in found["script"]["answers"][0]["tools"]]
     assert names == [one["name"] for one in WORDS["tools"]]
     assert "/result/tools/security" in found["mgp"]

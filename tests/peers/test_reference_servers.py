@@ -1,6 +1,6 @@
 """The reference servers behind the gateway: what a host sees there is what it sees of the server itself.
 
-Each peer asks the same questions twice, of the server directly and through the gateway, and the answers
+Each SDK asks the same questions twice, of the servers directly and through the gateway, and the answers
 are compared whole. Hosts of the modern era could not talk to these servers at all without the gateway;
 what they see is compared with what the same SDK sees in the handshake era.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.behaviour.gateway import Gateway, config, running
-from tests.peers.peers import NODE, PACKAGES, Peer, free_port, listening, seen, target
+from tests.peers.peers import NODE, PACKAGES, Peer, free_port, listening, profiles, seen, target
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(150)]
 
@@ -33,6 +33,8 @@ PEERS = (
 ASKS_FOR_URLS = {"trigger-url-elicitation"}
 """Offered to clients that can open URLs. The gateway says it can, because some of its hosts can."""
 
+Seen = Callable[[Peer], dict[str, Any]]
+
 
 def call(name: str, **arguments: Any) -> list[Any]:
     return ["tools/call", {"name": name, "arguments": arguments}]
@@ -42,7 +44,7 @@ def read(uri: str) -> list[Any]:
     return ["resources/read", {"uri": uri}]
 
 
-SCRIPT: list[Any] = [
+ASKED: list[Any] = [
     ["tools/list", {}],
     call("echo", message="hällo"),
     call("get-sum", a=2, b=3.5),
@@ -69,96 +71,9 @@ SCRIPT: list[Any] = [
         },
     ],
 ]
-
-
-LONG = next(n for n, line in enumerate(SCRIPT) if "long-running" in str(line))
-
-
-def asked(peer: Peer, place: Any, script: list[Any]) -> dict[str, Any]:
-    """What a peer saw; times of day are none of our business."""
-    visit = {"server": "s", "key": peer.key, "script": script}
-    found = seen(peer, [{"target": place, "visits": [visit]}])["s"]
-    assert isinstance(found["script"], dict), found["script"]
-    answers: dict[str, Any] = _timeless(found["script"])
-    return answers
-
-
-def _timeless(value: Any) -> Any:
-    if isinstance(value, str):
-        return re.sub(r"\d+:\d\d:\d\d [AP]M", "TIME", value)
-    if isinstance(value, list):
-        return [_timeless(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _timeless(one) for key, one in value.items()}
-    return value
-
-
-@cache
-def directly(name: str) -> dict[str, Any]:
-    """What an SDK sees of server-everything itself."""
-    return asked(Peer(name, "stdio"), [*EVERYTHING, "stdio"], SCRIPT)
-
-
-@contextmanager
-def everything(transport: str) -> Iterator[dict[str, Any]]:
-    """Its `[[servers]]` entry."""
-    if transport == "stdio":
-        command, *arguments = [*EVERYTHING, "stdio"]
-        yield {"id": "e", "command": command, "args": arguments}
-        return
-    serving = [*EVERYTHING, "streamableHttp"]
-    with listening(serving, env={"PORT": str(free_port())}, ready="listening on port") as ready:
-        yield {"id": "e", "url": f"http://127.0.0.1:{ready.split()[-1]}/mcp"}
-
-
-@pytest.fixture(scope="module", params=["stdio", "http"])
-def before_everything(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Gateway]:
-    folder: Path = tmp_path_factory.mktemp("everything")
-    with everything(request.param) as server:
-        content = config(server, gateway={"unprefixed": True})
-        with running(folder, content) as gateway:
-            yield gateway
-
-
-def compared(peer: Peer, found: dict[str, Any], *, modern: bool) -> dict[str, Any]:
-    """What can be compared: the tools by name, and the answers by what was asked.
-
-    Progress is looked at apart: TypeScript clients lose what comes in one breath with the result, and
-    report rounds of questions as progress of their own. Their modern era knows no `execution`.
-    """
-    listed, *answers = found["answers"]
-    tools = {one["name"]: dict(one) for one in listed["tools"]}
-    for one in tools.values():
-        if modern and peer.driver == "ts2":
-            one.pop("execution", None)
-    asked_for = [f"{number} {line[0]}" for number, line in enumerate(SCRIPT)][1:]
-    plain = [{k: v for k, v in one.items() if k != "progress"} for one in answers]
-    return {
-        "tools": {name: one for name, one in tools.items() if name not in ASKS_FOR_URLS},
-        "answers": dict(zip(asked_for, plain, strict=True)),
-        "asked": found["asked"],
-    }
-
-
-@pytest.mark.parametrize("peer", PEERS, ids="-".join)
-def test_mgp_1_3_1_server_everything_is_the_same_through_the_gateway(
-    before_everything: Gateway, peer: Peer
-) -> None:
-    found = asked(peer, target(before_everything, peer), SCRIPT)
-    expected = directly(peer.driver)
-    assert compared(peer, found, modern=peer.modern) == compared(peer, expected, modern=peer.modern)
-    assert found["answers"][LONG]["progress"] == [[1, 3], [2, 3], [3, 3]]
-
-
-def test_arguments_that_the_schema_forbids_never_reach_the_server(
-    before_everything: Gateway,
-) -> None:
-    peer = Peer("sdk2", "http")
-    found = asked(peer, target(before_everything, peer), [call("echo"), call("get-sum", a="x")])
-    assert found["answers"] == [-32602, -32602]
-
+LONG = next(n for n, line in enumerate(ASKED) if "long-running" in str(line))
+WRONG = [call("echo"), call("get-sum", a="x")]
+"""Arguments that the schema forbids; asked through the gateway only."""
 
 FILES: list[Any] = [
     ["tools/list", {}],
@@ -172,36 +87,123 @@ FILES: list[Any] = [
 ]
 
 
-def filed(peer: Peer, place: Any, root: Path) -> dict[str, Any]:
-    """What a peer saw of a folder of its own below `root`, without the names of both."""
+def visits(peer: Peer, root: Path, places: dict[str, Any], script: list[Any]) -> dict[str, Any]:
+    """What a peer saw at each place. For server-filesystem it has a folder of its own below `root`,
+    whose name is left out again, as times of day are."""
     mine = root / peer.key
     mine.mkdir()
-    found = asked(peer, place, json.loads(json.dumps(FILES).replace("HERE", str(mine))))
+    files = json.loads(json.dumps(FILES).replace("HERE", str(mine)))
+    plan = [
+        {
+            "target": place,
+            "visits": [
+                {
+                    "server": name,
+                    "key": peer.key,
+                    "script": files if name == "files" else script,
+                }
+            ],
+        }
+        for name, place in places.items()
+    ]
+    text = json.dumps(seen(peer, plan)).replace(str(mine), "HERE").replace(str(root), "ROOT")
+    found: dict[str, Any] = json.loads(re.sub(r"\d+:\d\d:\d\d [AP]M", "TIME", text))
     assert (mine / "notes.txt").read_text() == "one\nthree\n"
-    text = json.dumps(found).replace(str(mine), "HERE").replace(str(root), "ROOT")
-    shown: dict[str, Any] = json.loads(text)
-    return shown
+    return {name: one["script"] for name, one in found.items()}
+
+
+@contextmanager
+def everything_over_http() -> Iterator[dict[str, Any]]:
+    """Its `[[servers]]` entry."""
+    serving = [*EVERYTHING, "streamableHttp"]
+    with listening(serving, env={"PORT": str(free_port())}, ready="listening on port") as ready:
+        yield {"id": "http", "url": f"http://127.0.0.1:{ready.split()[-1]}/mcp"}
 
 
 @pytest.fixture(scope="module")
-def before_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway in front of server-filesystem on the folder `files`."""
-    folder: Path = tmp_path_factory.mktemp("filesystem")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway in front of server-everything, twice, and of server-filesystem on the folder `files`."""
+    folder: Path = tmp_path_factory.mktemp("reference")
     (folder / "files").mkdir()
     command, *arguments = [*FILESYSTEM, str(folder / "files")]
-    server = {"id": "f", "command": command, "args": arguments}
-    with running(folder, config(server, gateway={"unprefixed": True})) as gateway:
-        yield gateway
+    with everything_over_http() as http:
+        servers = [
+            {"id": "stdio", "command": NODE, "args": [EVERYTHING[1], "stdio"]},
+            http,
+            {"id": "files", "command": command, "args": arguments},
+        ]
+        content = config(*servers, profiles=profiles(*servers))
+        with running(folder, content) as gateway:
+            yield gateway
+
+
+@pytest.fixture(scope="module")
+def through(before: Gateway) -> Seen:
+    """What a peer saw through the gateway."""
+
+    @cache
+    def look(peer: Peer) -> dict[str, Any]:
+        places = {name: target(before, peer, name) for name in ("stdio", "http", "files")}
+        return visits(peer, before.folder / "files", places, [*ASKED, *WRONG])
+
+    return look
+
+
+@pytest.fixture(scope="module")
+def directly(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """What a peer's SDK saw of the servers themselves."""
+
+    @cache
+    def look(driver: str) -> dict[str, Any]:
+        root: Path = tmp_path_factory.mktemp("direct")
+        places = {"stdio": [*EVERYTHING, "stdio"], "files": [*FILESYSTEM, str(root)]}
+        return visits(Peer(driver, "stdio"), root, places, ASKED)
+
+    return lambda peer: json.loads(json.dumps(look(peer.driver)))
+
+
+def compared(peer: Peer, found: dict[str, Any]) -> dict[str, Any]:
+    """What can be compared: the tools by name, and the answers by what was asked.
+
+    Progress is looked at apart: TypeScript clients lose what comes in one breath with the result, and
+    report rounds of questions as progress of their own. Their modern era knows no `execution`.
+    """
+    listed, *answers = found["answers"][: len(ASKED)]
+    tools = {one["name"]: dict(one) for one in listed["tools"]}
+    for one in tools.values():
+        if peer.modern and peer.driver == "ts2":
+            one.pop("execution", None)
+    asked_for = [f"{number} {line[0]}" for number, line in enumerate(ASKED)][1:]
+    plain = [{k: v for k, v in one.items() if k != "progress"} for one in answers]
+    return {
+        "tools": {name: one for name, one in tools.items() if name not in ASKS_FOR_URLS},
+        "answers": dict(zip(asked_for, plain, strict=False)),
+        "asked": found["asked"],
+    }
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("peer", PEERS, ids="-".join)
+def test_mgp_1_3_1_server_everything_is_the_same_through_the_gateway(
+    through: Seen, directly: Seen, peer: Peer, transport: str
+) -> None:
+    found = through(peer)[transport]
+    assert compared(peer, found) == compared(peer, directly(peer)["stdio"])
+    assert found["answers"][LONG]["progress"] == [[1, 3], [2, 3], [3, 3]]
 
 
 @pytest.mark.parametrize("peer", PEERS, ids="-".join)
 def test_mgp_1_3_1_server_filesystem_is_the_same_through_the_gateway(
-    before_files: Gateway, tmp_path: Path, peer: Peer
+    through: Seen, directly: Seen, peer: Peer
 ) -> None:
-    found = filed(peer, target(before_files, peer), before_files.folder / "files")
-    direct = filed(Peer(peer.driver, "stdio"), [*FILESYSTEM, str(tmp_path)], tmp_path)
-    if peer.modern and peer.driver == "ts2":
-        for one in direct["answers"][0]["tools"]:
-            one.pop("execution", None)
-    assert found == direct
+    found = through(peer)["files"]
+    assert compared(peer, found) == compared(peer, directly(peer)["files"])
     assert found["answers"][-1]["isError"]
+
+
+@pytest.mark.parametrize("peer", PEERS, ids="-".join)
+def test_arguments_that_the_schema_forbids_never_reach_the_server(
+    through: Seen, peer: Peer
+) -> None:
+    for transport in ("stdio", "http"):
+        assert through(peer)[transport]["answers"][len(ASKED) :] == [-32602, -32602]

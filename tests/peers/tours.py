@@ -27,7 +27,7 @@ AGGREGATED = ("sse",)
 """Transports that have one endpoint for all servers."""
 
 FEW = ("sdk1", "ts2_new", "sdk2_new_http")
-"""Whom peers visit that do not come over HTTP: the doors are what differs there, not the servers."""
+"""Whom those peers visit that differ from another only in how they come in, or in how they open."""
 
 
 class Guest(NamedTuple):
@@ -36,7 +36,7 @@ class Guest(NamedTuple):
     ident: str
     program: str
     era: str
-    http: bool = False
+    wire: str = "stdio"
     flags: tuple[str, ...] = ()
     answers_cancelled: bool = False
     """Whether it answers calls that were cancelled, or is reached over HTTP, where nothing hangs on that."""
@@ -49,11 +49,12 @@ class Guest(NamedTuple):
     @contextmanager
     def open(self) -> Iterator[dict[str, Any]]:
         """Its `[[servers]]` entry, while it can be reached."""
-        if not self.http:
+        if self.wire == "stdio":
             yield guest(self.ident, self.program, *self.flags, era=self.era, **SHARED)
             return
-        with listening(driver(self.program, self.ident, "--http", *self.flags)) as ready:
-            yield {"id": self.ident, "url": ready.split()[1], "era": self.era, **SHARED}
+        with listening(driver(self.program, self.ident, f"--{self.wire}", *self.flags)) as ready:
+            more = {"era": self.era, "transport": self.wire, **SHARED}
+            yield {"id": self.ident, "url": ready.split()[1], **more}
 
 
 GUESTS = {
@@ -64,10 +65,11 @@ GUESTS = {
         Guest("sdk2_new", "sdk2_server", "modern"),
         Guest("ts2_old", "ts2_server", "legacy"),
         Guest("ts2_new", "ts2_server", "auto", flags=("--strict",)),
-        Guest("sdk1_http", "sdk1_server", "auto", http=True),
-        Guest("sdk2_old_http", "sdk2_server", "legacy", http=True),
-        Guest("sdk2_new_http", "sdk2_server", "auto", http=True),
-        Guest("ts2_http", "ts2_server", "auto", http=True, flags=("--strict",)),
+        Guest("sdk1_http", "sdk1_server", "auto", wire="http"),
+        Guest("sdk1_sse", "sdk1_server", "auto", wire="sse", answers_cancelled=True),
+        Guest("sdk2_old_http", "sdk2_server", "legacy", wire="http"),
+        Guest("sdk2_new_http", "sdk2_server", "auto", wire="http"),
+        Guest("ts2_http", "ts2_server", "auto", wire="http", flags=("--strict",)),
     )
 }
 
@@ -79,7 +81,7 @@ PAIRS = tuple(
     (peer, one)
     for peer in PEERS
     for one in GUESTS.values()
-    if peer.wire == "http" or one.ident in FEW
+    if (peer.wire == "http" and peer.era != "auto") or one.ident in FEW
 )
 """Who visits whom."""
 
@@ -87,7 +89,7 @@ PAIRS = tuple(
 def steps(one: Guest) -> tuple[str, ...]:
     """The steps of a visit. On a pipe that many share, a cancelled call that is never answered keeps
     other sessions from being asked for a while (docs/decisions/0004): `test_cancelling` has its own."""
-    return STEPS if one.http or one.answers_cancelled else STEPS[:-1]
+    return STEPS if one.wire == "http" or one.answers_cancelled else STEPS[:-1]
 
 
 def make(gateway: Gateway, peer: Peer) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """A guest on the Python SDK 1.30, which knows the handshake era only.
 
-    python sdk1_server.py NAME [--http]
+    python sdk1_server.py NAME [--http | --sse]
 
-With `--http` it prints one line `ready URL` when it listens.
+With `--http` (Streamable HTTP) or `--sse` (HTTP+SSE of 2024-11-05) it prints one line `ready URL` when
+it listens.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from mcp.server.lowlevel import (  # type: ignore[import-not-found]
     NotificationOptions,
     Server,
 )
+from mcp.server.sse import SseServerTransport  # type: ignore[import-not-found]
 from mcp.server.stdio import stdio_server  # type: ignore[import-not-found]
 from mcp.server.streamable_http_manager import (  # type: ignore[import-not-found]
     StreamableHTTPSessionManager,
@@ -29,7 +31,8 @@ from mcp.server.streamable_http_manager import (  # type: ignore[import-not-foun
 from mcp.shared.exceptions import McpError  # type: ignore[import-not-found]
 from mcp.shared.message import ServerMessageMetadata  # type: ignore[import-not-found]
 from starlette.applications import Starlette  # type: ignore[import-not-found]
-from starlette.routing import Mount  # type: ignore[import-not-found]
+from starlette.responses import Response  # type: ignore[import-not-found]
+from starlette.routing import Mount, Route  # type: ignore[import-not-found]
 
 from tests.peers.drivers import guest, listening
 from tests.peers.drivers.tapping import Tapped
@@ -200,15 +203,30 @@ def _http(server: Any) -> None:
     listening.serve(Starlette(routes=[Mount("/", app=manager.handle_request)], lifespan=lifespan))
 
 
+def _sse(server: Any) -> None:
+    transport = SseServerTransport("/messages/")
+
+    async def connected(request: Any) -> Response:
+        async with transport.connect_sse(request.scope, request.receive, request._send) as streams:
+            await server.run(*streams, _options(server))
+        return Response()
+
+    post = Mount("/messages/", app=transport.handle_post_message)
+    listening.serve(Starlette(routes=[Route("/sse", endpoint=connected), post]), "/sse")
+
+
 def main() -> int:
     """Serve as the command line says."""
     parser = argparse.ArgumentParser(description="A guest on the Python SDK 1.30")
     parser.add_argument("name")
     parser.add_argument("--http", action="store_true")
+    parser.add_argument("--sse", action="store_true")
     options = parser.parse_args()
     server = _build(options.name)
     if options.http:
         _http(server)
+    elif options.sse:
+        _sse(server)
     else:
         asyncio.run(_stdio(server))
     return 0
