@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gatewright.transport.content_coding import BadCoding, Unpacker, unpacker
-from gatewright.transport.http_errors import AnswerTooLarge, BadAnswer, UpstreamError
+from gatewright.transport.http_fault import Fault
 
 __all__ = ["HIGH_WATER", "Answer", "Fields", "Raw"]
 
@@ -94,14 +94,14 @@ class Answer:
         self._loop = asyncio.get_running_loop()
         self._pieces: list[bytes] = []
         self._held = 0
-        self._problem: UpstreamError | None = None
+        self._problem: Fault | None = None
         self._unpacker: Unpacker | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     # -- the connection's
 
     def open(self, status: int, raw: Raw, known: Mapping[bytes, bytes]) -> None:
-        """The head is there. Raises `AnswerTooLarge`, `BadAnswer`."""
+        """The head is there. Raises `Fault`."""
         kind = known.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.streams = status < 400 and kind == b"text/event-stream"
         length = known.get(b"content-length")
@@ -114,7 +114,7 @@ class Answer:
         self._wake()
 
     def feed(self, data: bytes) -> None:
-        """A piece of the body. Raises `AnswerTooLarge`."""
+        """A piece of the body. Raises `Fault`."""
         self._held += len(data)
         if not self.streams:
             self._check(self._held)
@@ -129,7 +129,7 @@ class Answer:
         self.complete = True
         self._wake()
 
-    def fail(self, problem: UpstreamError) -> None:
+    def fail(self, problem: Fault) -> None:
         """It will never be whole. The first reason counts."""
         if self._problem is None and not self.complete:
             self._problem = problem
@@ -138,12 +138,12 @@ class Answer:
     # -- the task's
 
     async def head(self) -> None:
-        """Wait for status and headers. Raises `UpstreamError`."""
+        """Wait for status and headers. Raises `Fault`."""
         while not self.status:
             await self._news()
 
     async def whole(self) -> bytes:
-        """Wait for the end; the body. Raises `UpstreamError`."""
+        """Wait for the end; the body. Raises `Fault`."""
         while not self.complete:
             await self._news()
         pieces = self._pieces
@@ -155,7 +155,7 @@ class Answer:
     async def some(self) -> Iterator[bytes] | None:
         """Wait for more of a stream: its pieces, or None at its end.
 
-        Raises `UpstreamError` after the last that came; the pieces may raise `BadAnswer`.
+        Raises `Fault` after the last that came; the pieces may raise `Fault`.
         """
         while not self._pieces:
             if self.complete:
@@ -184,7 +184,7 @@ class Answer:
 
     def _check(self, size: int) -> None:
         if size > self._limit:
-            raise AnswerTooLarge(f"{self.where} answered with more than {self._limit} bytes")
+            raise Fault("too large", f"{self.where} answered with more than {self._limit} bytes")
 
     def _bounded(self, pieces: Iterator[bytes]) -> bytes:
         body = bytearray()
@@ -213,5 +213,5 @@ class Answer:
         except BadCoding:
             raise self._undecodable() from None
 
-    def _undecodable(self) -> BadAnswer:
-        return BadAnswer(f"{self.where} answered with a body that cannot be decoded")
+    def _undecodable(self) -> Fault:
+        return Fault("bad", f"{self.where} answered with a body that cannot be decoded")

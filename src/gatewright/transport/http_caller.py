@@ -15,7 +15,7 @@ from typing import Any, cast
 import httptools
 
 from gatewright.transport.http_answer import Answer, Raw
-from gatewright.transport.http_errors import BadAnswer, CannotReach, ConnectionBroken, UpstreamError
+from gatewright.transport.http_fault import Fault
 
 __all__ = ["HEADER_BYTES", "HttpCaller"]
 
@@ -63,11 +63,11 @@ class HttpCaller(asyncio.Protocol):
     def ask(self, head: bytes, body: bytes, limit: int) -> Answer:
         """Send a request. What comes back may be `limit` bytes long, or a stream.
 
-        Raises `CannotReach` where the server has hung up already: then nothing is sent.
+        Raises `Fault` where the server has hung up already: then nothing is sent.
         """
         if self.transport is None or self.transport.is_closing():
             gone = f"{self._where} closed the connection before it was asked"
-            raise CannotReach(gone, not_sent=True)
+            raise Fault("unreachable", gone, not_sent=True)
         self._answer = answer = Answer(self._where, limit, self._flow)
         self._held = self._hollow = 0
         if len(body) <= _JOINED:
@@ -136,7 +136,7 @@ class HttpCaller(asyncio.Protocol):
             self._parser.feed_data(data)
             if not answer.complete:
                 self._weigh(answer)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade, BadAnswer) as problem:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, Fault) as problem:
             self._keeps = False
             answer.fail(self._flaw(problem))
             self.abort()
@@ -224,21 +224,23 @@ class HttpCaller(asyncio.Protocol):
 
     # -- what went wrong
 
-    def _flaw(self, problem: Exception) -> UpstreamError:
+    def _flaw(self, problem: Exception) -> Fault:
         cause = problem.__context__ if isinstance(problem, httptools.HttpParserError) else problem
-        return cause if isinstance(cause, UpstreamError) else self._bad()
+        return cause if isinstance(cause, Fault) else self._bad()
 
-    def _bad(self) -> BadAnswer:
-        return BadAnswer(f"{self._where} answered with something that is not HTTP/1.1")
+    def _bad(self) -> Fault:
+        return Fault("bad", f"{self._where} answered with something that is not HTTP/1.1")
 
-    def _too_long(self) -> BadAnswer:
-        return BadAnswer(f"{self._where} answered with headers of more than {HEADER_BYTES} bytes")
+    def _too_long(self) -> Fault:
+        return Fault(
+            "bad", f"{self._where} answered with headers of more than {HEADER_BYTES} bytes"
+        )
 
-    def _broken(self, answer: Answer) -> ConnectionBroken:
+    def _broken(self, answer: Answer) -> Fault:
         where = self._where
         if answer.status:
-            return ConnectionBroken(f"{where} closed the connection in the middle of its answer")
+            return Fault("broken", f"{where} closed the connection in the middle of its answer")
         # A server may close a kept connection for its age just as it is used again; then it saw no request.
         unknown = self._used and not answer.began
         lost = f"{where} closed the connection without an answer"
-        return ConnectionBroken(lost, not_sent=None if unknown else False)
+        return Fault("broken", lost, not_sent=None if unknown else False)

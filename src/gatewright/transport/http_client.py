@@ -21,15 +21,8 @@ import msgspec
 
 from gatewright.transport.base import FROM_SERVERS, Limits
 from gatewright.transport.http_answer import Answer
-from gatewright.transport.http_dial import Tls
-from gatewright.transport.http_errors import (
-    AnswerTooLarge,
-    BadAnswer,
-    CannotReach,
-    ConnectionBroken,
-    TimedOut,
-    UpstreamError,
-)
+from gatewright.transport.http_dial import Trust
+from gatewright.transport.http_fault import Fault, FaultKind
 from gatewright.transport.http_pool import HttpPool
 from gatewright.transport.http_request import DELETE, LISTEN, POST, Kind, Target
 from gatewright.wire.sse import EventTooLarge, SseEvent, SseParser
@@ -54,9 +47,46 @@ log = logging.getLogger(__name__)
 KEEP_ALIVE_S = 4.0
 """Node's and uvicorn's servers close an idle connection after five seconds."""
 
+Tls = Trust
 OnMessage = Callable[[bytes], None]
 OnEvent = Callable[[SseEvent], None]
 OnOpen = Callable[[int, Mapping[str, str]], None]
+
+
+class UpstreamError(Exception):
+    """No usable answer; what happened is the name of the subclass. `not_sent`: True surely not sent, False perhaps sent, None almost surely not."""
+
+    def __init__(self, message: str, *, not_sent: bool | None = False) -> None:
+        super().__init__(message)
+        self.not_sent = not_sent
+
+
+class CannotReach(UpstreamError):  # noqa: N818
+    """There is no connection to the server, so nothing was sent."""
+
+
+class ConnectionBroken(UpstreamError):  # noqa: N818
+    """The connection was lost before the answer was whole."""
+
+
+class TimedOut(UpstreamError):  # noqa: N818
+    """The answer was not whole in time."""
+
+
+class AnswerTooLarge(UpstreamError):  # noqa: N818
+    """The answer, or one event of it, is longer than the limit."""
+
+
+class BadAnswer(UpstreamError):  # noqa: N818
+    """What came back is not HTTP, or not what its headers say."""
+
+
+_NAMED: dict[FaultKind, type[UpstreamError]] = {
+    "unreachable": CannotReach,
+    "broken": ConnectionBroken,
+    "bad": BadAnswer,
+    "too large": AnswerTooLarge,
+}
 
 
 class Posted(msgspec.Struct, frozen=True):
@@ -162,9 +192,22 @@ class HttpUpstream:
             what = f"the request to {self.origin} cannot be sent as it is"
             raise CannotReach(what, not_sent=True) from None
         until = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        try:
+            return await self._carry(head, body or b"", until, on_event, on_open)
+        except Fault as fault:
+            raise _NAMED[fault.kind](str(fault), not_sent=fault.not_sent) from None
+
+    async def _carry(
+        self,
+        head: bytes,
+        body: bytes,
+        until: float | None,
+        on_event: OnEvent,
+        on_open: OnOpen | None,
+    ) -> Posted:
         caller = await self._pool.take(until)
         try:
-            answer = caller.ask(head, body or b"", self._limits.frame_bytes)
+            answer = caller.ask(head, body, self._limits.frame_bytes)
             if until is None:
                 return await self._read(answer, on_event, on_open)
             return await self._read_until(until, answer, on_event, on_open)
@@ -197,7 +240,7 @@ class HttpUpstream:
             await self._follow(answer, parser, on_event)
         except EventTooLarge as problem:
             raise AnswerTooLarge(f"{self.origin}: {problem}") from None
-        except UpstreamError:
+        except Fault:
             ended = "broken"
         return Posted(
             answer.status,

@@ -8,44 +8,60 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import socket
 import ssl
 from collections.abc import Sequence
 from typing import Any
 
 from gatewright.transport.http_caller import HttpCaller
-from gatewright.transport.http_errors import CannotReach
+from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
 
-__all__ = ["CONNECT_S", "STAGGER_S", "Tls", "dial"]
+__all__ = ["CONNECT_S", "STAGGER_S", "Trust", "dial", "look_up"]
 
 CONNECT_S = 10.0
 STAGGER_S = 0.25
 GOODBYE_S = 1.0
 """How long the end of a TLS connection may take."""
 
-Tls = ssl.SSLContext | bool
+Trust = ssl.SSLContext | bool
+"""A context; True for the certificates that the system trusts, False for any."""
 
 
-async def dial(target: Target, tls: Tls, caller: HttpCaller) -> None:
-    """Connect `caller`. Raises `CannotReach`."""
+async def dial(target: Target, tls: Trust, caller: HttpCaller) -> None:
+    """Connect `caller`. Raises `Fault`."""
     where = target.origin
     try:
         async with asyncio.timeout(CONNECT_S):
             await _connect(target, tls, caller)
     except TimeoutError:
-        raise CannotReach(f"{where} cannot be reached in time", not_sent=True) from None
+        raise Fault("unreachable", f"{where} cannot be reached in time", not_sent=True) from None
     except ssl.SSLCertVerificationError as problem:
         why = f"its certificate is not trusted ({problem.verify_message})"
-        raise CannotReach(f"{where} cannot be reached: {why}", not_sent=True) from None
+        raise Fault("unreachable", f"{where} cannot be reached: {why}", not_sent=True) from None
     except (OSError, ValueError) as problem:
-        why = (problem.strerror if isinstance(problem, OSError) else None) or "no connection"
-        raise CannotReach(f"{where} cannot be reached: {why}", not_sent=True) from None
+        why = f"{where} cannot be reached: {_why(problem)}"
+        raise Fault("unreachable", why, not_sent=True) from None
 
 
-async def _connect(target: Target, tls: Tls, caller: HttpCaller) -> None:
+def _why(problem: OSError | ValueError) -> str:
+    """What the system says; its number says it in fewer words than asyncio's text, and without an address."""
+    if not isinstance(problem, OSError):
+        return "its name is none"
+    if problem.errno is None or isinstance(problem, (ssl.SSLError, socket.gaierror)):
+        return problem.strerror or "no connection"
+    return os.strerror(problem.errno)
+
+
+async def look_up(host: str, port: int) -> Sequence[Any]:
+    """The addresses of a name, as `getaddrinfo` has them. Raises `OSError`, or `ValueError` for what is no name."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+async def _connect(target: Target, tls: Trust, caller: HttpCaller) -> None:
+    found = await look_up(target.host, target.port)
     if not found:
         raise OSError(None, "the name has no address")
     options: dict[str, Any] = {}
@@ -57,7 +73,7 @@ async def _connect(target: Target, tls: Tls, caller: HttpCaller) -> None:
         }
     reached = await _race(found)
     try:
-        await loop.create_connection(lambda: caller, sock=reached, **options)
+        await asyncio.get_running_loop().create_connection(lambda: caller, sock=reached, **options)
     except BaseException:
         caller.abort()
         reached.close()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 
 from gatewright.transport.http_caller import HttpCaller
-from gatewright.transport.http_dial import Tls, dial
-from gatewright.transport.http_errors import CannotReach
+from gatewright.transport.http_dial import Trust, dial
+from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
 
 __all__ = ["MOST", "HttpPool"]
@@ -22,7 +22,7 @@ MOST = 512
 class HttpPool:
     """Lends connections to the server of `target`. Each that was taken is to be given back."""
 
-    def __init__(self, target: Target, tls: Tls, keep_alive_s: float, most: int = MOST) -> None:
+    def __init__(self, target: Target, tls: Trust, keep_alive_s: float, most: int = MOST) -> None:
         self.target = target
         self._tls = tls
         self._keep_alive_s = keep_alive_s
@@ -34,7 +34,7 @@ class HttpPool:
         self._timer: asyncio.TimerHandle | None = None
 
     async def take(self, until: float | None) -> HttpCaller:
-        """A connection for one request. `until` is on the loop's clock. Raises `CannotReach`."""
+        """A connection for one request. `until` is on the loop's clock. Raises `Fault`."""
         if not self._room.locked():
             await self._room.acquire()  # at once
             kept = self._kept()
@@ -46,7 +46,9 @@ class HttpPool:
                 return await self._take()
         except TimeoutError:
             where = self.target.origin
-            raise CannotReach(f"{where} cannot be reached in time", not_sent=True) from None
+            raise Fault(
+                "unreachable", f"{where} cannot be reached in time", not_sent=True
+            ) from None
 
     def give(self, caller: HttpCaller) -> None:
         """Take a connection back, whatever became of the request; closed at once unless that was answered."""
@@ -99,7 +101,9 @@ class HttpPool:
             self._open.add(caller)
         if self._closed:
             caller.abort()
-            raise CannotReach(f"the connection to {self.target.origin} is closed", not_sent=True)
+            raise Fault(
+                "unreachable", f"the connection to {self.target.origin} is closed", not_sent=True
+            )
         return caller
 
     def _gone(self, caller: HttpCaller) -> None:

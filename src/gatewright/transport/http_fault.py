@@ -1,0 +1,18 @@
+"""What can go wrong with a request to an HTTP upstream, as the parts that carry it tell it to `http_client`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["Fault", "FaultKind"]
+
+FaultKind = Literal["unreachable", "broken", "bad", "too large"]
+
+
+class Fault(Exception):  # noqa: N818 - the server's, mostly
+    """No usable answer. `kind` says which of the errors of `http_client` it is, whose text and `not_sent` these are."""
+
+    def __init__(self, kind: FaultKind, text: str, *, not_sent: bool | None = False) -> None:
+        super().__init__(text)
+        self.kind: FaultKind = kind
+        self.not_sent = not_sent

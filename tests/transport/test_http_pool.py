@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatewright.transport.http_caller import HttpCaller
+from gatewright.transport.http_fault import Fault
+from gatewright.transport.http_pool import HttpPool
+from gatewright.transport.http_request import POST, Target
+from tests.transport.collecting import within
+from tests.transport.http_peers import ScriptedServer, Turn, answering, json_answer
+
+
+def pool_for(server: ScriptedServer, keep_alive_s: float = 4.0, most: int = 8) -> HttpPool:
+    return HttpPool(Target(server.url), True, keep_alive_s, most)
+
+
+async def ask(pool: HttpPool, caller: HttpCaller, body: bytes = b"{}") -> bytes:
+    answer = caller.ask(pool.target.spell(POST, {}, len(body)), body, 1000)
+    return await within(answer.whole())
+
+
+async def test_the_connection_used_last_is_used_next() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        first, second = [await within(pool.take(None)) for _ in range(2)]
+        for caller in (first, second):
+            await ask(pool, caller)
+            pool.give(caller)
+        assert await within(pool.take(None)) is second
+        assert await within(pool.take(None)) is first
+        await within(pool.close())
+
+
+async def test_only_an_answered_connection_is_kept() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        unasked = await within(pool.take(None))
+        pool.give(unasked)
+        caller = await within(pool.take(None))
+        assert caller is not unasked
+        caller.ask(pool.target.spell(POST, {}, 2), b"{}", 1000)
+        pool.give(caller)
+        assert await within(pool.take(None)) is not caller
+        await within(pool.close())
+
+
+async def test_idle_connections_go_one_after_the_other() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server, keep_alive_s=0.1)
+        callers = [await within(pool.take(None)) for _ in range(3)]
+        for caller in callers:
+            await ask(pool, caller)
+            pool.give(caller)
+        for caller in callers:
+            async with asyncio.timeout(20):
+                while caller.usable():
+                    await asyncio.sleep(0.01)
+        fresh = await within(pool.take(None))
+        assert fresh not in callers
+        await within(pool.close())
+
+
+async def test_no_more_connections_are_open_than_allowed_and_the_rest_wait_in_line() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server, most=2)
+        first, second = [await within(pool.take(None)) for _ in range(2)]
+        waiting = [asyncio.ensure_future(pool.take(None)) for _ in range(2)]
+        with pytest.raises(Fault, match="in time") as caught:
+            await within(pool.take(asyncio.get_running_loop().time() + 0.05))
+        assert caught.value.not_sent is True
+        await ask(pool, first)
+        pool.give(first)
+        assert await within(waiting[0]) is first
+        waiting[1].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting[1]
+        pool.give(second)
+        again = await within(pool.take(None))
+        assert again is not second
+        await within(pool.close())
+
+
+async def test_a_connection_that_the_server_closed_is_not_lent_again() -> None:
+    hang_up = asyncio.Event()
+
+    async def script(turn: Turn) -> None:
+        await turn.say(json_answer(b"{}"))
+        await hang_up.wait()
+        turn.writer.close()
+
+    async with ScriptedServer(script) as server:
+        pool = pool_for(server)
+        caller = await within(pool.take(None))
+        await ask(pool, caller)
+        pool.give(caller)
+        hang_up.set()
+        async with asyncio.timeout(20):
+            while caller.usable():
+                await asyncio.sleep(0)
+        assert await within(pool.take(None)) is not caller
+        await within(pool.close())
+
+
+async def test_a_closed_pool_lends_nothing_and_keeps_nothing() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        lent = await within(pool.take(None))
+        answer = lent.ask(pool.target.spell(POST, {}, 2), b"{}", 1000)
+        await within(pool.close())
+        with pytest.raises(Fault) as lost:
+            await within(answer.whole())
+        assert lost.value.kind == "broken"
+        pool.give(lent)
+        with pytest.raises(Fault, match="is closed") as caught:
+            await within(pool.take(None))
+        assert (caught.value.kind, caught.value.not_sent) == ("unreachable", True)
+        await within(pool.close())
