@@ -67,7 +67,7 @@ async def _connect(target: Target, tls: Trust, caller: HttpCaller) -> None:
     options: dict[str, Any] = {}
     if target.secure:
         options = {
-            "ssl": tls if isinstance(tls, ssl.SSLContext) else _context(tls),
+            "ssl": tls if isinstance(tls, ssl.SSLContext) else await _context(tls),
             "server_hostname": target.host.partition("%")[0],
             "ssl_shutdown_timeout": GOODBYE_S,
         }
@@ -147,8 +147,13 @@ def _tune(made: socket.socket) -> None:
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
+async def _context(verify: bool) -> ssl.SSLContext:
+    """Made in a thread: to read all certificates that the system trusts takes longer than the loop may stand still."""
+    return await asyncio.get_running_loop().run_in_executor(None, _made, verify)
+
+
 @functools.cache
-def _context(verify: bool) -> ssl.SSLContext:
+def _made(verify: bool) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     if not verify:
