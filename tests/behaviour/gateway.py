@@ -17,7 +17,7 @@ __all__ = ["ROOT", "Gateway", "config", "running", "server"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "gatewright"]
-DEADLINE = 40.0
+DEADLINE = 60.0
 
 
 def server(name: str, ident: str | None = None, *arguments: str, **more: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Gateway:
         token: str = body["operator_token"]
         return token
 
-    def cli(self, *words: str, check: bool = True, timeout: float = 30.0) -> str:
+    def cli(self, *words: str, check: bool = True, timeout: float = 60.0) -> str:
         """What a command prints, run against this gateway."""
         done = subprocess.run(
             [*COMMAND, *words, "--config", str(self.file)],

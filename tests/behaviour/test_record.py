@@ -12,7 +12,7 @@ import pytest
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(180)
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 

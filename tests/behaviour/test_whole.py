@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -234,11 +236,17 @@ async def test_a_change_of_a_resource_is_told_to_who_subscribed(tmp_path: Path, 
 async def test_eight_calls_of_a_second_take_one_second_together(
     several: Gateway, door: str
 ) -> None:
-    """Never queued behind each other; the bound leaves room for a busy machine, not for a queue."""
+    """Never queued behind each other; the bound leaves room for a busy machine, not for a queue.
+    A queue is as long the third time as it was the first; a busy moment is not."""
     async with host(several, door) as client:
-        began = time.monotonic()
-        await asyncio.gather(*(client.call("asker__slow", seconds=1) for _ in range(8)))
-        assert time.monotonic() - began < 1.9
+        took = 8.0
+        for _ in range(3):
+            began = time.monotonic()
+            await asyncio.gather(*(client.call("asker__slow", seconds=1) for _ in range(8)))
+            took = min(took, time.monotonic() - began)
+            if took < 1.9:
+                break
+        assert took < 1.9
 
 
 @every_door
@@ -312,7 +320,11 @@ async def test_a_child_killed_in_a_call_is_back_within_a_second(tmp_path: Path, 
             assert (await client.call("asker__structured", a=1, b=1))["structuredContent"] == {
                 "sum": 2
             }
-            assert time.monotonic() - began < 2.0  # a second, and a busy machine's share
+            took = time.monotonic() - began
+            began = time.monotonic()
+            bare = [sys.executable, "-c", "import asyncio, json"]
+            await asyncio.to_thread(subprocess.run, bare, check=True, timeout=30)
+            assert took < 1 + 4 * (time.monotonic() - began)  # what a start takes on this machine
         events = [one["event_type"] for one in gateway.audit() if "SERVER" in one["event_type"]]
         assert sorted(events) == ["SERVER_CONNECTED", "SERVER_CONNECTED", "SERVER_DISCONNECTED"]
 

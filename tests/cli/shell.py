@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["DEADLINE_S", "Done", "Shell"]
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 
 
 _STYLE = re.compile("\x1b\\[[0-9;]*m")

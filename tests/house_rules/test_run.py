@@ -30,7 +30,7 @@ def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=150,
     )
 
 

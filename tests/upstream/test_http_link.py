@@ -138,7 +138,7 @@ async def test_a_server_restarted_without_its_sessions_works_again_at_once() -> 
         assert isinstance(down, Failure)
         assert down.reason == "upstream_unavailable"
         assert (down.retry_after_ms or 0) > 0
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 5.0  # no timer of ours is shorter
         async with web("asker", port=port), asyncio.timeout(10):
             while isinstance(up := await ask(supervisor, "s/structured", {"a": 2}), Failure):
                 await asyncio.sleep(0.05)

@@ -39,10 +39,11 @@ def pid(supervisor: Supervisor, server: str) -> int:
     return number
 
 
-async def test_a_child_killed_in_a_call_fails_that_call_and_serves_the_next_within_a_second() -> (
+async def test_a_child_killed_in_a_call_fails_that_call_and_serves_the_next_without_a_wait() -> (
     None
 ):
-    async with running(python("asker"), python("echo")) as supervisor:
+    slowly = Restart(first_s=20.0)
+    async with running(python("asker", restart=slowly), python("echo")) as supervisor:
         back = FakeBack()
         call = tool_call(supervisor, "asker/slow", {"seconds": 20}, meta={"progressToken": 1})
         slow = asyncio.ensure_future(supervisor.dispatch(call, back))
@@ -57,7 +58,7 @@ async def test_a_child_killed_in_a_call_fails_that_call_and_serves_the_next_with
         begun = time.monotonic()
         again = await ask(supervisor, "asker/structured", {"a": 1, "b": 2})
         assert result(again)["structuredContent"] == {"sum": 3}
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 10.0  # the first restart does not wait `first_s`
         assert pid(supervisor, "asker") != first
         assert supervisor.status()[0].restarts == 1
 

@@ -86,14 +86,14 @@ async def test_a_server_that_comes_late_is_announced() -> None:
 
 async def test_waiting_for_servers_that_hang_has_an_end_and_is_done_once() -> None:
     specs = [python("bad", "hang", probe_s=0.05), python("echo")]
-    supervisor = Supervisor(specs, info=INFO, startup_wait_s=0.5)
+    supervisor = Supervisor(specs, info=INFO, startup_wait_s=2.0)
     supervisor.start()
     try:
         assert not await within(supervisor.settled())
         begun = time.monotonic()
         assert not await within(supervisor.settled())
         capabilities, _ = await within(supervisor.describe("", ANONYMOUS))
-        assert time.monotonic() - begun < 0.4
+        assert time.monotonic() - begun < 2.0
         assert capabilities == {"tools": {"listChanged": True}}
     finally:
         await within(supervisor.close(1.0))

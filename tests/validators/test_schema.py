@@ -188,7 +188,7 @@ def test_the_library_fetches_nothing_where_it_reads_a_schema_differently(schema:
 
 
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(([a-z])+.)+[A-Z]([a-z])+$", r"^(?=a)(a+)+$"])
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 def test_a_pattern_that_explodes_elsewhere_is_answered_here(pattern: str) -> None:
     compiled = compile_schema({"properties": {"a": {"pattern": pattern}}})
     found = compiled.objection({"a": "a" * 30_000 + "!"})
@@ -213,7 +213,7 @@ def test_a_pattern_with_a_large_program_works_and_is_known_as_heavy(
     assert compiled.objection("") is not None
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 def test_many_patterns_with_large_programs_are_too_much() -> None:
     many = {f"p{n}": {"pattern": rf"^\p{{L}}{{1,100}}{n}$"} for n in range(200)}
     with pytest.raises(UnusableSchema, match="cannot be compiled"):
@@ -226,7 +226,7 @@ def test_a_pattern_that_looks_around_still_works() -> None:
     assert compiled.objection("password") is not None
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 def test_a_value_that_would_take_too_long_is_objected_to() -> None:
     compiled = compile_schema({"properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}})
     value: Any = 5
