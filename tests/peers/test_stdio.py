@@ -1,4 +1,4 @@
-"""`gatewright serve --stdio`: a gateway that a host starts for itself, with two servers behind it."""
+"""MGP-1.4-1, `gatewright serve --stdio`: a gateway that a host starts for itself, with two servers behind it."""
 
 from __future__ import annotations
 
