@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import random
 
@@ -199,6 +200,36 @@ async def test_an_answer_may_come_before_the_request_was_read(reach: Reach) -> N
     await upstream.close()
     server.close()
     await within(server.wait_closed())
+
+
+async def test_a_large_request_leaves_the_connection_for_the_next(reach: Reach) -> None:
+    async with answering(json_answer(b"{}")) as server:
+        upstream = reach(server.url)
+        for _ in range(2):
+            await within(upstream.post(b"x" * (8 << 20), {}, nothing))
+        assert [turn.number for turn in server.turns] == [1, 2]
+
+
+async def test_little_that_unpacks_to_much_leaves_turns_to_others(reach: Reach) -> None:
+    packed = gzip.compress(b": nothing\n" * 200_000 + b"data: a\n\n")
+    head = b"content-type: text/event-stream\r\ncontent-encoding: gzip\r\n"
+    answer = OK + head + b"content-length: %d\r\n\r\n" % len(packed) + packed
+    collector = Collector()
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while not collector.messages:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with answering(answer) as server:
+        counting = asyncio.ensure_future(count())
+        upstream = reach(server.url, limits=Limits(turn_bytes=100_000))
+        posted = await within(upstream.post(b"{}", {}, collector.message))
+        await within(counting)
+    assert (posted.ended, collector.messages) == ("complete", [b"a"])
+    assert turns >= 10, "two megabytes are twenty times what one turn may look at"
 
 
 async def test_what_a_stream_said_before_it_stopped_making_sense_was_said(reach: Reach) -> None:
