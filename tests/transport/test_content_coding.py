@@ -65,7 +65,9 @@ def test_nothing_at_all_is_an_empty_body() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"not packed", gzip.compress(b"x" * 99)[:-3], gzip.compress(b"x") + b"!"]
+    "body",
+    [b"not packed", gzip.compress(b"x" * 99)[:-3], gzip.compress(b"x") + b"!"],
+    ids=["plain", "short", "longer"],
 )
 def test_what_is_not_packed_as_it_says_is_refused(body: bytes) -> None:
     with pytest.raises(BadCoding):
