@@ -49,6 +49,7 @@ CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
         OK + b"x-a: b\r\n" * 5_000 + b"\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 2_000 + b"HTTP",
     ],
+    ids=lambda answer: answer[:80],
 )
 async def test_what_cannot_be_an_answer_is_refused_and_the_connection_closed(
     reach: Reach, answer: bytes

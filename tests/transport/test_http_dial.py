@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.transport import http_dial
 from gatewright.transport.http_caller import HttpCaller
-from gatewright.transport.http_client import CannotReach, TimedOut
+from gatewright.transport.http_client import CannotReach
 from gatewright.transport.http_dial import dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
@@ -18,7 +18,6 @@ from tests.transport.collecting import Collector, within
 from tests.transport.http_peers import (
     Reach,
     ScriptedServer,
-    Turn,
     answering,
     event_stream,
     free_port,
@@ -86,16 +85,35 @@ async def test_a_connection_that_is_not_made_in_time_was_never_used(reach: Reach
         each.close()
 
 
-async def test_trust_that_is_not_settled_in_time_leaves_nothing_behind(reach: Reach) -> None:
-    async def script(turn: Turn) -> None:
-        raise AssertionError
-
-    async with ScriptedServer(script) as server:
+async def test_trust_that_is_not_settled_in_time_is_no_connection(reach: Reach) -> None:
+    async with answering(b"never said") as server:
         upstream = reach(server.url.replace("http:", "https:"))
         with pytest.raises(CannotReach, match="in time") as caught:
             await within(upstream.post(b"{}", {}, nothing, timeout=0.1))
         assert caught.value.not_sent is True
-        await within(server.lost.wait())
+
+
+async def test_a_cancellation_before_trust_is_settled_leaves_nothing_behind(reach: Reach) -> None:
+    hello, gone = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        hello.set()
+        while await reader.read(1000):
+            pass
+        gone.set()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    upstream = reach(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+    posting = asyncio.ensure_future(upstream.post(b"{}", {}, nothing))
+    await within(hello.wait())
+    posting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await within(posting)
+    await within(gone.wait())
+    server.close()
+    await within(server.wait_closed())
 
 
 async def test_a_server_without_tls_is_not_reached_with_it() -> None:
@@ -114,6 +132,7 @@ async def test_streams_and_open_ended_answers_come_over_tls_too(
     certificate, key = make_certificate(tmp_path)
     served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     served.load_cert_chain(certificate, key)
+    gone = asyncio.Event()
     answers = [
         json_answer(b"x" * 300_000),
         event_stream(b"data: a\n\n", b"data: b\n\n"),
@@ -131,6 +150,7 @@ async def test_streams_and_open_ended_answers_come_over_tls_too(
                 break
             if not answers:
                 await reader.read()
+                gone.set()
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=served)
@@ -139,14 +159,16 @@ async def test_streams_and_open_ended_answers_come_over_tls_too(
     upstream = reach(f"https://localhost:{port}/", tls=trust)
     collector = Collector()
 
-    async def post(seconds: float | None = None) -> bytes | None:
-        asked = upstream.post(b"{}", {}, collector.message, timeout=seconds)
-        return (await within(asked)).body
+    async def post() -> bytes | None:
+        return (await within(upstream.post(b"{}", {}, collector.message))).body
 
     assert [await post(), await post(), await post()] == [b"x" * 300_000, None, b"open"]
-    with pytest.raises(TimedOut):
-        await post(0.3)
-    assert collector.messages == [b"a", b"b", b"c"]
+    posting = asyncio.ensure_future(post())
+    assert await collector.count(3) == [b"a", b"b", b"c"]
+    posting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await posting
+    await within(gone.wait())
     server.close()
 
 
