@@ -154,9 +154,8 @@ async def test_streams_and_open_ended_answers_come_over_tls_too(
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=served)
-    port = server.sockets[0].getsockname()[1]
-    trust = ssl.create_default_context(cafile=str(certificate))
-    upstream = reach(f"https://localhost:{port}/", tls=trust)
+    url = f"https://localhost:{server.sockets[0].getsockname()[1]}/"
+    upstream = reach(url, tls=ssl.create_default_context(cafile=str(certificate)))
     collector = Collector()
 
     async def post() -> bytes | None:
