@@ -33,7 +33,7 @@ class Rig:
     """Lanes over connections that are names only."""
 
     def __init__(self, share: Any = "auto") -> None:
-        main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, clouded=False))
+        main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, busy=False))
         self.main = main
         self.made: list[str] = []
         self.lanes: Any = Lanes(ServerSpec(id="s", share=share), main, self.make)
@@ -70,14 +70,6 @@ def test_it_is_remembered_that_a_server_asks_when_its_connection_is_gone() -> No
     assert rig.take("b") == ("b", None)
 
 
-def test_new_sessions_keep_away_from_calls_that_were_given_up() -> None:
-    rig = Rig()
-    rig.main.link.clouded = True
-    assert rig.take("a") == ("a", None)
-    rig.main.link.clouded = False
-    assert rig.take("b") == (rig.main, None)
-
-
 def test_a_client_that_cannot_be_asked_needs_none() -> None:
     rig = Rig()
     rig.main.link.asks = True
@@ -85,9 +77,15 @@ def test_a_client_that_cannot_be_asked_needs_none() -> None:
     assert rig.take(None, {}) == (rig.main, None)
 
 
-def test_a_call_without_a_session_has_one_for_as_long_as_it_runs() -> None:
+def test_a_call_without_a_session_shares_while_nobody_else_is_at_work() -> None:
     rig = Rig()
     rig.main.link.asks = True
+    assert rig.take(None) == (rig.main, None)
+
+
+def test_a_call_without_a_session_has_one_for_as_long_as_it_runs_beside_others() -> None:
+    rig = Rig()
+    rig.main.link.asks = rig.main.link.busy = True
     first, lease = rig.take(None)
     second, other = rig.take(None)
     assert first != second
@@ -98,7 +96,7 @@ def test_a_call_without_a_session_has_one_for_as_long_as_it_runs() -> None:
 
 def test_beyond_so_many_the_rest_share() -> None:
     rig = Rig()
-    rig.main.link.asks = True
+    rig.main.link.asks = rig.main.link.busy = True
     taken = [rig.take(None) for _ in range(LEASES + 1)]
     assert taken[-1] == (rig.main, None)
     assert len({lease for _, lease in taken}) == LEASES + 1

@@ -2,9 +2,10 @@
 
 One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
-then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own, and
-so does each call that belongs to no session, for as long as it runs. A session that the shared connection
-has served before stays on it: a server may remember what was said there.
+then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
+that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
+otherwise nobody else could be meant, and a server may remember what was said there. For the same reason a
+session that the shared connection has served before stays on it.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -81,7 +82,8 @@ class Lanes:
         self._idle.append(lease)
 
     def _lease(self, call: Call) -> tuple[Keeper, str | None]:
-        if not self._alone(call):
+        link = self._main.link
+        if not self._alone(call) or link is None or not link.busy:
             return self._main, None
         if self._idle:
             lease = self._idle.pop()
@@ -94,10 +96,8 @@ class Lanes:
         return self._own[lease], lease
 
     def _alone(self, call: Call) -> bool:
-        """Whether the call could be asked, and another than its caller be meant: by a server that
-        asks, or one where calls that were given up may still be running."""
-        link = self._main.link
+        """Whether the call could be asked, by a server that asks."""
         if not self._asks:
+            link = self._main.link
             self._asks = link is not None and link.asks
-        doubtful = self._asks or (link is not None and link.clouded)
-        return doubtful and any(name in call.client.capabilities for name in ASKABLE)
+        return self._asks and any(name in call.client.capabilities for name in ASKABLE)

@@ -104,9 +104,9 @@ class Link(abc.ABC):
         return self._questions.asked
 
     @property
-    def clouded(self) -> bool:
-        """Whether calls that were given up may still be running at the server."""
-        return self._questions.clouded
+    def busy(self) -> bool:
+        """Whether a call is in flight."""
+        return any(one.call is not None for one in self._pending.values())
 
     @property
     @abc.abstractmethod

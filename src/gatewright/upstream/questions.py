@@ -117,11 +117,6 @@ class Questions:
         self._ghosts[exchange.ident] = exchange.party, handle
         self._leave(exchange)
 
-    @property
-    def clouded(self) -> bool:
-        """Whether a question that came now could belong to a call that was given up."""
-        return bool(self._ghosts)
-
     def laid(self, ident: int) -> bool:
         """The server answered an exchange that was given up; True where there was one."""
         ghost = self._ghosts.pop(ident, None)

@@ -186,6 +186,12 @@ class Server:
             if lease is not None:
                 self._lanes.give_back(lease)
 
+    async def call_common(
+        self, method: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """The same on the main connection, for what concerns everybody who shares it."""
+        return await self._through(self._main, method, params, call, back)
+
     async def _through(
         self, keeper: Keeper, method: str, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:

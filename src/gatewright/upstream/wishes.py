@@ -59,6 +59,11 @@ class Wished(Protocol):
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server."""
 
+    async def call_common(
+        self, method: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """The same on the connection that is shared."""
+
 
 class Wishes:
     """The wishes about one server."""
@@ -82,7 +87,7 @@ class Wishes:
         modern = self._server.hello.modern
         if modern or wanted == self._level:
             return _EMPTY
-        outcome = await self._server.call(
+        outcome = await self._server.call_common(
             "logging/setLevel", {**params, "level": wanted}, call, back
         )
         if isinstance(outcome, Answer):
@@ -108,7 +113,7 @@ class Wishes:
         if self._server.hello.modern:
             await self._listen_anew()
             return _EMPTY
-        outcome = await self._server.call("resources/subscribe", params, call, back)
+        outcome = await self._server.call_common("resources/subscribe", params, call, back)
         if not isinstance(outcome, Answer):
             self._release(uri, _holder(call))
         return outcome
@@ -125,7 +130,7 @@ class Wishes:
         if self._server.hello.modern:
             await self._listen_anew()
             return _EMPTY
-        return await self._server.call("resources/unsubscribe", params, call, back)
+        return await self._server.call_common("resources/unsubscribe", params, call, back)
 
     def _release(self, uri: str, holder: str) -> bool:
         """True where nobody holds the resource any more."""
