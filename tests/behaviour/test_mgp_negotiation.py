@@ -162,3 +162,17 @@ async def test_trust_levels_outside_the_three_are_a_configuration_error(tmp_path
     said = str(caught.value) + (tmp_path / "gateway.log").read_text()
     assert "trust_level" in said
     assert "divine" in said
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_servers_are_listed_for_who_negotiated_discovery(
+    governed: Gateway, door: str
+) -> None:
+    """MGP-15.2-6, and MGP-1.2-2 for who did not."""
+    async with host(governed, door, can=offer("mgp", ["discovery"])) as client:
+        listed = await client.request("mgp/discovery/list", {"filter": {"status": "connected"}})
+        assert {one["id"] for one in listed["servers"]} >= {"asker", "in_mgp"}
+    async with host(governed, door, can=offer("mgp", ["audit"])) as client:
+        with pytest.raises(RpcError) as caught:
+            await client.request("mgp/discovery/list", {})
+        assert caught.value.code == -32601

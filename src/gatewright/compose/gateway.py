@@ -46,6 +46,9 @@ __all__ = ["Gateway", "Ready", "run"]
 EXTENSIONS = ("security", "audit", "discovery")
 """What of MGP the gateway offers its clients: no more than it does."""
 
+OPEN_METHODS = frozenset({"mgp/discovery/list"})
+"""Methods of MGP for everybody who negotiated their extension; the others are for operators."""
+
 KEYS_POLLED_S = 0.25
 """How soon a key that another process revoked stops to work."""
 
@@ -131,7 +134,7 @@ class Gateway:
     def _put_together(self) -> None:
         settings = self.settings
         grants = grants_of(settings)
-        access = gates.Access(grants, time.time)
+        access = gates.Access(grants, time.time, open_methods=OPEN_METHODS)
         info = {"name": settings.gateway.name, "version": __version__}
         specs = [spec_of(settings, server) for server in settings.servers]
         self.supervisor = Supervisor(
