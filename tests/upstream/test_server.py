@@ -16,6 +16,7 @@ from gatewright.upstream.pipe_link import PipeLink
 from gatewright.upstream.spec import Restart, ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from tests.upstream.rig import (
+    DEADLINE,
     FakeBack,
     alive,
     ask,
@@ -84,7 +85,8 @@ async def test_a_server_that_never_comes_up_is_in_state_error_with_its_reason(
     mode: str, reason: str
 ) -> None:
     never = Restart(policy="never")
-    bad = python("bad", mode, connect_s=0.8, probe_s=0.1, restart=never)
+    patience = 0.8 if mode == "hang" else DEADLINE / 2
+    bad = python("bad", mode, connect_s=patience, probe_s=0.1, restart=never)
     async with running(bad, python("echo")) as supervisor:
         assert supervisor.states == {"bad": "error", "echo": "connected"}
         assert reason in supervisor.status()[0].reason
