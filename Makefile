@@ -8,13 +8,14 @@ PIP_FLAGS := -qq --disable-pip-version-check --require-hashes
 TESTS ?=
 CONFORMANCE ?= --client
 
-.PHONY: help setup serve test peers conformance bench check clean
+.PHONY: help setup serve test peers agents conformance bench check clean
 
 help:
 	@echo 'make setup        the environment in .venv (hash-checked, idempotent)'
 	@echo 'make serve        setup, then a gateway with examples/mgp.toml'
 	@echo 'make test         setup, then the whole test suite (TESTS="-k name" narrows it)'
 	@echo 'make peers        the Node and Python peers that interoperability tests talk to'
+	@echo 'make agents       agents of LangChain, OpenAI and PydanticAI call tools through the gateway'
 	@echo 'make conformance  the official MCP conformance suites, server and client side'
 	@echo 'make bench        the benchmarks, each as a ratio against a named peer'
 	@echo 'make check        scripts/check: format, lint, types, layers, tests, coverage'
@@ -42,6 +43,9 @@ test: setup
 
 peers: setup
 	@sh scripts/peers $(PYTHON)
+
+agents: setup
+	@sh scripts/agents $(PYTHON)
 
 conformance: peers
 	@$(BIN)/python conformance/run.py $(CONFORMANCE)

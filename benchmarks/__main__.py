@@ -22,10 +22,19 @@ NAMES = (
     "local_http",
     "audit_durable",
     "audit_store",
+    "policy_cost",
     "tools_list",
     "parallel",
+    "sdk",
+    "slo",
     "sessions",
     "scale",
+    "validators",
+    "redaction",
+    "cli",
+    "first_minute",
+    "reload",
+    "rooms",
 )
 DEADLINE = 1800.0
 

@@ -16,8 +16,11 @@ __all__ = [
     "fastmcp_proxy_stdio",
     "gatewright",
     "mcp_proxy",
+    "own_sdk",
+    "own_sdk_stdio",
     "raw_responder",
     "sdk_server",
+    "sdk_server_stdio",
 ]
 
 HERE = Path(__file__).resolve().parent
@@ -46,6 +49,23 @@ def sdk_server(folder: Path) -> Running:
     port = free_port()
     command = [str(peer_python("sdk2")), str(HERE / "peers" / "sdk_server.py"), str(port)]
     return started("sdk", command, folder, port=port)
+
+
+def sdk_server_stdio() -> list[str]:
+    """The command of the official SDK's server over stdio."""
+    return [str(peer_python("sdk2")), str(HERE / "peers" / "sdk_server.py"), "stdio"]
+
+
+def own_sdk(folder: Path) -> Running:
+    """A server written with our SDK, alone."""
+    port = free_port()
+    command = [sys.executable, str(HERE / "servers" / "own_sdk.py"), str(port)]
+    return started("own_sdk", command, folder, port=port)
+
+
+def own_sdk_stdio() -> list[str]:
+    """The command of a server written with our SDK over stdio."""
+    return [sys.executable, str(HERE / "servers" / "own_sdk.py"), "stdio"]
 
 
 def fastmcp_proxy(folder: Path, target: Sequence[str]) -> Running:

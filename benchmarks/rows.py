@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from benchmarks.processes import Trouble
 
-__all__ = ["Options", "Row", "main"]
+__all__ = ["Options", "Row", "main", "main_of_data"]
 
 Test = Literal["", "ours >=", "ours <=", "ratio >=", "ratio <=", "added <="]
 
@@ -134,4 +134,20 @@ def main(run: Run, about: str, arguments: list[str] | None = None) -> int:
     except Trouble as trouble:
         print(f"{run.__module__}: {trouble}", file=sys.stderr)
         return 1
+    return 0
+
+
+def main_of_data(
+    rows: Callable[[Path | None], Iterator[Row]], about: str, arguments: list[str] | None = None
+) -> int:
+    """Run a benchmark over a folder of labelled data; 1 when the folder is none."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    parser.add_argument("--data", type=Path, default=None, help="the folder of labelled data")
+    asked = parser.parse_args(arguments)
+    if asked.data is not None and not asked.data.is_dir():
+        print(f"{rows.__module__}: {asked.data} is no folder", file=sys.stderr)
+        return 1
+    for row in rows(asked.data):
+        print(row.as_json() if asked.json else row.as_line(), flush=True)
     return 0

@@ -42,7 +42,7 @@ from gatewright.upstream.spec import Auth, ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire.versions import LATEST_LEGACY
 
-__all__ = ["Host", "agree", "filled", "main", "plan"]
+__all__ = ["BACK", "ECHO", "METADATA_URL", "SECONDS", "Host", "agree", "filled", "main", "plan"]
 
 SERVER = "suite"
 ECHO = "json_schema_echo"

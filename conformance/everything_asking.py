@@ -14,6 +14,7 @@ from typing import Any
 
 import mcp_types as types
 from everything_content import text
+from everything_data import DEFAULTS, ENUMS
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -117,55 +118,15 @@ async def _plain_elicitation(ctx: Context, params: types.CallToolRequestParams) 
     return done(f"User response: {_form(got['person'])}")
 
 
-_DEFAULTS: dict[str, Any] = {
-    "name": {"type": "string", "description": "User name", "default": "John Doe"},
-    "age": {"type": "integer", "description": "User age", "default": 30},
-    "score": {"type": "number", "description": "User score", "default": 95.5},
-    "status": {
-        "type": "string",
-        "description": "User status",
-        "enum": ["active", "inactive", "pending"],
-        "default": "active",
-    },
-    "verified": {"type": "boolean", "description": "Verified or not", "default": True},
-}
-
-
 async def _defaults(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await _ask(ctx, params, {"form": _elicit("Please look over the defaults", _DEFAULTS)})
+    got = await _ask(ctx, params, {"form": _elicit("Please look over the defaults", DEFAULTS)})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"Elicitation completed: {_form(got['form'])}")
 
 
-def _titled(*pairs: tuple[str, str]) -> list[dict[str, str]]:
-    return [{"const": value, "title": title} for value, title in pairs]
-
-
-_ENUMS: dict[str, Any] = {
-    "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
-    "titledSingle": {
-        "type": "string",
-        "oneOf": _titled(("value1", "First"), ("value2", "Second"), ("value3", "Third")),
-    },
-    "legacyEnum": {
-        "type": "string",
-        "enum": ["opt1", "opt2", "opt3"],
-        "enumNames": ["Option One", "Option Two", "Option Three"],
-    },
-    "untitledMulti": {
-        "type": "array",
-        "items": {"type": "string", "enum": ["option1", "option2", "option3"]},
-    },
-    "titledMulti": {
-        "type": "array",
-        "items": {"anyOf": _titled(("value1", "One"), ("value2", "Two"), ("value3", "Three"))},
-    },
-}
-
-
 async def _enums(ctx: Context, params: types.CallToolRequestParams) -> Reply:
-    got = await _ask(ctx, params, {"form": _elicit("Please choose", _ENUMS)})
+    got = await _ask(ctx, params, {"form": _elicit("Please choose", ENUMS)})
     if isinstance(got, types.InputRequiredResult):
         return got
     return done(f"Elicitation completed: {_form(got['form'])}")

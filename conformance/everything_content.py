@@ -7,21 +7,15 @@ that no binary blob has to be kept in the tree.
 from __future__ import annotations
 
 import base64
-import io
 import json
-import struct
-import wave
-import zlib
-from typing import Any
 
 import mcp_types as types
+from everything_data import PNG, WAV
 
 __all__ = [
-    "DRAFT_2020_12",
     "PROMPTS",
     "RESOURCES",
     "TEMPLATES",
-    "WIDE_SCHEMA",
     "embedded",
     "picture",
     "read_resource",
@@ -30,62 +24,8 @@ __all__ = [
     "text",
 ]
 
-DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
-
-# Keywords that a lossy proxy likes to drop: anchors, composition, conditions, `additionalProperties`.
-WIDE_SCHEMA: dict[str, Any] = {
-    "$schema": DRAFT_2020_12,
-    "type": "object",
-    "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
-    },
-    "properties": {
-        "name": {"type": "string"},
-        "address": {"$ref": "#/$defs/address"},
-        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-        "phone": {"type": "string"},
-        "email": {"type": "string"},
-    },
-    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
-    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-    "then": {"required": ["phone"]},
-    "else": {"required": ["email"]},
-    "additionalProperties": False,
-}
-
-
-def _png() -> bytes:
-    """One red pixel as a PNG file."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        )
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(b"\x00\xff\x00\x00")
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-    )
-
-
-def _wav() -> bytes:
-    """Ten milliseconds of silence as a WAV file."""
-    out = io.BytesIO()
-    with wave.open(out, "wb") as sink:
-        sink.setnchannels(1)
-        sink.setsampwidth(2)
-        sink.setframerate(8000)
-        sink.writeframes(b"\x00\x00" * 80)
-    return out.getvalue()
-
-
-PNG = base64.b64encode(_png()).decode("ascii")
-WAV = base64.b64encode(_wav()).decode("ascii")
+PICTURE = base64.b64encode(PNG).decode("ascii")
+SOUND = base64.b64encode(WAV).decode("ascii")
 
 
 def text(words: str) -> types.TextContent:
@@ -95,12 +35,12 @@ def text(words: str) -> types.TextContent:
 
 def picture() -> types.ImageContent:
     """The red pixel as an image block."""
-    return types.ImageContent(data=PNG, mime_type="image/png")
+    return types.ImageContent(data=PICTURE, mime_type="image/png")
 
 
 def sound() -> types.AudioContent:
     """The silence as an audio block."""
-    return types.AudioContent(data=WAV, mime_type="audio/wav")
+    return types.AudioContent(data=SOUND, mime_type="audio/wav")
 
 
 def embedded(uri: str, words: str, mime_type: str = "text/plain") -> types.EmbeddedResource:
@@ -146,7 +86,7 @@ def read_resource(uri: str) -> types.TextResourceContents | types.BlobResourceCo
         words = "This is the content of the static text resource."
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
     if uri == "test://static-binary":
-        return types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
+        return types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PICTURE)
     if uri == "test://watched-resource":
         words = "This is the content of the watched resource."
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)

@@ -26,7 +26,6 @@ from everything_content import (
     PROMPTS,
     RESOURCES,
     TEMPLATES,
-    WIDE_SCHEMA,
     embedded,
     picture,
     read_resource,
@@ -34,6 +33,7 @@ from everything_content import (
     sound,
     text,
 )
+from everything_data import WIDE_SCHEMA
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity

@@ -4,7 +4,7 @@ For every set one line `name passed/scored` goes to stdout, and nothing else; th
 fail are named on stderr. The exit status is 0 only when every set reaches its bar.
 
 Three server sets put the gateway in front of `everything_server.py`; `--direct` leaves the gateway
-out, to know that the ground itself is sound. Two client sets (`--client`) let the gateway's client
+out, to know that the ground itself is sound; `--sdk` takes `own_everything.py` instead, a server on the project's own SDK. Two client sets (`--client`) let the gateway's client
 side, driven by `client.py`, talk to servers that the suite starts.
 
 Everything that is started here lives in a process group of its own, is waited for with a deadline
@@ -37,6 +37,7 @@ OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 GATEWAY = ROOT / ".venv" / "bin" / "gatewright"
 RESULTS = ROOT / "results" / "conformance"
 DRIVER = HERE / "client.py"
+OWN_DRIVER = HERE / "own_client.py"
 
 READY_SECONDS = 30.0
 SUITE_SECONDS = 600.0
@@ -215,6 +216,10 @@ def _under_test(options: argparse.Namespace, folder: Path) -> Iterator[str]:
     """The URL that the suite shall talk to."""
     with ExitStack() as stack:
         url = ""
+        if options.sdk:
+            command = [str(OWN_PYTHON), str(HERE / "own_everything.py")]
+            yield stack.enter_context(serving(command, folder / "own.log", ROOT))
+            return
         if options.direct or options.upstream == "http":
             command = [str(SDK2_PYTHON), str(HERE / "everything_server.py"), "--port", "0"]
             url = stack.enter_context(serving(command, folder / "everything.log", ROOT))
@@ -262,7 +267,7 @@ def judge(chosen: Set, output: str) -> Outcome:
 
 
 def _run(chosen: Set, options: argparse.Namespace) -> Outcome:
-    folder = options.results / chosen.name
+    folder = options.results / (chosen.name + ("-sdk" if options.sdk else ""))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     node = [str(NODE_MODULES / ".bin" / "node")]
@@ -274,7 +279,7 @@ def _run(chosen: Set, options: argparse.Namespace) -> Outcome:
             head = ["--url", url]
         else:
             # All client scenarios run at once; a small machine needs far more than the default.
-            driver = f"{OWN_PYTHON} {DRIVER}"
+            driver = f"{OWN_PYTHON} {OWN_DRIVER if options.sdk else DRIVER}"
             head = ["--command", driver, "--timeout", "120000"]
         outcome = judge(chosen, _suite([*suite, *head, *tail], folder / "suite.log"))
     (folder / "summary.json").write_text(json.dumps(vars(outcome), indent=2), encoding="utf-8")
@@ -282,7 +287,8 @@ def _run(chosen: Set, options: argparse.Namespace) -> Outcome:
 
 
 def _report(chosen: Set, options: argparse.Namespace, outcome: Outcome) -> None:
-    name = chosen.name + ("-direct" if options.direct and chosen.side == "server" else "")
+    way = "-direct" if options.direct and chosen.side == "server" else ""
+    name = chosen.name + ("-sdk" if options.sdk else way)
     print(f"{name} {outcome.passed}/{outcome.scored}", flush=True)
     for scenario in outcome.failing:
         print(f"  {name}: fails {scenario}", file=sys.stderr)
@@ -295,6 +301,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="MCP conformance suites against the gateway")
     names = [each.name for each in SETS]
     parser.add_argument("--direct", action="store_true", help="without the gateway in front")
+    parser.add_argument("--sdk", action="store_true", help="a server on our own SDK, alone")
     parser.add_argument("--upstream", choices=("http", "stdio"), default="http")
     parser.add_argument("--client", action="store_true", help="the client sets too")
     parser.add_argument("--set", action="append", choices=names, help="only this one (repeatable)")

@@ -3,58 +3,69 @@
 A skipped test is a promise nobody keeps, so a run with a skip or an expected failure in it fails.
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
 line that says so, until `make peers` has installed what they talk to; with `--require-peers` (as
-in CI) they are never left out.
+in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`.
 """
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-__all__ = ["PEER_STAMPS"]
+__all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER_STAMPS = (
     ROOT / "peers/node/node_modules/.ready",
-    *(ROOT / ".peers" / name / ".ready" for name in ("sdk1", "sdk2", "fastmcp", "mcp-proxy")),
+    *(
+        ROOT / ".peers" / name / ".ready"
+        for name in ("sdk1", "sdk2", "fastmcp", "mcp-proxy", "schemathesis")
+    ),
 )
+
+AGENT_STAMPS = tuple(
+    ROOT / ".peers" / f"agents-{name}" / ".ready" for name in ("langchain", "openai", "pydantic")
+)
+STAMPS = {"peers": PEER_STAMPS, "agents": AGENT_STAMPS}
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
-_left_out = pytest.StashKey[int]()
+_left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--require-peers`."""
-    parser.addoption(
-        "--require-peers",
-        action="store_true",
-        help="run the tests marked `peers` even when `make peers` has not been run",
-    )
+    """Add `--require-peers` and `--require-agents`."""
+    for mark in STAMPS:
+        parser.addoption(
+            f"--require-{mark}",
+            action="store_true",
+            help=f"run the tests marked `{mark}` even when `make {mark}` has not been run",
+        )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the two lists that the end of the run reads."""
-    config.stash[_left_out] = 0
+    config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave peer tests out while their peers are not installed."""
-    if config.getoption("--require-peers") or all(stamp.exists() for stamp in PEER_STAMPS):
-        return
-    left_out = [item for item in items if item.get_closest_marker("peers")]
-    if left_out:
-        config.stash[_left_out] = len(left_out)
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("peers")]
+    """Leave tests out while what they talk to is not installed."""
+    for mark, stamps in STAMPS.items():
+        if config.getoption(f"--require-{mark}") or all(stamp.exists() for stamp in stamps):
+            continue
+        left_out = [item for item in items if item.get_closest_marker(mark)]
+        if left_out:
+            config.stash[_left_out][mark] = len(left_out)
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if not item.get_closest_marker(mark)]
 
 
 class _NothingSkipped:
@@ -78,5 +89,10 @@ class _NothingSkipped:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for nodeid in self.config.stash[_not_run]:
             terminalreporter.write_line(f"NOT RUN {nodeid}: a skipped test fails the run", red=True)
-        if count := self.config.stash[_left_out]:
-            terminalreporter.write_line(f"{count} peer tests left out: run `make peers` first")
+        for mark, count in self.config.stash[_left_out].items():
+            kind = mark.removesuffix("s")
+            terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
+
+
+# A shell that starts the suite in the background has it ignore Ctrl-C, and every command that a test starts as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,8 @@
-"""The official Python SDK's server with one echo tool, over Streamable HTTP, as its documentation
+"""The official Python SDK's server with one echo tool, over Streamable HTTP or stdio, as its documentation
 starts it: no option but the port. It answers alone; no gateway stands before it.
 
     .peers/sdk2/bin/python benchmarks/peers/sdk_server.py PORT
+    .peers/sdk2/bin/python benchmarks/peers/sdk_server.py stdio
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ def echo(text: str) -> str:
     return text
 
 
-def main(port: int) -> None:
+def main(where: str) -> None:
     """Serve until ended from outside."""
     server = MCPServer("Echo")
     server.tool()(echo)
-    server.run(transport="streamable-http", port=port)
+    if where == "stdio":
+        server.run(transport="stdio")
+    else:
+        server.run(transport="streamable-http", port=int(where))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1])

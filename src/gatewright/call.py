@@ -14,7 +14,9 @@ import msgspec
 
 __all__ = [
     "ANONYMOUS",
+    "KERNEL",
     "RECONNECT",
+    "SHIPPED",
     "Answer",
     "Back",
     "Call",
@@ -33,11 +35,35 @@ __all__ = [
     "Security",
     "Target",
     "Tool",
+    "Trust",
     "Unrecorded",
+    "UserContext",
 ]
 
 Kind = Literal["tool", "prompt", "resource", "list", "method"]
 """What a call is about. `list` covers every catalogue question, `method` everything else."""
+
+
+Trust = Literal["untrusted", "community", "verified", "system"]
+"""How far a user is trusted, lowest first (decision C-57: the trust of a tool or a server is another)."""
+
+
+class UserContext(msgspec.Struct, frozen=True):
+    """What was said of a caller besides the name, in one place: on its key, in the configuration, in its
+    token. What is said limits; what is not said leaves things as they are."""
+
+    role: str = ""
+    """A word for people and for the record. Nothing follows from it."""
+    trust: Trust | None = None
+    """Not said: `verified`."""
+    resources: tuple[str, ...] = ()
+    """Patterns of paths and URIs, the only ones it may touch; empty: any."""
+    permissions: tuple[str, ...] = ()
+    """What it holds, in the spelling of `wire.permissions`; empty: what grants give."""
+    scopes: tuple[str, ...] = ()
+    """Of a token: those that it has."""
+    steps: tuple[tuple[str, str], ...] = ()
+    """Of a token: permissions that it lacks, each with a scope that would give it."""
 
 
 class Caller(msgspec.Struct, frozen=True, gc=False):
@@ -48,9 +74,20 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     """`owner` is the host of whoever started the process: an agent to which everything that the
     configuration offers is open. `operator` may also use what only operators may."""
     key_id: str | None = None
+    token: bool = False
+    """Whether it showed an access token of somebody else's making."""
+    user: tuple[UserContext, ...] = ()
+    """What limits it, from each place that says something, the nearest first. All of them hold."""
 
 
 ANONYMOUS = Caller("anonymous", "anonymous")
+
+KERNEL = "mgp"
+"""The gateway itself, as the owner of tools. No server may be called so."""
+
+SHIPPED = "gatewright"
+"""The gateway as the owner of tools for agents: those that it ships and those that are registered with it
+while it runs. No configured server may be called so."""
 
 
 class Mgp(msgspec.Struct, frozen=True):
@@ -84,6 +121,12 @@ class Security(msgspec.Struct, frozen=True):
     confirmation_required: bool = False
     declared: bool = False
     """Whether the server or the operator said any of this; plain MCP tools say nothing."""
+    validator_args: Mapping[str, tuple[str, ...]] = {}
+    """Validator → JSON pointers of the arguments that it judges; without any it chooses by itself."""
+    validator_options: Mapping[str, Mapping[str, Any]] = {}
+    """Validator → its options."""
+    flow: tuple[Literal["untrusted", "private", "outbound"], ...] = ()
+    """Which way data flows through it (`validators/flow.py`)."""
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
@@ -132,6 +175,11 @@ class Call(msgspec.Struct, frozen=True):
     credential: str | None = None
     """What the caller presented, before `authenticate` turned it into a `Caller`."""
     facts: dict[str, Any] = {}
+    doubt: Refusal | None = None
+    """What the door knows against the call, for the gate `session` to refuse it with: then it is judged
+    and recorded where all others are."""
+    requested: frozenset[str] | None = None
+    """The permissions that the caller wants to use of those that it holds; None: all of them."""
 
     @property
     def arguments(self) -> Any:
@@ -194,6 +242,8 @@ class Question(msgspec.Struct, frozen=True):
 
     method: str
     params: dict[str, Any] | None = None
+    key: str = ""
+    """What a modern caller's answer is called; empty where nobody minds."""
 
 
 class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -224,7 +274,8 @@ class Back(Protocol):
 
 
 class Gate(Protocol):
-    """One policy question. It may refuse, or return the call with more facts; nothing else."""
+    """One policy question. It may refuse, or return the call with more facts; nothing else. (The gate `sanitize`
+    may also take out of the arguments what nobody sees, before anybody judges them.)"""
 
     name: str
 

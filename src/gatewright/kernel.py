@@ -6,15 +6,19 @@ outside everything that can fail, so that no refusal, crash or cancellation esca
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Any, Protocol
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import (
     Back,
     Call,
+    CannotAsk,
     Event,
     Failure,
     Filter,
@@ -25,7 +29,7 @@ from gatewright.call import (
     Unrecorded,
 )
 
-__all__ = ["Audit", "Dispatch", "Kernel", "Trail"]
+__all__ = ["Audit", "Dispatch", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -64,6 +68,46 @@ class Dispatch(Protocol):
     """Where a call goes once every gate has let it pass."""
 
     async def __call__(self, call: Call, back: Back) -> Outcome: ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A gate that can be asked again about a call which has passed it."""
+
+    name: str
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why the call would not pass now; None where it would."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What one gate would say of a call: `call` as it hands it on, or `refusal`."""
+
+    gate: str
+    call: Call
+    refusal: Refusal | None = None
+
+
+class _Running:
+    """A call that is with its owner, the task that waits for it, and why it is to end."""
+
+    __slots__ = ("call", "policy", "refusal", "task")
+
+    def __init__(self, call: Call, policy: Policy) -> None:
+        self.call = call
+        self.policy = policy
+        self.refusal: Refusal | None = None
+        self.task = asyncio.current_task()
+
+
+class _Nobody:
+    """The way back of a call that is not made."""
+
+    def emit(self, event: Event) -> None:
+        """Nobody listens."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        raise CannotAsk("nobody is asked about a call that is not made")
 
 
 class _Filtered:
@@ -110,6 +154,21 @@ def _refused(gate: Gate, verdict: object) -> Refusal:
     return verdict if verdict.gate else replace(verdict, gate=gate.name)
 
 
+class Policy:
+    """What one configuration does with a call, from the first gate to the last filter. Never changed: a
+    call holds on to the one it began with, so the last call of it lets go of it."""
+
+    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "judges")
+
+    def __init__(
+        self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
+    ) -> None:
+        self.gates = tuple(gates)
+        self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
+        self.dispatch = dispatch
+        self.filters = tuple(filters)
+
+
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -119,11 +178,24 @@ class Kernel:
         dispatch: Dispatch,
         filters: Sequence[Filter],
         audit: Audit,
+        ended: Callable[[Call, Outcome], None] = lambda call, outcome: None,
     ) -> None:
-        self._gates = tuple(gates)
-        self._dispatch = dispatch
-        self._filters = tuple(filters)
+        """`ended` is told of each call that began and of what its caller sees. Must not raise."""
+        self._policy = Policy(gates, dispatch, filters)
         self._audit = audit
+        self._ended = ended
+        self._forwarded: set[_Running] = set()
+        self.in_flight = 0
+        """How many calls run now."""
+
+    def swap(
+        self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
+    ) -> weakref.ref[Policy]:
+        """From now on calls begin with these; those that run end with what they began with. The result
+        is the policy before, which is there for as long as a call of it runs."""
+        before = weakref.ref(self._policy)
+        self._policy = Policy(gates, dispatch, filters)
+        return before
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """Walk one call to its end. Never raises, except for the cancellation of its task."""
@@ -131,16 +203,18 @@ class Kernel:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
             return _unrecorded(call, problem)
-        outcome: Outcome = Failure("cancelled", "the call was cancelled")  # if never resumed
+        outcome: Outcome = _CANCELLED  # if never resumed
+        policy = self._policy
+        self.in_flight += 1
         try:
-            for gate in self._gates:
+            for gate in policy.gates:
                 verdict = await gate(call, back)
                 if type(verdict) is not Call:
                     outcome = _refused(gate, verdict)
                     break
                 call = verdict  # what is known even if we end here
             else:
-                outcome = await self._forward(call, back, trail)
+                outcome = await self._forward(policy, call, back, trail)
         except Unrecorded as problem:
             outcome = Refusal("audit_unavailable", str(problem))
         except Exception:
@@ -148,16 +222,83 @@ class Kernel:
             outcome = Failure("internal", "internal error; the details are in the gateway's log")
         finally:
             outcome = _close(trail, call, outcome)
+            self.in_flight -= 1
+            self._ended(call, outcome)
         try:
             await trail.settled()
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
             return _unrecorded(call, problem)
         return outcome
 
-    async def _forward(self, call: Call, back: Back, trail: Trail) -> Outcome:
-        if trail.intent(call):
-            await trail.on_disk()
-        outcome = await self._dispatch(call, _Filtered(call, back, self._filters))
-        for one in self._filters:
+    async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        running = _Running(call, policy)
+        self._forwarded.add(running)
+        try:
+            if trail.intent(call):
+                await trail.on_disk()
+            outcome = await policy.dispatch(call, _Filtered(call, back, policy.filters))
+        except asyncio.CancelledError:
+            task = running.task
+            if running.refusal is None or task is None or task.uncancel() > 0:
+                raise  # by its caller, whoever else wanted it
+            outcome = running.refusal
+        finally:
+            self._forwarded.discard(running)
+        for one in policy.filters:
             outcome = one.outcome(call, outcome)
         return outcome
+
+    def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
+        """Ask again about every call that is with its owner, and end those that are refused now: their
+        callers get the refusal, their owners are told that the call is cancelled. How many those are.
+        The call that asks for this is left alone. Without `judges` those gates are asked that can
+        `judge`, of the policy that each call began with."""
+        ended = 0
+        for running in tuple(self._forwarded):
+            task = running.task
+            if running.refusal is not None or task is None or task is asyncio.current_task():
+                continue
+            asked = running.policy.judges if judges is None else judges
+            refusal = _refused_now(asked, running.call)
+            if refusal is not None:
+                running.refusal = refusal
+                running.call.facts["ended_while_running"] = True
+                task.cancel()
+                ended += 1
+        return ended
+
+    async def rehearse(self, call: Call) -> list[Verdict]:
+        """What each gate would say of this call, in their order, without making it: nothing is
+        forwarded, recorded, asked of anybody or used up. A gate that would do such a thing has a method
+        `rehearse` beside its `__call__`. After a refusal the gates that follow are still asked, unless
+        it is not known yet what is called."""
+        found: list[Verdict] = []
+        for gate in self._policy.gates:
+            call = replace(call, facts=dict(call.facts))  # what each found out stays told apart
+            rehearse = getattr(gate, "rehearse", None)
+            try:
+                verdict = await (gate(call, _NOBODY) if rehearse is None else rehearse(call))
+            except Exception:
+                log.exception("gate %s broke in a rehearsal", gate.name)
+                verdict = Refusal("internal", "this gate broke; the details are in the log")
+            if type(verdict) is Call:
+                call = verdict
+                found.append(Verdict(gate.name, call))
+                continue
+            found.append(Verdict(gate.name, call, _refused(gate, verdict)))
+            if call.target is None:
+                break
+        return found
+
+
+_CANCELLED = Failure("cancelled", "the call was cancelled")
+_NOBODY = _Nobody()
+
+
+def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
+    for judge in judges:
+        refusal = judge.judge(call)
+        if refusal is not None:
+            said = f"the call was ended while it ran: {refusal.message}"
+            return replace(refusal, message=said, gate=refusal.gate or judge.name)
+    return None

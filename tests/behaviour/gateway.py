@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import queue
+import select
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "Gateway", "config", "running", "server"]
+__all__ = ["ROOT", "Gateway", "as_toml", "config", "running", "server"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "gatewright"]
@@ -71,6 +74,30 @@ class Gateway:
         assert not check or done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()
 
+    def said(self) -> list[str]:
+        """What it has written to standard error, line by line."""
+        return (self.folder / "gateway.log").read_text().splitlines()
+
+    def reload(self, content: dict[str, Any] | str, *, told: str = "configuration") -> str:
+        """Give it another configuration, and return the line that it says about it."""
+        text = content if isinstance(content, str) else as_toml(self.folder, content)
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(text)
+        fresh.replace(self.file)
+        before = len(self.said())
+        self.process.send_signal(signal.SIGHUP)
+        return self.hears(told, before)
+
+    def hears(self, words: str, before: int = 0) -> str:
+        """The first line with these words after so many others."""
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            found = next((line for line in self.said()[before:] if words in line), None)
+            if found is not None:
+                return found
+            select.select([], [], [], 0.005)
+        raise AssertionError(f"{words!r} was not said; it said: {self.said()}")
+
     def audit(self, *words: str) -> list[dict[str, Any]]:
         """The records that `audit query` finds."""
         text = self.cli("audit", "query", "--json", "--limit", "100000", *words)
@@ -78,11 +105,16 @@ class Gateway:
 
 
 def write(folder: Path, content: dict[str, Any]) -> Path:
-    """Write an mgp.toml; TOML's inline tables are near enough to JSON for that."""
+    """Write an mgp.toml."""
     path = folder / "mgp.toml"
-    content = {"storage": {"path": str(folder / "state")}, **content}
-    path.write_text("".join(_table((name,), value) for name, value in content.items()))
+    path.write_text(as_toml(folder, content))
     return path
+
+
+def as_toml(folder: Path, content: dict[str, Any]) -> str:
+    """The text of an mgp.toml; TOML's inline tables are near enough to JSON for that."""
+    content = {"storage": {"path": str(folder / "state")}, **content}
+    return "".join(_table((name,), value) for name, value in content.items())
 
 
 def _table(path: tuple[str, ...], value: Any) -> str:
@@ -93,10 +125,14 @@ def _table(path: tuple[str, ...], value: Any) -> str:
 
 
 def _entries(path: tuple[str, ...], table: dict[str, Any]) -> str:
-    plain = {k: v for k, v in table.items() if not isinstance(v, dict)}
+    plain = {k: v for k, v in table.items() if not _is_table(v)}
     text = "".join(f"{json.dumps(k)} = {_value(v)}\n" for k, v in plain.items())
-    nested = {k: v for k, v in table.items() if isinstance(v, dict)}
+    nested = {k: v for k, v in table.items() if _is_table(v)}
     return text + "".join(_table((*path, k), v) for k, v in nested.items())
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value[0] if isinstance(value, list) and value else value, dict)
 
 
 def _value(value: Any) -> str:
@@ -104,12 +140,12 @@ def _value(value: Any) -> str:
 
 
 @contextmanager
-def running(folder: Path, content: dict[str, Any]) -> Iterator[Gateway]:
+def running(folder: Path, content: dict[str, Any], *options: str) -> Iterator[Gateway]:
     """A gateway with this configuration, until the block ends; then it has gone, with all it started."""
     path = write(folder, content)
     log = (folder / "gateway.log").open("wb")
     process = subprocess.Popen(
-        [*COMMAND, "serve", "--config", str(path), "--port", "0"],
+        [*COMMAND, "serve", "--config", str(path), "--port", "0", *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=log,

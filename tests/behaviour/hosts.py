@@ -24,7 +24,7 @@ from tests.behaviour.wires import (
     Wire,
 )
 
-__all__ = ["DOORS", "EVERY_DOOR", "Host", "RpcError", "host"]
+__all__ = ["DOORS", "EVERY_DOOR", "META", "Host", "RpcError", "host"]
 
 META = "io.modelcontextprotocol/"
 

@@ -65,7 +65,7 @@ def labelled() -> list[bytes]:
     return found
 
 
-def hostile(count: int, seed: int) -> Iterator[bytes]:
+def hostile(count: int, seed: int, good: bytes = GOOD) -> Iterator[bytes]:
     """The data, then a good frame damaged in one to four places; no line breaks, at most 100 KB."""
     rng = random.Random(seed)
     given = [one for one in labelled() if len(one) < 100_000]
@@ -73,7 +73,7 @@ def hostile(count: int, seed: int) -> Iterator[bytes]:
         if number < len(given):
             frame = given[number]
         else:
-            body = bytearray(GOOD)
+            body = bytearray(good)
             for _ in range(rng.randint(1, 4)):
                 at = rng.randrange(len(body))
                 body[at : at + rng.randint(0, 6)] = rng.choice(PIECES)

@@ -66,8 +66,7 @@ async def test_an_upstream_works_after_a_login_and_never_hears_of_its_callers(
             assert "run: gatewright server login guarded" in listed["reason"]
             gateway.cli("server", "login", "guarded", "--port", "0")
             assert knock(gateway).strip() == "in"
-            operator = json.loads(gateway.cli("key", "create", "root", "--operator", "--json"))
-            made = gateway.cli("key", "create", "ada", "--json", "--key", operator["key"])
+            made = gateway.cli("key", "create", "ada", "--json", "--key", gateway.operator_token)
             headers = {"authorization": f"Bearer {json.loads(made)['key']}"}
             async with host(gateway, headers=headers) as client:
                 assert await client.text("guarded__knock") == "in"

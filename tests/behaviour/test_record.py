@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,3 +143,46 @@ async def test_a_failed_tool_and_a_refused_one_are_told_apart(recorded: Gateway)
 
 async def test_the_record_verifies(recorded: Gateway) -> None:
     assert "ok" in recorded.cli("audit", "verify").lower()
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Gateway]:
+    """An audit server that negotiated `audit`, and an MGP server that is only a tool server."""
+    mgp = {"extensions": ["security", "audit"]}
+    sink = {"name": "watch", "type": "mgp", "server": "watch"}
+    content = config(
+        server("mgp_server", "watch", mgp=mgp),
+        server("mgp_server", "other", mgp=mgp),
+        server("echo"),
+        audit={"sinks": [sink]},
+    )
+    with running(tmp_path, content) as gateway:
+        yield gateway
+
+
+async def test_an_audit_server_is_told_each_event(watched: Gateway) -> None:
+    """MGP-6.3-2: forwarded to the audit server, to no other server, and never by a client's word."""
+    trace = str(uuid.uuid4())
+    async with host(watched) as client:
+        forged = {"event_type": "TOOL_EXECUTED", "trace_id": "forged"}
+        await client.say({"method": "notifications/mgp.audit", "params": forged})
+        await client.request(
+            "tools/call", {"name": "echo__echo", "arguments": {"message": "m"}, "trace_id": trace}
+        )
+        async with asyncio.timeout(60):
+            while not (told := await audited(client, "watch", trace)):
+                await asyncio.sleep(0.05)
+        (event,) = told
+        assert event == json.loads(watched.cli("audit", "query", "--mgp", "--trace", trace))
+        assert await audited(client, "other", trace) == []
+        assert await audited(client, "watch", "forged") == []
+
+
+async def audited(client: Any, server_id: str, trace: str) -> list[Any]:
+    """The audit events of a trace that a server was told of."""
+    seen = json.loads(await client.text(f"{server_id}__requests"))
+    return [
+        one["params"]
+        for one in seen
+        if one["method"] == "notifications/mgp.audit" and one["params"]["trace_id"] == trace
+    ]

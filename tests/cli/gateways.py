@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +13,17 @@ from typing import IO
 
 from tests.cli.shell import DEADLINE_S, Shell
 
-__all__ = ["EXAMPLES", "Served", "serving"]
+__all__ = ["DEMO", "EXAMPLES", "Served", "serving"]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+DEMO = f"""\
+[[servers]]
+id = "demo"
+command = {json.dumps(sys.executable)}
+args = [{json.dumps(str(EXAMPLES / "demo_server.py"))}]
+"""
+"""The example's server, in a configuration."""
 
 
 class Served:

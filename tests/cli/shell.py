@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.cli.schemas import conform
+
 __all__ = ["DEADLINE_S", "Done", "Shell"]
 
 DEADLINE_S = 60.0
@@ -71,7 +73,7 @@ class Shell:
     def run(
         self, *arguments: str, given: str = "", environ: Mapping[str, str] | None = None
     ) -> Done:
-        """Run one command on pipes."""
+        """Run one command on pipes. What it prints as JSON is held against its schema."""
         ended = subprocess.run(
             self.command(*arguments),
             input=given,
@@ -82,10 +84,12 @@ class Shell:
             timeout=DEADLINE_S,
             check=False,
         )
+        conform(arguments, ended.stdout)
         return Done(ended.returncode, ended.stdout, ended.stderr)
 
-    def run_at_terminal(self, *arguments: str, answers: str = "") -> Done:
-        """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`."""
+    def run_at_terminal(self, *arguments: str, answers: str = "", after: str = "") -> Done:
+        """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`.
+        The answers are typed once it has shown `after`."""
         ours, theirs = os.openpty()
         process = subprocess.Popen(
             self.command(*arguments),
@@ -94,13 +98,17 @@ class Shell:
             stderr=theirs,
             cwd=self.folder,
             env=self.environ({"TERM": "xterm", "NO_COLOR": "1"}),
+            start_new_session=True,
         )
         os.close(theirs)
-        if answers:
-            os.write(ours, answers.encode())
         shown = b""
         try:
-            while piece := os.read(ours, 65536):
+            while True:
+                if answers and after.encode() in shown:
+                    os.write(ours, answers.encode())
+                    answers = ""
+                if not (piece := os.read(ours, 65536)):
+                    break
                 shown += piece
         except OSError:
             pass  # the terminal has nobody left at its other end

@@ -39,10 +39,20 @@ def test_the_help_imports_no_part_of_the_gateway(shell: Shell) -> None:
     assert exit_code_and_loaded(shell, "--help", watched=HEAVY) == ["0"]
 
 
-@pytest.mark.parametrize("command", ["bridge", "audit", "key", "tool", "config", "version"])
-def test_a_light_command_imports_no_server_and_no_web_stack(shell: Shell, command: str) -> None:
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_the_help_of_a_command_imports_no_server_and_no_web_stack(
+    shell: Shell, command: str
+) -> None:
     watched = ("mcp", "sqlalchemy", "uvicorn", "aiohttp", "starlette", "jsonschema_rs", "rich")
     assert exit_code_and_loaded(shell, command, "--help", watched=watched) == ["0"]
+
+
+@pytest.mark.parametrize("words", [("bridge",), ("audit", "tail"), ("tool", "list")])
+def test_a_light_command_that_runs_imports_no_server_and_no_web_stack(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    watched = ("mcp", "sqlalchemy", "uvicorn", "aiohttp", "starlette", "jsonschema_rs", "rich")
+    assert exit_code_and_loaded(shell, *words, watched=watched) == ["4"]
 
 
 def test_the_help_comes_at_once(shell: Shell) -> None:
@@ -63,6 +73,7 @@ def test_the_help_comes_at_once(shell: Shell) -> None:
 def test_the_help_names_every_command_and_every_command_has_help(shell: Shell) -> None:
     shown = shell.run("--help")
     assert shown.code == 0
+    assert "--install-completion" not in shown.out
     for name in COMMANDS:
         assert f"\n  {name} " in shown.out
         own = shell.run(name, "--help")

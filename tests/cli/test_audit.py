@@ -1,4 +1,4 @@
-"""`audit tail`, `query` and `verify` on a real trail, beside a writer that goes on."""
+"""`audit tail`, `query`, `show` and `verify` on a real trail, beside a writer that goes on."""
 
 import asyncio
 import os
@@ -129,10 +129,35 @@ async def test_tail_follows_until_it_is_interrupted(shell: Shell, written: Trail
 
 
 async def test_on_a_terminal_records_stand_in_columns(shell: Shell, written: Trail) -> None:
-    lines = shell.run_at_terminal("audit", "tail", "-n", "2").out.splitlines()
-    assert [line.index("TOOL_EXECUTED") for line in lines] == [lines[0].index("TOOL_EXECUTED")] * 2
+    heading, *lines = shell.run_at_terminal("audit", "tail", "-n", "2").out.splitlines()
+    assert heading.split()[:3] == ["TIME", "(UTC)", "OUTCOME"]
+    assert [line.index("TOOL_EXECUTED") for line in lines] == [heading.index("EVENT")] * 2
     empty = shell.run_at_terminal("audit", "query", "--agent", "nobody")
     assert empty.out.strip() == "no records"
+
+
+async def test_everything_of_one_call_is_shown_member_by_member(
+    shell: Shell, written: Trail
+) -> None:
+    done = shell.run("audit", "show", "trace-read")
+    assert done.code == 0
+    first, second = done.out.split("\n\n")
+    assert "target.tool_name\tread\n" in first
+    assert "actor.id\tana\n" in first
+    assert "actor.id\tbob\n" in second
+    document = shell.run("audit", "show", "trace-read", "--json").document
+    assert [one["actor"]["id"] for one in document] == ["ana", "bob"]
+    nobody = shell.run("audit", "show", "nonsense")
+    assert (nobody.code, nobody.error["code"]) == (2, "not_found")
+
+
+async def test_on_a_narrow_terminal_each_record_stays_one_line(
+    shell: Shell, written: Trail
+) -> None:
+    shell.environment["COLUMNS"] = "60"
+    lines = shell.run_at_terminal("audit", "tail", "-n", "2").out.splitlines()
+    assert [len(line) for line in lines[1:]] == [60, 60]
+    assert all(line.endswith("…") for line in lines[1:])
 
 
 async def test_a_whole_trail_is_proven(shell: Shell, written: Trail) -> None:

@@ -65,7 +65,7 @@ def test_what_is_in_force_is_shown_with_its_origin_and_without_secrets(shell: Sh
     assert values["gateway.port"] == ["9000", f"{path}:2"]
     assert values["gateway.host"] == ["127.0.0.1", "default"]
     assert values["servers.files.args"] == ["a, b", f"{path}:7"]
-    assert values["servers.files.env.TOKEN"] == ["***", f"{path}:9"]
+    assert values["servers.files.env.TOKEN"] == ["${TOKEN}", f"{path}:9"]
     assert values["servers.files.mgp.trust_level"] == ["sandboxed", f"{path}:11"]
     assert values["servers.files.restart.max_restarts"] == ["5", "default"]
     assert values["grants.0.agent"] == ["bot", f"{path}:13"]
@@ -96,3 +96,52 @@ def test_without_a_file_the_one_that_would_be_read_is_named(shell: Shell) -> Non
     done = shell.run("config", "path")
     assert (done.code, done.out) == (0, "")
     assert "mgp.toml" in done.err
+
+
+def test_what_comes_from_the_secret_store_is_shown_as_it_is_written(shell: Shell) -> None:
+    shell.run("secret", "set", "token", given="hunter2")
+    shell.write(
+        "mgp.toml",
+        """\
+[[servers]]
+id = "a"
+command = "x"
+args = ["--token", "${secret:token}"]
+env = { WHOLE = "Bearer ${secret:token}", PART = "hunter3${secret:token}", LITERAL = "hunter4" }
+[[servers]]
+id = "b"
+url = "http://127.0.0.1:1/mcp?key=${secret:token}"
+""",
+    )
+    for extra in ((), ("--json",), ("--origin",)):
+        done = shell.run("config", "show", *extra)
+        assert done.code == 0
+        assert not any(word in done.out for word in ("hunter2", "hunter3", "hunter4"))
+    values = {row[0]: row[1] for row in done.rows}
+    assert values["servers.a.args"] == "--token, ${secret:token}"
+    assert values["servers.a.env.WHOLE"] == "Bearer ${secret:token}"
+    assert (values["servers.a.env.PART"], values["servers.a.env.LITERAL"]) == ("***", "***")
+    assert values["servers.b.url"].endswith("key=${secret:token}")
+
+
+def test_the_schema_is_printed(shell: Shell) -> None:
+    done = shell.run("config", "schema")
+    assert (done.code, done.document["title"]) == (0, "mgp.toml")
+    assert shell.run("config", "schema", "--json").document == done.document
+
+
+def test_a_word_that_is_nearly_right_is_corrected(shell: Shell) -> None:
+    shell.write(
+        "mgp.toml",
+        '[gatway]\n[gateway]\nprot = 1\nanonymous = "alow"\n[[servers]]\nid = "a"\ncomand = "x"\n',
+    )
+    done = shell.run("config", "check", "--json")
+    hints = {(one["line"], one["key"]): one["hint"] for one in done.document}
+    assert hints[4, "gateway.anonymous"].startswith('did you mean "allow"? write one of')
+    shell.write("mgp.toml", "[gatway]\n[gateway]\nprot = 1\n")
+    done = shell.run("config", "check", "--json")
+    hints = {(one["line"], one["key"]): one["hint"] for one in done.document}
+    assert hints == {
+        (1, "gatway"): "did you mean gateway?",
+        (3, "gateway.prot"): "did you mean port?",
+    }

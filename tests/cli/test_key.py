@@ -8,6 +8,7 @@ import pytest
 
 from gatewright.call import Caller
 from gatewright.stores.callers import Callers
+from tests.cli.endpoints import Endpoint
 from tests.cli.shell import Shell
 
 
@@ -71,6 +72,22 @@ def test_a_revoked_key_is_worth_nothing(shell: Shell, operator: str) -> None:
     assert again.document["revoked"] is not None
 
 
+def test_a_key_is_rotated_for_the_same_agent_and_the_old_one_ends(
+    shell: Shell, operator: str
+) -> None:
+    environ = {"GATEWRIGHT_KEY": operator}
+    old = shell.run("key", "create", "bot", "--json", environ=environ).document
+    done = shell.run("key", "rotate", old["id"], "--expires", "30d", "--json", environ=environ)
+    assert done.code == 0
+    assert (done.document["name"], done.document["kind"]) == ("bot", "agent")
+    assert verify(shell, old["key"]) == "revoked"
+    assert isinstance(verify(shell, done.document["key"]), Caller)
+    again = shell.run("key", "rotate", old["id"], environ=environ)
+    assert (again.code, again.error["message"]) == (2, f"key {old['id']} has ended already")
+    assert shell.run("key", "rotate", "nope", environ=environ).error["code"] == "not_found"
+    assert shell.run("key", "rotate", done.document["id"]).code == 6
+
+
 def test_an_expired_key_is_shown_as_such(shell: Shell) -> None:
     soon = shell.run("key", "create", "bot", "--expires", "1s").out.strip()
     deadline = time.monotonic() + 20
@@ -91,6 +108,19 @@ def test_an_agent_with_a_shell_makes_itself_no_key(shell: Shell, operator: str) 
         done = shell.run("key", *arguments)
         assert (done.code, done.out, done.error["code"]) == (6, "", "permission_denied")
     assert len(shell.run("key", "list").rows) == 2
+
+
+def test_the_first_key_is_free_only_where_no_gateway_has_run(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    (shell.state / "audit.db").write_bytes(b"")
+    refused = shell.run("key", "create", "root", "--operator")
+    assert (refused.code, refused.error["code"]) == (6, "permission_denied")
+    wrong = shell.run("key", "create", "root", "--operator", "--key", "local-token")
+    assert wrong.code == 6
+    right = shell.run("key", "create", "root", "--operator", "--key", "operator-token")
+    assert right.code == 0
+    assert shell.run_at_terminal("key", "create", "bot").code == 0
 
 
 def test_a_person_at_a_terminal_makes_keys(shell: Shell, operator: str) -> None:
@@ -130,3 +160,17 @@ def test_who_made_a_key_is_left_for_the_record(shell: Shell, operator: str) -> N
         callers.close()
     assert changes[1] == ("created", "bot", "root")
     assert changes[0][:2] == ("created", "root")
+
+
+def test_an_old_key_stays_good_for_the_overlap(shell: Shell, operator: str) -> None:
+    old = shell.run("key", "create", "bot", "--key", operator, "--json").document
+    rotate = ("key", "rotate", old["id"], "--overlap", "1h", "--key", operator, "--json")
+    new = shell.run(*rotate).document
+    assert isinstance(verify(shell, old["key"]), Caller)
+    assert isinstance(verify(shell, new["key"]), Caller)
+    listed = {one["id"]: one for one in shell.run("key", "list", "--json").document}
+    assert listed[old["id"]]["replaced_by"] == new["id"]
+    assert 3590 < listed[old["id"]]["expires"] - new["created"] <= 3600
+    again = shell.run(*rotate)
+    assert again.code == 2
+    assert "replaced" in again.err

@@ -102,9 +102,9 @@ async def test_at_a_terminal_the_address_can_be_typed(shell: Shell, pair: Pair) 
         found = re.search(r"(http\S+/authorize\S+)", shown)
         assert found is not None
         os.write(ours, f"\n{await user(found[1])}\n".encode())
-        while await asyncio.to_thread(_read, ours):
-            pass
-        assert await process.wait() == 0
+        while said := await asyncio.to_thread(_read, ours):
+            shown += said.decode(errors="replace")
+        assert await process.wait() == 0, shown
     os.close(ours)
     assert Logins(shell.state).load("files", pair[0].url).grant is not None
 

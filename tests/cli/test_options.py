@@ -35,8 +35,9 @@ def test_a_command_takes_the_shared_options(
         assert option in shown
 
 
-def test_a_group_offers_no_installation_of_completion(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["--help"]) == 0
-    assert "--install-completion" in capfd.readouterr().out
-    assert run(["tool", "--help"]) == 0
+@pytest.mark.parametrize("group", [[], ["tool"]])
+def test_no_help_offers_what_the_command_completion_is_for(
+    capfd: pytest.CaptureFixture[str], group: list[str]
+) -> None:
+    assert run([*group, "--help"]) == 0
     assert "--install-completion" not in capfd.readouterr().out

@@ -14,7 +14,14 @@ SERVERS: list[dict[str, Any]] = [
         "tools": ["read", "write"],
         "trust_level": "standard",
     },
-    {"id": "web", "status": "error", "mgp_version": None, "extensions": [], "tools": []},
+    {
+        "id": "web",
+        "status": "error",
+        "mgp_version": None,
+        "extensions": [],
+        "tools": [],
+        "trust_level": "standard",
+    },
 ]
 
 
@@ -26,7 +33,7 @@ def test_servers_are_listed_as_rows_with_the_operators_token(
     assert (done.code, done.err) == (0, "")
     assert done.rows == [
         ["files", "connected", "2", "0.2.0", "standard", "security,audit"],
-        ["web", "error", "0", "", "", ""],
+        ["web", "error", "0", "", "standard", ""],
     ]
     assert endpoint.headers[0]["Authorization"] == "Bearer operator-token"
 

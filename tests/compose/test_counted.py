@@ -1,47 +1,15 @@
-"""What is counted, and that counting changes nothing."""
+"""What is counted: each call once, by what its caller saw."""
 
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Answer, Call, Client, Failure, Outcome, Refusal
-from gatewright.compose.counted import Counted
-
-
-def call(kind: str = "tool") -> Call:
-    return Call(
-        id="c",
-        door="http",
-        kind=kind,  # type: ignore[arg-type]
-        method="tools/call",
-        name="t",
-        params={},
-        caller=ANONYMOUS,
-        client=Client("2025-11-25"),
-        trace_id="t",
-    )
-
-
-class Book:
-    """A trail that can turn an outcome into another."""
-
-    def __init__(self, instead: Outcome | None = None) -> None:
-        self.instead = instead
-
-    def open(self, call: Call) -> Book:
-        return self
-
-    def intent(self, call: Call) -> bool:
-        return True
-
-    async def on_disk(self) -> None:
-        return None
-
-    def close(self, call: Call, outcome: Outcome) -> Outcome:
-        return self.instead or outcome
-
-    async def settled(self) -> None:
-        return None
+from gatewright.call import Answer, Failure, Outcome, Refusal
+from gatewright.compose.counted import BOUNDS, Counted
+from gatewright.kernel import Kernel
+from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
+from tests.stores.parts import a_tool
 
 
 @pytest.mark.parametrize(
@@ -55,22 +23,57 @@ class Book:
     ],
 )
 def test_each_end_is_counted_by_its_word(outcome: Outcome, word: str) -> None:
-    counted = Counted(Book())
-    one = call()
-    trail = counted.open(one)
-    assert counted.in_flight == 1
-    assert trail.close(one, outcome) == outcome
-    assert counted.calls == {("tool", word): 1}
-    assert counted.in_flight == 0
+    counted = Counted()
+    counted.ended(a_call(), outcome)
+    counted.ended(a_call(), outcome)
+    assert counted.calls == {("tool", word): 2}
 
 
-def test_what_the_caller_sees_is_what_is_counted() -> None:
-    refused = Refusal("audit_unavailable", "full")
-    counted = Counted(Book(refused))
-    one = call("list")
-    assert counted.open(one).close(one, Answer(b"{}")) == refused
-    assert counted.calls == {("list", "denied"): 1}
+async def test_the_kernel_tells_of_a_call_once_and_of_what_its_caller_sees() -> None:
+    counted, book = Counted(), Book()
+    kernel = Kernel([], Owner(book.events), [], book, counted.ended)
+    assert await kernel.handle(a_call(), Line()) == ANSWER
+    assert (counted.calls, kernel.in_flight) == ({("tool", "success"): 1}, 0)
 
 
-def test_intents_go_to_the_record_below() -> None:
-    assert Counted(Book()).open(call()).intent(call()) is True
+async def test_an_end_that_could_not_be_recorded_counts_as_the_refusal_that_it_became() -> None:
+    counted, book = Counted(), Book("close")
+    kernel = Kernel([], Owner(book.events), [], book, counted.ended)
+    await kernel.handle(a_call(), Line())
+    assert counted.calls == {("tool", "denied"): 1}
+
+
+def test_how_long_tools_take_is_counted_without_what_was_refused() -> None:
+    counted = Counted()
+    for spent, kind, outcome in (
+        (0.0004, "tool", ANSWER),
+        (0.3, "tool", Failure("upstream_error")),
+        (500.0, "tool", ANSWER),
+        (1.0, "tool", Refusal("access_denied", "no")),
+        (1.0, "list", ANSWER),
+    ):
+        counted.took(replace(a_call(), kind=kind), outcome, spent)
+    found = dict(zip((*BOUNDS, "more"), counted.durations, strict=True))
+    assert {bound: n for bound, n in found.items() if n} == {0.0005: 1, 0.5: 1, "more": 1}
+    assert counted.spent_s == pytest.approx(500.3004)
+
+
+def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> None:
+    """GRH-mon-1 and GRH-mon-2: two successes and one failure are 2 and 1."""
+    counted, tool = Counted(), a_tool()
+    known = replace(a_call(), tool=tool)
+    for call, outcome, spent in (
+        (known, ANSWER, 0.02),
+        (known, ANSWER, 100.0),
+        (known, Failure("upstream_error"), 0.02),
+        (replace(known, tool=None, name="x"), Refusal("unknown_tool", "no"), 0.02),
+        (replace(known, tool=None, name="y"), Refusal("unknown_tool", "no"), 0.02),
+    ):
+        counted.took(call, outcome, spent)
+    name = f"{tool.target.server}/{tool.target.name}"
+    found = {key: (sum(rest), spent) for key, (spent, *rest) in counted.tools.items()}
+    assert found == {
+        (name, "success"): (2, 100.02),
+        (name, "failure"): (1, 0.02),
+        ("_other", "denied"): (2, 0.04),
+    }

@@ -40,7 +40,8 @@ async def test_a_key_gets_in_and_stops_to_when_it_is_revoked(tmp_path: Path) -> 
     grants = [{"agent": "ada", "server": "echo"}]
     content = config(server("echo"), grants=grants, gateway={"anonymous": "deny"})
     with running(tmp_path, content) as gateway:
-        made = json.loads(gateway.cli("key", "create", "root", "--operator", "--json"))
+        ours = ("--key", gateway.operator_token)
+        made = json.loads(gateway.cli("key", "create", "root", "--operator", "--json", *ours))
         operator = made["key"]
         made = json.loads(gateway.cli("key", "create", "ada", "--json", "--key", operator))
         headers = {"authorization": f"Bearer {made['key']}"}

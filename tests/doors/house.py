@@ -10,15 +10,29 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import shake_128
+from math import inf
 from typing import Any
 
-from gatewright.call import ANONYMOUS, Answer, Back, Call, Caller, Failure, Gate, Outcome, Refusal
-from gatewright.doors.app import App, Guard
-from gatewright.doors.front import Changes, Described, Front
+from gatewright.call import (
+    ANONYMOUS,
+    Answer,
+    Back,
+    Call,
+    Caller,
+    Failure,
+    Gate,
+    Outcome,
+    Refusal,
+    Tool,
+)
+from gatewright.doors.app import App
 from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import EXTENSIONS, Face
+from gatewright.serving.front import Changes, Described, Front
+from gatewright.serving.guard import Guard
 from gatewright.wire import jsonrpc
 from tests.doors.client import SECONDS, Answered, Sent, Wire, modern, rpc, within
 
@@ -91,6 +105,7 @@ class Upstream:
         self.watching: dict[int, tuple[Caller, str, Changes]] = {}
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.forgotten: list[str] = []
+        self.tools: dict[str, Tool] = {}
         self._count = itertools.count()
 
     async def settled(self) -> bool:
@@ -105,7 +120,13 @@ class Upstream:
         self.notices.append((caller.id, method, params))
 
     def watch(
-        self, caller: Caller, profile: str, take: Changes, session: str | None = None
+        self,
+        caller: Caller,
+        profile: str,
+        take: Changes,
+        session: str | None = None,
+        *,
+        audit: bool = False,
     ) -> Callable[[], None]:
         number = next(self._count)
         self.watching[number] = caller, profile, take
@@ -118,6 +139,12 @@ class Upstream:
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         return self.headers.get(name, {})
+
+    def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
+        return self.tools.get(name)
+
+    def offers(self, profile: str) -> bool:
+        return bool(self.tools)
 
     def forget(self, session: str) -> None:
         self.forgotten.append(session)
@@ -175,10 +202,12 @@ class House:
             info=INFO,
             sealer=Sealer(b"k" * 32),
             clock=lambda: self.now,
-            random=lambda size: next(self._random).to_bytes(size, "big"),
+            random=lambda size: shake_128(b"%d" % next(self._random)).digest(size),
             **self._options,
         )
-        self.app = App(self.front, self._guard, frozenset({"small"}), Health(self._numbers))
+        self.app = App(
+            self.front, self._guard, frozenset({"small"}), Health(self._numbers), self.upstream
+        )
         return self
 
     async def __aexit__(self, *problem: object) -> None:
@@ -212,6 +241,14 @@ class House:
             "sessions": len(self.app.streamable.sessions),
             "audit_ok": True,
             "in_flight": 0,
+            "waiting": 0,
+            "tools": {},
+            "tool_bounds": (1.0, inf),
+            "audit_written": 0,
+            "audit_lag": 0,
+            "audit_sinks": {},
+            "took": [(0.5, 1), (2.0, 0), (inf, 2)],
+            "took_s": 7.5,
         }
 
     # -- clients

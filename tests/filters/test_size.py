@@ -7,7 +7,7 @@ import pytest
 from gatewright.call import Answer, Event, Failure, Outcome, Refusal
 from gatewright.filters.size import Size
 from gatewright.wire.codes import REASONS
-from tests.gates.parts import a_call
+from tests.gates.parts import a_call, a_tool, a_tool_call
 
 
 def test_an_answer_up_to_the_limit_is_handed_on_as_it_is() -> None:
@@ -31,3 +31,26 @@ def test_what_is_no_answer_is_handed_on_as_it_is(outcome: Outcome) -> None:
 def test_events_are_handed_on_as_they_are() -> None:
     event = Event("notifications/progress", {"progress": 1})
     assert Size(0).event(a_call(), event) is event
+
+
+@pytest.mark.parametrize(
+    ("tool", "server", "limit"), [("echo", "srv", 5), ("other", "srv", 10), ("echo", "else", 20)]
+)
+def test_a_tool_may_have_a_limit_of_its_own_or_that_of_its_server(
+    tool: str, server: str, limit: int
+) -> None:
+    size = Size(20, {"srv": 10}, {("srv", "echo"): 5})
+    call = a_tool_call(a_tool(tool, server))
+    fits = Answer(b"x" * limit)
+    assert size.outcome(call, fits) is fits
+    found = size.outcome(call, Answer(b"x" * (limit + 1)))
+    assert isinstance(found, Failure)
+    assert found.details["limit_bytes"] == limit
+
+
+def test_what_is_no_tool_has_the_limit_of_its_server() -> None:
+    size = Size(20, {"srv": 10}, {("srv", "echo"): 5})
+    prompt = a_call("prompt", "echo", target=a_tool().target)
+    assert isinstance(size.outcome(prompt, Answer(b"x" * 11)), Failure)
+    assert isinstance(size.outcome(prompt, Answer(b"x" * 10)), Answer)
+    assert isinstance(size.outcome(a_call("list"), Answer(b"x" * 20)), Answer)

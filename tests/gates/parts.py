@@ -69,7 +69,7 @@ def a_call(
         name=name,
         params=params,
         caller=caller,
-        client=Client("2025-11-25"),
+        client=more.pop("client", Client("2025-11-25")),
         trace_id="t1",
         **more,
     )

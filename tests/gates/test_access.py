@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Raw
+from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Call, Caller, Refusal, Target
+from gatewright.call import ANONYMOUS, KERNEL, Call, Caller, Refusal, Target, Tool
 from gatewright.gates.access import Access
-from gatewright.stores.grants import EVERYBODY, Grant, Grants
+from gatewright.stores.grants import EVERYBODY, Grant, Grants, Layer
+from gatewright.validators.definition import definition_digest
 from tests.gates.parts import AGENT, OPERATOR, Mute, a_call, a_tool, a_tool_call
 
 TOOL = a_tool("echo")
@@ -58,7 +61,7 @@ async def test_an_opt_out_server_allows_what_nobody_denied() -> None:
 async def test_a_tool_grant_beats_the_server_grant() -> None:
     """MGP-5.2-1"""
     access = Access(Grants([_grant("deny", "echo"), _grant("allow")]), Clock())
-    assert (await _refusal(access, a_tool_call(TOOL))).details == {"source": "tool_grant"}
+    assert (await _refusal(access, a_tool_call(TOOL))).details == {}
     access = Access(Grants([_grant("allow", "echo"), _grant("deny")]), Clock())
     assert await _source(access, a_tool_call(TOOL)) == "tool_grant"
 
@@ -86,11 +89,11 @@ async def test_a_grant_ends_with_its_time_although_it_was_asked_before() -> None
 
 
 async def test_a_revoked_grant_does_not_count_for_the_next_call() -> None:
-    grants = Grants([_grant("allow")])
-    access = Access(grants, Clock())
+    issued = Layer([_grant("allow")])
+    access = Access(Grants(issued=issued), Clock())
     assert await _source(access, a_tool_call(TOOL)) == "server_grant"
     before = access.version()
-    grants.revoke(AGENT.id, "srv")
+    issued.remove((AGENT.id, "srv", None))
     assert access.version() != before
     assert not access.may_see(AGENT, TOOL)
     assert (await _refusal(access, a_tool_call(TOOL))).reason == "access_denied"
@@ -142,14 +145,43 @@ async def test_what_an_operator_may_is_not_remembered_for_an_agent_of_the_same_n
 
 @pytest.mark.parametrize("kind", ["prompt", "resource", "method"])
 async def test_besides_tools_the_server_is_granted_as_a_whole(kind: str) -> None:
-    grants = Grants([_grant("allow", "echo")])
-    access = Access(grants, Clock())
+    issued = Layer([_grant("allow", "echo")])
+    access = Access(Grants(issued=issued), Clock())
     call = a_call(kind, "echo", method="x/y", target=Target("srv", "echo"))  # type: ignore[arg-type]
     assert (await _refusal(access, call)).reason == "access_denied"
     assert not access.may_reach(AGENT, "srv")
-    grants.grant(_grant("allow"))
+    issued.put(_grant("allow"))
     assert await _source(access, call) == "server_grant"
     assert access.may_reach(AGENT, "srv")
+
+
+def _redefined(tool: Tool) -> Tool:
+    return replace(tool, definition={**tool.definition, "title": Raw(b'"Another"')})
+
+
+async def test_a_grant_for_another_definition_does_not_count_and_the_refusal_says_so() -> None:
+    digest = definition_digest(TOOL.definition)
+    access = Access(Grants([_grant("allow", "echo", tool_digest=digest)]), Clock())
+    changed = _redefined(TOOL)
+    assert await _source(access, a_tool_call(TOOL)) == "tool_grant"
+    found = await _refusal(access, a_tool_call(changed))
+    assert "definition has changed since it was granted" in found.message
+    assert found.details == {"outdated": "tool_grant"}
+    assert not access.may_see(AGENT, changed)
+    assert access.may_see(AGENT, TOOL)
+
+
+async def test_what_would_be_is_judged_like_what_is_and_leaves_no_fact() -> None:
+    access = Access(Grants([_grant("allow", "echo")]), Clock())
+    for tool in (TOOL, OTHER):
+        call = a_tool_call(tool)
+        refusal = access.judge(call)
+        assert call.facts == {}
+        assert (refusal or call) == await access(call, Mute())
+        allowed, source, word = access.of_tool(AGENT, "srv", tool.target.name, tool)
+        assert (allowed, source) == (refusal is None, call.facts["access"])
+        assert word.source == source
+    assert access.of_server(AGENT, "srv")[:2] == (False, "default_policy")
 
 
 async def test_a_list_is_open_because_its_lines_are_not() -> None:
@@ -173,3 +205,12 @@ async def test_the_methods_of_the_kernel_do_not_exist_for_agents_unless_they_are
         a_call("method", "", method="mgp/access/grant", caller=OPERATOR),
     ):
         assert await access(call, Mute()) is call
+
+
+async def test_the_gateways_own_tools_are_open_to_operators_and_to_no_owner() -> None:
+    """MGP-5.4-6"""
+    access = Access(Grants(), Clock())
+    query = a_tool("access.query", KERNEL)
+    assert access.may_see(OPERATOR, query)
+    assert not access.may_see(Caller("local", "owner"), query)
+    assert not access.may_see(AGENT, query)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from gatewright.call import ANONYMOUS, Call, Caller, Refusal
+from gatewright.call import ANONYMOUS, Call, Caller, Refusal, UserContext
 from gatewright.gates.authenticate import LOCAL, Authenticate
 from gatewright.stores.callers import Callers
 from tests.gates.parts import Mute, a_call
@@ -127,3 +128,115 @@ async def test_a_refusal_never_repeats_the_credential(keys: Callers) -> None:
     found = await Authenticate(keys)(a_call(credential="gw_secret"), Mute())
     assert isinstance(found, Refusal)
     assert "gw_secret" not in f"{found.message}{found.details}"
+
+
+async def test_a_call_that_runs_is_judged_by_what_its_key_is_worth_now(
+    keys: Callers, clock: Clock
+) -> None:
+    key, secret = keys.create("bot", expires=clock.now + 10, by="test")
+    gate = Authenticate(keys)
+    call = a_call(credential=secret)
+    assert gate.judge(call) is None
+    clock.now += 10
+    found = gate.judge(call)
+    assert found is not None
+    assert found.reason == "auth_expired"
+    keys.revoke(key.id, by="test")
+    found = gate.judge(call)
+    assert found is not None
+    assert found.reason == "auth_failed"
+
+
+async def test_who_is_meant_to_call_in_a_rehearsal_needs_no_credential(keys: Callers) -> None:
+    call = a_call(caller=Caller("bot"))
+    assert await Authenticate(keys).rehearse(call) is call
+
+
+USERS = {"ann": UserContext("analyst"), "*": UserContext(trust="community")}
+
+
+def test_what_the_configuration_says_of_a_caller_stands_beside_its_key(keys: Callers) -> None:
+    """GRH-sec-3"""
+    limited = UserContext(resources=("/srv/**",))
+    _, secret = keys.create("ann", user=limited, by="test")
+    gate = Authenticate(keys, users=USERS)
+    found = gate.identify("http", secret)
+    assert isinstance(found, Caller)
+    assert found.user == (limited, USERS["ann"], USERS["*"])
+    assert gate.identify("http", secret) is found
+    plain = Authenticate(keys).identify("http", secret)
+    assert isinstance(plain, Caller)
+    assert plain.user == (limited,)
+
+
+def test_everybody_is_said_of_the_host_and_of_those_without_a_key(keys: Callers) -> None:
+    gate = Authenticate(keys, users=USERS, anonymous=True)
+    for found in (gate.identify("stdio", None), gate.identify("http", None)):
+        assert isinstance(found, Caller)
+        assert found.user == (USERS["*"],)
+
+
+def test_of_an_operator_nothing_is_said(keys: Callers) -> None:
+    _, secret = keys.create("ann", kind="operator", by="test")
+    found = Authenticate(keys, users=USERS).identify("http", secret)
+    assert isinstance(found, Caller)
+    assert (found.kind, found.user) == ("operator", ())
+
+
+BEARER = Caller("corp:alice", token=True)
+
+
+class Tokens:
+    """One token that was looked at; `refusal` is what a closer look comes to."""
+
+    def __init__(self) -> None:
+        self.found: Caller | Literal["expired"] | None = BEARER
+        self.refusal: Refusal | None = None
+        self.looked = 0
+
+    def known(self, credential: str) -> Caller | Literal["expired"] | None:
+        return self.found if credential == "a.b.c" else None
+
+    async def look(self, credential: str) -> Refusal | None:
+        self.looked += 1
+        return self.refusal
+
+
+async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys: Callers) -> None:
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens, users={"corp:alice": UserContext("analyst")})
+    caller = gate.bearer("a.b.c")
+    assert isinstance(caller, Caller)
+    assert caller.user == (UserContext("analyst"),)
+    call = a_call(caller=caller, credential="a.b.c")
+    assert await gate(call, Mute()) is call
+    assert tokens.looked == 1
+    tokens.refusal = Refusal("auth_failed", "revoked meanwhile")
+    assert await gate(call, Mute()) is tokens.refusal
+
+
+async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: Callers) -> None:
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens)
+    assert _reason(gate.bearer("x.y.z")) == "auth_failed"
+    assert _reason(Authenticate(keys).bearer("a.b.c")) == "auth_failed"
+    tokens.found = "expired"
+    assert _reason(gate.bearer("a.b.c")) == "auth_expired"
+
+
+def test_no_token_leads_in_where_nobody_looks_at_what_it_was_made_for(keys: Callers) -> None:
+    """A door that only identifies takes no tokens, even those that another door has let in."""
+    gate = Authenticate(keys, bearers=Tokens())
+    assert isinstance(gate.bearer("a.b.c"), Caller)
+    assert _reason(gate.identify("groundhog", "a.b.c")) == "auth_failed"
+
+
+async def test_nobody_looks_at_a_key_as_at_a_token(keys: Callers) -> None:
+    _, secret = keys.create("ann", by="test")
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens)
+    caller = gate.identify("http", secret)
+    assert isinstance(caller, Caller)
+    call = a_call(caller=caller, credential=secret)
+    assert await gate(call, Mute()) is call
+    assert tokens.looked == 0

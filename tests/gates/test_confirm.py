@@ -11,7 +11,7 @@ import pytest
 from gatewright.call import Back, Call, Event, Question, Refusal, Tool
 from gatewright.gates.access import Access
 from gatewright.gates.confirm import Confirm
-from gatewright.stores.grants import Grant, Grants
+from gatewright.stores.grants import Grant, Grants, Layer
 from gatewright.wire.jsonrpc import decode
 from tests.gates.parts import AGENT, OPERATOR, Asked, Mute, a_call, a_tool, a_tool_call
 
@@ -66,7 +66,11 @@ async def test_a_dangerous_tool_runs_when_the_caller_agrees() -> None:
     """MGP-4.4-3"""
     found = await _run(DANGEROUS, Asked(YES))
     assert isinstance(found, Call)
-    assert found.facts == {"access": "server_grant", "confirmed_by": AGENT.id}
+    assert found.facts == {
+        "access": "server_grant",
+        "confirmed_by": AGENT.id,
+        "waited_ms": 0.0,
+    }
 
 
 async def test_a_dangerous_tool_runs_unasked_where_a_grant_names_it() -> None:
@@ -176,10 +180,10 @@ async def test_text_from_elsewhere_cannot_hide_in_the_question_or_flood_it() -> 
 
 
 async def test_access_is_asked_once_more_after_the_wait() -> None:
-    grants = Grants([Grant(AGENT.id, "srv")])
-    access = Access(grants, lambda: 0.0)
+    issued = Layer([Grant(AGENT.id, "srv")])
+    access = Access(Grants(issued=issued), lambda: 0.0)
     confirm = Confirm(access, Clock())
-    back = Asked(YES, meanwhile=lambda: grants.revoke(AGENT.id, "srv"))
+    back = Asked(YES, meanwhile=lambda: issued.remove((AGENT.id, "srv", None)))
     passed = await access(a_tool_call(DANGEROUS), back)
     assert isinstance(passed, Call)
     found = await confirm(passed, back)
@@ -213,3 +217,16 @@ async def test_somebody_who_never_answers_is_not_waited_for_without_end() -> Non
     assert isinstance(found, Refusal)
     assert found.reason == "confirmation_required"
     assert "nobody answered within 0.01 s" in found.message
+
+
+@pytest.mark.parametrize("tool", [DANGEROUS, ASKS, a_tool("read", risk_level="safe")])
+async def test_a_rehearsal_says_whether_somebody_would_be_asked_and_asks_nobody(tool: Tool) -> None:
+    access, confirm = _gate()
+    back = Asked(YES)
+    call = a_tool_call(tool)
+    assert isinstance(await access(call, back), Call)
+    found = await confirm.rehearse(call)
+    assert back.questions == []
+    await confirm(call, back)
+    asked = isinstance(found, Refusal) and found.reason == "confirmation_required"
+    assert asked is bool(back.questions)

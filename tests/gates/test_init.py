@@ -16,17 +16,26 @@ from gatewright.gates import (
     Access,
     Authenticate,
     Confirm,
+    Definition,
+    Flow,
+    FlowRule,
     Gates,
     Permission,
     Rate,
     Resolve,
+    Sanitize,
     Schema,
     Session,
+    ToolRate,
     Validators,
+    Wanted,
     ordered,
 )
 from gatewright.stores.callers import Callers
-from gatewright.stores.grants import Grant, Grants
+from gatewright.stores.grants import Grant, Grants, Layer
+from gatewright.stores.meters import Meter, Rule
+from gatewright.stores.taints import Taints
+from gatewright.stores.usage import MINUTE, Window, Windows
 from gatewright.wire.codes import REASONS
 from tests.gates.parts import AGENT, Mute, a_call, a_tool
 from tests.gates.test_resolve import Catalogue
@@ -37,19 +46,25 @@ NAMES = [
     "rate",
     "resolve",
     "access",
+    "tool_rate",
+    "definition",
+    "sanitize",
     "schema",
     "validators",
     "permission",
+    "flow",
     "confirm",
 ]
+LIMITS = ("rate", "tool_rate")
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 
 
 class House:
     """All gates with real stores behind them, and one key for one agent."""
 
-    def __init__(self, keys: Callers, *grants: Grant, limit: int | None = None) -> None:
-        self.grants = Grants(grants)
+    def __init__(self, keys: Callers, *grants: Grant, limit: int = 1000) -> None:
+        self.issued = Layer(grants)
+        self.grants = Grants(issued=self.issued)
         access = Access(self.grants, lambda: 0.0)
         self.catalogue = Catalogue(
             {
@@ -59,24 +74,30 @@ class House:
                     a_tool("wipe", schema=SCHEMA, risk_level="dangerous"),
                     a_tool("shell", schema=SCHEMA, validator="sandbox"),
                     a_tool("needs", schema=SCHEMA, permissions_required=("camera",)),
-                    a_tool("odd", schema=SCHEMA, validator="readonly"),
+                    a_tool("odd", schema=SCHEMA, validator="strongest"),
+                    a_tool("moved", schema=SCHEMA),
                 )
             }
         )
+        windows = Windows([Window(limit, MINUTE)])
+        callers, targets = (Meter([Rule(one, windows)], lambda: 0) for one in ("caller", "tool"))
         self.secret = keys.create(AGENT.id, by="test")[1]
-        self.gates = ordered(
-            Gates(
-                Authenticate(keys),
-                Session({"mine": AGENT.id}.get),
-                Rate(limit, lambda: 0),
-                Resolve(self.catalogue, access.may_see),
-                access,
-                Schema(),
-                Validators(),
-                Permission(self.grants, lambda: 0.0),
-                Confirm(access, lambda: 0.0),
-            )
+        self.every = Gates(
+            Authenticate(keys),
+            Session({"mine": AGENT.id}.get),
+            Rate(callers),
+            Resolve(self.catalogue, access.may_see),
+            access,
+            ToolRate(targets, callers),
+            Definition(lambda tool: "it has changed" if tool.target.name == "moved" else ""),
+            Sanitize(Wanted(True)),
+            Schema(),
+            Validators(),
+            Permission(self.grants, lambda: 0.0),
+            Flow(Taints(lambda: 0.0), FlowRule()),
+            Confirm(access, lambda: 0.0),
         )
+        self.gates = ordered(self.every)
 
     async def walk(self, call: Call) -> tuple[str, str]:
         """The reason of the first refusal and the gate that gave it; empty when all gates passed."""
@@ -118,7 +139,7 @@ async def test_an_agent_can_call_what_it_was_granted_and_nothing_else(keys: Call
     """MGP-1.2-3"""
     house = House(keys, Grant(AGENT.id, "srv", "echo"))
     assert await house.walk(house.call("echo")) == ("", "")
-    for name in ("wipe", "shell", "needs", "odd"):
+    for name in ("wipe", "shell", "needs", "odd", "moved"):
         assert await house.walk(house.call(name)) == ("access_denied", "access")
 
 
@@ -126,7 +147,7 @@ async def test_a_dangerous_tool_needs_more_than_a_grant_of_its_server(keys: Call
     """MGP-1.2-3"""
     house = House(keys, Grant(AGENT.id, "srv"))
     assert await house.walk(house.call("wipe")) == ("confirmation_required", "confirm")
-    house.grants.grant(Grant(AGENT.id, "srv", "wipe"))
+    house.issued.put(Grant(AGENT.id, "srv", "wipe"))
     assert await house.walk(house.call("wipe")) == ("", "")
 
 
@@ -137,6 +158,7 @@ async def test_a_dangerous_tool_needs_more_than_a_grant_of_its_server(keys: Call
         ("echo", "ls", {"credential": "gw_x"}, ("auth_failed", "authenticate")),
         ("echo", "ls", {"session": "other"}, ("session_unknown", "session")),
         ("none", "ls", {}, ("tool_not_found", "resolve")),
+        ("moved", 7, {}, ("tool_disabled", "definition")),
         ("echo", 7, {}, ("invalid_args", "schema")),
         ("shell", "echo $(id)", {}, ("validation_blocked", "validators")),
         ("odd", "ls", {}, ("policy_violation", "validators")),
@@ -153,6 +175,22 @@ async def test_each_gate_ends_the_calls_that_are_its_own(
     assert await house.walk(house.call(name, command, **more)) == expected
 
 
+def test_a_gate_for_which_nothing_is_configured_is_left_out(keys: Callers) -> None:
+    house = House(keys).every
+    nothing = Meter([], lambda: 0)
+    idle = house._replace(rate=Rate(nothing), tool_rate=ToolRate(nothing, nothing))
+    found = [gate.name for gate in ordered(idle)]
+    assert found == [name for name in NAMES if name not in ("rate", "tool_rate")]
+
+
+async def test_who_may_not_use_a_tool_cannot_use_it_up_for_others(keys: Callers) -> None:
+    house = House(keys, Grant(AGENT.id, "srv", "wipe"), limit=3)
+    for _ in range(2):
+        assert await house.walk(house.call("echo")) == ("access_denied", "access")
+    assert house.gates[5].meter.would("http", "srv", "echo") is None  # type: ignore[attr-defined]
+    assert await house.walk(house.call("wipe")) == ("", "")
+
+
 async def test_a_caller_over_the_limit_learns_nothing_more(keys: Callers) -> None:
     house = House(keys, limit=1)
     assert await house.walk(house.call("echo")) == ("access_denied", "access")
@@ -162,6 +200,15 @@ async def test_a_caller_over_the_limit_learns_nothing_more(keys: Callers) -> Non
 async def test_a_denied_caller_does_not_learn_the_schema(keys: Callers) -> None:
     house = House(keys)
     assert await house.walk(house.call("echo", 7)) == ("access_denied", "access")
+
+
+async def test_what_is_judged_is_what_is_forwarded(keys: Callers) -> None:
+    """What goes out of the arguments goes before the validators look at them."""
+    house = House(keys, Grant(AGENT.id, "srv"))
+    assert await house.walk(house.call("shell", "ec\u200bho $(i\x00d)")) == (
+        "validation_blocked",
+        "validators",
+    )
 
 
 @pytest.mark.parametrize("kind", ["list", "method"])
@@ -190,5 +237,5 @@ def _reasons(path: Path) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_reason_that_a_gate_gives_can_be_spelled_at_every_door(name: str) -> None:
     reasons = _reasons(Path(str(gatewright.gates.__file__)).with_name(f"{name}.py"))
-    assert reasons
+    assert reasons or name in LIMITS  # theirs are those of the meter
     assert reasons <= set(REASONS)

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool
+from gatewright.gates.access import Access
 from gatewright.gates.resolve import Resolve
+from gatewright.stores.grants import Grant, Grants
 from tests.gates.parts import AGENT, Mute, a_call, a_tool
 
 
@@ -27,7 +29,7 @@ class Catalogue:
     def tool(self, profile: str, name: str) -> Tool | None:
         return self._tools.get(name)
 
-    def prompt(self, profile: str, name: str) -> Target | None:
+    def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
         return self._targets.get(name)
 
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
@@ -94,16 +96,38 @@ async def test_names_that_the_caller_may_not_see_are_never_suggested() -> None:
     def may_see(caller: Caller, tool: Tool) -> bool:
         return caller == AGENT and tool.exposed == "srv__read_files"
 
-    found = await _refusal(Resolve(Catalogue(tools), may_see), a_call(name="srv__readfile"))
+    gate = Resolve(Catalogue(tools), may_see, _everything)
+    found = await _refusal(gate, a_call(name="srv__readfile"))
     assert found.details == {"suggestions": ["srv__read_files"]}
     assert "srv__read_file," not in found.message
 
 
-async def test_an_answer_about_hidden_tools_equals_one_about_no_tools() -> None:
-    call = a_call(name="srv__readfile")
-    hidden = Resolve(Catalogue(_tools("read_file")), lambda *_: False)
-    nothing = Resolve(Catalogue(), _everything)
-    assert await hidden(call, Mute()) == await nothing(call, Mute())
+async def test_what_there_is_not_sounds_like_what_is_forbidden_where_something_is() -> None:
+    """Unknown and forbidden have one shape for who may not know which of the two it is."""
+    access = Access(Grants([Grant(AGENT.id, "srv", "open")]), lambda: 0.0)
+    gate = Resolve(Catalogue(_tools("open", "read_file")), access.may_see)
+    unknown = await _refusal(gate, a_call(name="srv__nothing"))
+    known = await gate(a_call(name="srv__read_file"), Mute())
+    assert isinstance(known, Call)
+    forbidden = await access(known, Mute())
+    assert isinstance(forbidden, Refusal)
+    said = unknown.message.replace("srv__nothing", "srv__read_file")
+    assert (unknown.reason, said, unknown.details, unknown.retry_after_ms) == (
+        forbidden.reason,
+        forbidden.message,
+        forbidden.details,
+        forbidden.retry_after_ms,
+    )
+
+
+async def test_who_may_use_everything_hears_that_there_is_no_such_tool() -> None:
+    """MGP-14.3-15: the gateway's own tools are no secret, so they hide nothing."""
+    own = a_tool("access.query", server=KERNEL)
+    gate = Resolve(
+        Catalogue(_tools("open") | {"mgp_access_query": own}),
+        lambda caller, tool: tool.target.server != KERNEL,
+    )
+    assert (await _refusal(gate, a_call(name="srv__nothing"))).reason == "tool_not_found"
 
 
 async def test_a_tool_of_several_names_is_suggested_once() -> None:

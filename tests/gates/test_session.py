@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Caller, Refusal
 from gatewright.gates.session import Session
@@ -29,3 +30,11 @@ async def test_a_foreign_session_is_answered_like_one_that_never_was() -> None:
 async def test_the_same_person_under_another_name_is_somebody_else() -> None:
     found = await Session(OWNERS.get)(a_call(session="mine", caller=Caller("agent.One")), Mute())
     assert isinstance(found, Refusal)
+
+
+@pytest.mark.parametrize("session", [None, "mine"])
+async def test_what_the_door_knows_against_a_call_is_the_answer(session: str | None) -> None:
+    """GRH-err-10: even where the session itself is the caller's."""
+    doubt = Refusal("bad_security_context", "that is not you")
+    call = replace(a_call(session=session), doubt=doubt)
+    assert await Session(OWNERS.get)(call, Mute()) == doubt

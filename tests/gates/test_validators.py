@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gatewright.call import Refusal
@@ -33,25 +35,103 @@ async def test_the_validator_none_applies_nothing() -> None:
     assert call.facts == {}
 
 
-@pytest.mark.parametrize(
-    "validator",
-    [
-        "readonly",
-        "network_restricted",
-        "code_safety",
-        "strong",
-        "unreadable",
-        "",
-        "sandbox+readonly",
-    ],
-)
-async def test_a_validator_that_this_version_does_not_have_refuses_the_call(validator: str) -> None:
+@pytest.mark.parametrize("validator", ["strong", "unreadable", "", "sandbox+strong"])
+async def test_a_validator_that_nobody_has_refuses_the_call(validator: str) -> None:
+    """MGP-4.3-4"""
     call = a_tool_call(a_tool(validator=validator), arguments={"command": "ls"})
     found = await Validators()(call, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "policy_violation"
-    assert "is not available in this version" in found.message
-    assert found.details["available"] == ["none", "sandbox"]
+    assert "is not available" in found.message
+    assert {"none", "sandbox", "readonly"} <= set(found.details["available"])
+
+
+async def test_options_that_cannot_be_used_refuse_the_call() -> None:
+    tool = a_tool(validator="paths", validator_options={"paths": {"rot": "/x"}})
+    found = await Validators()(a_tool_call(tool, arguments={}), Mute())
+    assert isinstance(found, Refusal)
+    assert "the options of the validator paths cannot be used" in found.message
+
+
+@pytest.mark.parametrize(
+    ("validator", "arguments", "path"),
+    [
+        ("readonly", {"sql": "DROP TABLE t"}, "/sql"),
+        ("network_restricted", {"url": "http://169.254.169.254/"}, "/url"),
+        ("paths", {"files": ["a", "../b"]}, "/files/1"),
+        ("none+paths+sandbox", {"x": "ls; id"}, "/x"),
+    ],
+)
+async def test_each_standard_validator_blocks_with_the_place_and_the_rule(
+    validator: str, arguments: dict[str, Any], path: str
+) -> None:
+    """MGP-4.5-2, MGP-4.5-3 and MGP-14.3-5"""
+    call = a_tool_call(a_tool(validator=validator), arguments=arguments)
+    found = await Validators()(call, Mute())
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.details["path"]) == ("validation_blocked", path)
+    assert found.details["validator"] in validator.split("+")
+    assert found.details["rule"]
+    assert f"(argument {path})" in found.message
+
+
+async def test_rejected_code_has_a_code_of_its_own_and_the_body_of_the_specification() -> None:
+    """MGP-4.5-4, MGP-7.4-1 and MGP-14.3-6"""
+    tool = a_tool(validator="code_safety", validator_options={"code_safety": {"level": "strict"}})
+    found = await Validators()(a_tool_call(tool, arguments={"code": "import socket"}), Mute())
+    assert isinstance(found, Refusal)
+    assert found.reason == "code_safety"
+    assert found.details["status"] == "rejected"
+    assert found.details["violations"] == ["Blocked import: 'socket'"]
+    assert set(found.details["hints"]) >= {
+        "blocked_imports",
+        "allowed_imports",
+        "max_code_size_bytes",
+    }
+
+
+async def test_only_the_declared_arguments_are_judged() -> None:
+    tool = a_tool(validator="sandbox", validator_args={"sandbox": ("/run",)})
+    gate = Validators()
+    passing = a_tool_call(tool, arguments={"run": "ls", "note": "a; b"})
+    assert await gate(passing, Mute()) is passing
+    assert isinstance(await gate(a_tool_call(tool, arguments={"run": "a; b"}), Mute()), Refusal)
+
+
+async def test_names_are_looked_up_and_judged_by_their_addresses() -> None:
+    """MGP-4.5-3: a name that resolves to an internal address."""
+    asked: list[str] = []
+
+    async def look_up(host: str) -> list[str]:
+        asked.append(host)
+        return {"out.example": ["9.9.9.9"], "in.example": ["9.9.9.9", "10.0.0.1"]}.get(host, [])
+
+    gate = Validators(look_up)
+    tool = a_tool(validator="network_restricted")
+    out = a_tool_call(tool, arguments={"url": "https://out.example/"})
+    assert await gate(out, Mute()) is out
+    found = [
+        await gate(a_tool_call(tool, arguments={"url": f"https://{host}/"}), Mute())
+        for host in ("in.example", "lost.example", "localhost")
+    ]
+    assert [one.details["rule"] for one in found if isinstance(one, Refusal)] == [
+        "internal_address",
+        "unresolved",
+        "internal_name",
+    ]
+    assert asked == ["out.example", "in.example", "lost.example"]
+
+
+async def test_checks_are_made_anew_when_the_definition_changes() -> None:
+    gate = Validators()
+    strict = a_tool(validator="sandbox", validator_options={"sandbox": {"mode": "strict"}})
+    loose = a_tool(validator="sandbox")
+    arguments = {"command": "ls 'a b'"}
+    verdicts = [
+        isinstance(await gate(a_tool_call(tool, arguments=arguments), Mute()), Refusal)
+        for tool in (strict, loose, strict, loose)
+    ]
+    assert verdicts == [True, False, True, False]
 
 
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])

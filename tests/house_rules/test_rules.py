@@ -166,3 +166,5 @@ def test_a_public_method_needs_a_docstring_where_no_base_gives_one() -> None:
     text = "class A:\n    def f(self): return 1\n    def _g(self): return 2\n"
     assert rules.undocumented_methods("a.py", text) == ["a.py:2: A.f has no docstring"]
     assert rules.undocumented_methods("a.py", text.replace("A", "A(Protocol)")) == []
+    overloaded = text.replace("    def f", "    @overload\n    def f")
+    assert rules.undocumented_methods("a.py", overloaded) == []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.behaviour.gateway import Gateway, config, running
+from tests.behaviour.gateway import COMMAND, Gateway, config, running
 from tests.peers.expected import WORDS
 from tests.peers.peers import NODE, PACKAGES, guest, profiles, run, serving, stdio
 
@@ -78,3 +80,31 @@ def test_the_inspector_reads_resources_and_prompts(two: Gateway, era: str, serve
         "description": "Greets somebody",
         "messages": [{"role": "user", "content": words}],
     }
+
+
+@pytest.mark.parametrize("flags", [[], ["--stdio"]], ids=["url", "bridge"])
+def test_the_inspector_uses_the_file_that_connect_wrote(
+    two: Gateway, tmp_path: Path, flags: list[str]
+) -> None:
+    subprocess.run(
+        [
+            *COMMAND,
+            "connect",
+            "inspector",
+            "--yes",
+            "--config",
+            two.file,
+            "--profile",
+            "old",
+            *flags,
+        ],
+        check=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+        timeout=60,
+    )
+    file = tmp_path / ".mcp-inspector" / "mcp.json"
+    where = ["--config", str(file), "--server", "gatewright", "--protocol-era", "legacy"]
+    done = run([*INSPECTOR, *where, "--format", "json", "--method", *ADD])
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)["result"]
+    assert {key: value for key, value in result.items() if key not in ADDED} == SUM

@@ -107,7 +107,16 @@ def test_every_reason_is_spelled_for_every_caller(reason: str) -> None:
             body = jsonrpc.decode(found.error)
             assert (body["code"], "_mgp" in body["data"]) == (code, False)
         assert b"_mgp" not in found.result
-        assert found.http == (row.mcp_http if client in (NEW, NEW_MGP) and found.error else 200)
+        told = client in (NEW, NEW_MGP) or reason == "insufficient_scope"
+        assert found.http == (row.mcp_http if told and found.error else 200)
+
+
+def test_a_token_that_is_not_enough_is_told_what_would_be_in_every_revision() -> None:
+    """RFC 6750 §3.1: the scopes stand in a header, so they leave the body."""
+    for client in ALL:
+        found = spelled(Refusal("insufficient_scope", "why", {"scope": "a b"}), client)
+        assert (found.http, found.scope) == (403, "a b")
+        assert spelled(Refusal("access_denied", "why", {"scope": "a b"}), client).scope == ""
 
 
 def test_a_reason_that_nobody_defined_is_an_internal_error() -> None:

@@ -71,13 +71,13 @@ def test_every_problem_of_every_file_is_told_at_once() -> None:
 def test_unknown_keys_and_tables_are_warnings() -> None:
     """MGP-15.2-5"""
     found = settings(
-        "[gateway]\nprot = 1\n[other]\nx = 1\n"
+        "[gateway]\nprot = 1\n[elsewhere]\nx = 1\n"
         + SERVER
         + "autoApprove = []\n[servers.mgp]\nz = 1\n"
     )
     assert [str(one) for one in found.warnings] == [
         f"{FILE}:2: gateway.prot: this key is not known and has no effect; did you mean port?",
-        f"{FILE}:3: other: this table is not known and has no effect; remove it",
+        f"{FILE}:3: elsewhere: this table is not known and has no effect; remove it, or check the spelling",
         (
             f"{FILE}:8: servers.one.autoApprove: this key is not known and has no effect; "
             "remove it, or check the spelling"
@@ -211,3 +211,12 @@ def test_no_file_breaks_the_reader(first: dict[str, Any], second: dict[str, Any]
     assert found.storage.path.is_absolute()
     for server in found.servers:
         assert server.problem is not None or server.command or server.url
+
+
+def test_a_sink_without_its_place_and_a_name_that_stands_twice_are_refused() -> None:
+    sink = '[[audit.sinks]]\nname = "one"\ntype = "http"\n'
+    with pytest.raises(SettingsError) as caught:
+        settings(sink + 'url = "http://127.0.0.1:9/"\n' + sink)
+    said = str(caught.value)
+    assert "the name one stands twice" in said
+    assert "the http sink one has no url" in said

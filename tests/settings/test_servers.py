@@ -17,26 +17,11 @@ from gatewright.settings import (
 )
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
+from tests.settings.specified import SPECIFIED
 
 FILE = Path("/project/mgp.toml")
 STATE = Path("/state")
 
-SPECIFIED = """\
-[[servers]]
-id = "mind.cerebras"
-command = "python"
-args = ["mcp-servers/cerebras/server.py"]
-transport = "stdio"
-
-[servers.mgp]
-extensions = ["security", "lifecycle", "streaming"]
-permissions_required = ["network.outbound"]
-trust_level = "standard"
-restart_policy = "on_failure"
-
-[servers.env]
-CEREBRAS_API_KEY = "${CEREBRAS_API_KEY}"
-"""
 """The file of MGP §15.2, word for word."""
 
 
@@ -80,6 +65,7 @@ def test_the_file_of_the_specification_is_one_server_with_these_values() -> None
                 permissions_required=("network.outbound",),
                 trust_level="standard",
             ),
+            written={"env.CEREBRAS_API_KEY": "${CEREBRAS_API_KEY}"},
             origin=Origin(FILE, 1),
         ),
     )
@@ -131,6 +117,14 @@ def test_the_transport_is_inferred_or_read_in_any_spelling_of_the_hosts(
         (
             'id = "a"\ncommand = "x"\nurl = "http://h"',
             "servers.a: both command and url are given; add transport = ",
+        ),
+        (
+            'id = "a"\ntransport = "python"',
+            "servers.a: a python server needs a python; write python = ",
+        ),
+        (
+            'id = "a"\npython = "p"\ncommand = "x"',
+            "servers.a: both command and python are given; add transport = ",
         ),
         (
             'id = "a"\ntransport = "http"',
@@ -375,3 +369,14 @@ def test_a_grant_says_who_may_use_what_until_when() -> None:
 )
 def test_a_grant_that_is_written_wrongly_is_refused(text: str, told: str) -> None:
     assert f" {told}" in problem(f"[[grants]]\n{text}\n")
+
+
+def test_python_tools_are_a_server_with_its_own_trust_gateway() -> None:
+    found = server('id = "a"\npython = "${PKG}.mcp_tools"\ntrust_gateway = "trusted"', PKG="mine")
+    assert (found.transport, found.python, found.trust_gateway) == (
+        "python",
+        "mine.mcp_tools",
+        "trusted",
+    )
+    assert found.cwd == FILE.parent
+    assert server('id = "a"\npython = "./tools"').trust_gateway == "untrusted"

@@ -29,6 +29,7 @@ from gatewright.call import (
     Target,
     Tool,
 )
+from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.audit import AuditLog, Sync
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import Query
@@ -46,6 +47,7 @@ __all__ = [
     "a_disk",
     "a_log",
     "a_tool",
+    "approval",
     "body",
     "disks",
     "fill",
@@ -270,3 +272,10 @@ class Server:
         head = read_head(self.folder)
         self.on_disk.append(0 if head is None else head.seq)
         return ANSWER
+
+
+def approval(asked: Asked, **more: Any) -> Approval:
+    """A request that waits."""
+    facts = {"id": "ap_1", "arguments": "{}", "risk": "safe", "reason": "", "quorum": 1}
+    given = {**msgspec.structs.asdict(asked), **facts, "requested": 1.0, "expires": 2.0, **more}
+    return Approval(**given)

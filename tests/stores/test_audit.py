@@ -96,6 +96,25 @@ async def test_a_validator_block_is_also_a_failed_validation(tmp_path: Path, gat
     await log.close()
 
 
+async def test_rejected_code_is_recorded_with_its_violations(tmp_path: Path) -> None:
+    """MGP-6.4-11, besides MGP-6.4-2 and MGP-6.4-10; as many as a record can hold."""
+    log = a_log(tmp_path)
+    said = [f"Blocked import: 'm{number}'" for number in range(100)]
+    details = {"status": "rejected", "violations": ["x" * 9_000, *said], "hints": {}}
+    refusal = Refusal("code_safety", "no", details, gate="validators")
+    log.open(a_call()).close(a_call(), refusal)
+    found = records(tmp_path)
+    assert [each["event_type"] for each in found] == [
+        "VALIDATION_FAILED",
+        "CODE_REJECTED",
+        "TOOL_BLOCKED",
+    ]
+    assert found[1]["details"]["violations"] == ["x" * 256, *said[:19]]
+    assert len({each["id"] for each in found}) == 3
+    assert "violations" not in found[2]["details"]
+    await log.close()
+
+
 async def test_a_block_by_access_is_a_block_and_no_failed_validation(tmp_path: Path) -> None:
     """MGP-6.4-2"""
     log = a_log(tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.call import Caller
+from gatewright.call import Caller, UserContext
 from gatewright.stores import callers as module
 from gatewright.stores.callers import Callers, Key, KeyChange
 from gatewright.stores.database import Database
@@ -53,6 +53,16 @@ def test_a_key_speaks_for_the_agent_it_was_made_for(callers: Callers) -> None:
     assert callers.verify(secret) == Caller("boss", "operator", key.id)
 
 
+def test_a_name_means_the_agent_rather_than_the_operator(callers: Callers) -> None:
+    callers.create("both", kind="operator", by="ops")
+    key, _ = callers.create("both", by="ops")
+    loads = callers.loads
+    callers.revoke(key.id, by="ops")
+    assert callers.named("both") == Caller("both", "agent", key.id)
+    assert callers.named("nobody") is None
+    assert callers.loads > loads
+
+
 def test_a_key_is_a_name_and_256_random_bits_in_letters_and_digits(callers: Callers) -> None:
     key, secret = callers.create("ann", by="ops")
     assert KEY.fullmatch(secret)
@@ -65,6 +75,7 @@ def test_no_two_keys_are_alike(callers: Callers) -> None:
 
 
 def test_the_secret_is_nowhere_in_the_database(callers: Callers, tmp_path: Path) -> None:
+    """GGEN-auth-1: a dump of the store has hashes only."""
     _, secret = callers.create("ann", by="ops")
     callers.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -174,14 +185,22 @@ def test_keys_are_listed_oldest_first_without_their_secrets(callers: Callers, cl
     clock.now = 2500.0
     callers.verify(secret)
     assert callers.keys() == [
-        Key(first.id, "ann", "agent", 1000.0, 5000.0, None, None),
-        Key(second.id, "bob", "operator", 2000.0, None, None, 2500.0),
+        Key(first.id, "ann", "agent", 1000.0, 5000.0, key_hash=first.key_hash),
+        Key(
+            second.id,
+            "bob",
+            "operator",
+            2000.0,
+            last_used=2500.0,
+            key_hash=sha256(secret.encode()).hexdigest(),
+        ),
     ]
 
 
 def test_the_last_use_of_a_key_reaches_the_database_when_it_is_saved(
     callers: Callers, elsewhere: Callers, clock: Clock
 ) -> None:
+    """GGEN-auth-3"""
     _, secret = callers.create("ann", by="ops")
     clock.now = 1234.5
     callers.verify(secret)
@@ -266,7 +285,7 @@ def test_a_database_that_fails_is_a_store_error_and_known_keys_go_on(
     callers: Callers, tmp_path: Path
 ) -> None:
     _, secret = callers.create("ann", by="ops")
-    other = Database.open_to_read(tmp_path / "keys.db", 1)
+    other = Database.open_to_read(tmp_path / "keys.db", len(module._MIGRATIONS))
     other.close()
     callers._database.execute("ALTER TABLE keys RENAME TO hidden")
     with pytest.raises(StoreError, match="the keys in"):
@@ -286,3 +305,87 @@ def test_keys_of_a_newer_gatewright_are_refused(tmp_path: Path, clock: Clock) ->
 def test_the_file_of_the_keys_belongs_to_its_owner_alone(callers: Callers, tmp_path: Path) -> None:
     callers.create("ann", by="ops")
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+SAID = UserContext("analyst", "community", ("/srv/**",), ("filesystem.read",))
+
+
+def test_a_key_says_what_its_caller_may_do_to_the_end(callers: Callers, tmp_path: Path) -> None:
+    """GRH-sec-3 and GGEN-auth-2"""
+    key, secret = callers.create("ann", user=SAID, by="ops")
+    assert callers.verify(secret) == Caller("ann", "agent", key.id, user=(SAID,))
+    again = Callers(tmp_path / "keys.db", clock=Clock(1000.0), random=noise())
+    try:
+        assert again.keys() == [key]
+        assert again.verify(secret) == Caller("ann", "agent", key.id, user=(SAID,))
+    finally:
+        again.close()
+
+
+def test_an_operator_s_key_takes_no_limits(callers: Callers) -> None:
+    with pytest.raises(ValueError, match="for agents"):
+        callers.create("root", kind="operator", user=SAID, by="ops")
+
+
+def test_a_rotated_key_has_a_successor_that_says_the_same(callers: Callers, clock: Clock) -> None:
+    old, secret = callers.create("ann", user=SAID, by="ops")
+    new, fresh = callers.rotate(old.id, by="ops")
+    assert callers.verify(secret) == "revoked"
+    assert callers.verify(fresh) == Caller("ann", "agent", new.id, user=(SAID,))
+    listed = callers.keys()
+    assert [(one.replaced_by, one.revoked) for one in listed] == [
+        (new.id, clock.now),
+        (None, None),
+    ]
+    assert [one.action for one in callers.changes()] == ["created", "created", "revoked"]
+
+
+def test_both_keys_are_good_for_the_overlap_and_no_longer(callers: Callers, clock: Clock) -> None:
+    old, secret = callers.create("ann", by="ops")
+    new, fresh = callers.rotate(old.id, overlap_s=60.0, by="ops")
+    clock.now += 59
+    assert {callers.verify(secret), callers.verify(fresh)} == {
+        Caller("ann", "agent", old.id),
+        Caller("ann", "agent", new.id),
+    }
+    clock.now += 1
+    assert callers.verify(secret) == "expired"
+    assert isinstance(callers.verify(fresh), Caller)
+    assert callers.changes()[-1].action == "replaced"
+
+
+def test_an_overlap_makes_no_key_last_longer_than_it_would(callers: Callers, clock: Clock) -> None:
+    old, secret = callers.create("ann", expires=1010.0, by="ops")
+    callers.rotate(old.id, overlap_s=3600.0, by="ops")
+    clock.now = 1010.0
+    assert callers.verify(secret) == "expired"
+
+
+def test_only_a_key_in_force_is_rotated_and_only_once(callers: Callers, clock: Clock) -> None:
+    old, _ = callers.create("ann", by="ops")
+    callers.rotate(old.id, overlap_s=60.0, by="ops")
+    with pytest.raises(ValueError, match="replaced"):
+        callers.rotate(old.id, by="ops")
+    clock.now += 61
+    with pytest.raises(ValueError, match="ended"):
+        callers.rotate(old.id, by="ops")
+    with pytest.raises(KeyError):
+        callers.rotate("nothing", by="ops")
+    assert len(callers.keys()) == 2
+
+
+def test_keys_of_the_version_before_are_still_good(tmp_path: Path, clock: Clock) -> None:
+    """Their table has no column for what a key says, and none for its successor."""
+    secret = "gw_" + "a" * 8 + "_" + "b" * 43
+    path = tmp_path / "old.db"
+    before = Database.open(path, module._MIGRATIONS[:1])
+    before.execute(
+        "INSERT INTO keys (id, digest, name, kind, created) VALUES (?, ?, 'ann', 'agent', 1.0)",
+        ("a" * 8, sha256(secret.encode()).digest()),
+    )
+    before.close()
+    callers = Callers(path, clock=clock, random=noise())
+    try:
+        assert callers.verify(secret) == Caller("ann", "agent", "a" * 8)
+    finally:
+        callers.close()

@@ -146,3 +146,11 @@ def test_a_reader_refuses_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("these are not the bytes of a database" * 100)
     with pytest.raises(StoreError, match="cannot be used"):
         Database.open_to_read(tmp_path / "a.db", 1)
+
+
+def test_what_fails_inside_is_reported_with_what_and_where(tmp_path: Path) -> None:
+    database = Database.open(tmp_path / "some.db", [])
+    with pytest.raises(StoreError, match=r"the keys in .*some\.db cannot be used"):  # noqa: SIM117
+        with database.reported("the keys"):
+            database.execute("SELECT nothing FROM nowhere")
+    database.close()

@@ -96,12 +96,3 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Logins(tmp_path).save("files", Kept(URL, GRANT))
     with pytest.raises(StoreError, match="logins"):
         Logins(tmp_path).load("files", URL)
-
-
-def test_a_rest_of_an_interrupted_write_is_no_obstacle(tmp_path: Path) -> None:
-    logins = Logins(tmp_path)
-    logins.save("files", Kept(URL, GRANT))
-    files(tmp_path)[0].with_suffix(f".{os.getpid()}.new").write_text("half")
-    logins.save("files", Kept(URL))
-    assert logins.load("files", URL) == Kept(URL)
-    assert len(files(tmp_path)) == 1

@@ -19,6 +19,7 @@ from gatewright.stores.records import (
     Record,
     Stamps,
     Subject,
+    context_of,
     encode,
     end_of,
     intent_of,
@@ -33,7 +34,14 @@ UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 def _end(outcome: Outcome, *, forwarded: bool = True, **more: Any) -> dict[str, Any]:
     call = a_call(1, **more)
-    record = end_of(call, outcome, STAMP, request_of(call), forwarded=forwarded, duration_ms=12.5)
+    record = end_of(
+        call,
+        outcome,
+        STAMP,
+        context_of(call),
+        forwarded=forwarded,
+        duration_ms=12.5,
+    )
     found: dict[str, Any] = msgspec.json.decode(encode(record))
     return found
 
@@ -66,7 +74,7 @@ def test_the_whole_record_of_a_tool_call() -> None:
 
 def test_the_whole_record_of_an_intent() -> None:
     call = a_call(1, a_tool("dangerous"))
-    found = msgspec.json.decode(encode(intent_of(call, STAMP, request_of(call))))
+    found = msgspec.json.decode(encode(intent_of(call, STAMP, context_of(call))))
     assert found["event_type"] == INTENT
     assert found["outcome"] == "pending"
     assert found["call"] == "call-1"
@@ -160,6 +168,15 @@ def test_the_digest_is_of_the_arguments_whatever_their_order() -> None:
     assert request_of(one) == request_of(two) != request_of(other)
 
 
+def test_what_a_caller_chose_is_kept_without_the_secret_in_it() -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+    for more in ({"tool": None, "target": None}, {"kind": "resource", "target": None}):
+        found = _end(ANSWER, name=token, method=token, trace_id=token, **more)
+        assert token not in repr(found)
+        assert found["trace_id"] == "[REDACTED:github-token]"
+    assert token not in repr(_end(ANSWER, name=f"{'x' * 300} {token}", kind="resource"))
+
+
 def test_questions_about_the_catalogue_have_no_digest() -> None:
     assert request_of(a_call(1, kind="list")) is None
 
@@ -220,14 +237,11 @@ def test_a_fact_of_a_strange_type_is_named_by_its_type() -> None:
 
 @pytest.mark.parametrize("name", ["\ud800" * 3, "n" * 50_000])
 def test_a_name_that_cannot_be_written_is_made_writable(name: str) -> None:
+    call = a_call(1, method=name)
     found = _end(ANSWER, method=name, tool=None, target=None, name=name)
     assert found["method"].startswith(("\\ud800", "nnn"))
     assert (
-        len(
-            encode(
-                end_of(a_call(1, method=name), ANSWER, STAMP, None, forwarded=True, duration_ms=1)
-            )
-        )
+        len(encode(end_of(call, ANSWER, STAMP, context_of(call), forwarded=True, duration_ms=1)))
         < 4096
     )
 
@@ -235,7 +249,7 @@ def test_a_name_that_cannot_be_written_is_made_writable(name: str) -> None:
 @given(st.text(), st.text(), st.text())
 def test_every_record_is_one_line(name: str, trace: str, session: str) -> None:
     call = a_call(1, name=name, trace_id=trace, session=session, tool=None, target=None)
-    line = encode(end_of(call, ANSWER, STAMP, None, forwarded=True, duration_ms=1))
+    line = encode(end_of(call, ANSWER, STAMP, context_of(call), forwarded=True, duration_ms=1))
     assert b"\n" not in line
     assert msgspec.json.decode(line)["trace_id"] == trace
 
@@ -327,7 +341,7 @@ def test_the_mgp_form_has_every_member_also_where_nothing_is_known() -> None:
 
 def test_an_intent_has_no_mgp_form() -> None:
     call = a_call()
-    assert to_mgp(msgspec.json.decode(encode(intent_of(call, STAMP, None)))) is None
+    assert to_mgp(msgspec.json.decode(encode(intent_of(call, STAMP, context_of(call))))) is None
 
 
 def test_an_actor_without_a_key_has_no_key_id() -> None:

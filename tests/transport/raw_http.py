@@ -11,7 +11,11 @@ from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
 from tests.transport.collecting import within
 
-__all__ = ["RawClient", "connected", "dialled"]
+__all__ = ["GET", "HEAD", "OLD", "RawClient", "connected", "dialled", "heard"]
+
+GET = b"GET /a?b HTTP/1.1\r\nHost: a\r\nX-A: B\r\n\r\n"
+HEAD = b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n"
+OLD = b"GET / HTTP/1.0\r\n\r\n"
 
 
 class RawClient:
@@ -83,3 +87,12 @@ async def connected(app: Any, **limits: Any) -> AsyncIterator[RawClient]:
             yield client
     finally:
         await within(server.stop(0.1))
+
+
+async def heard(app: Any, *requests: bytes) -> bytes:
+    """Everything that comes back for these and a last request that closes, without dates."""
+    async with connected(app) as client:
+        client.say(b"".join(requests))
+        client.say(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        parts = (await client.end()).split(b"\r\n")
+    return b"\r\n".join(part for part in parts if not part.startswith(b"date: "))

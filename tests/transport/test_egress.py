@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gatewright.transport.egress import MOST_BYTES, Egress, EgressFailed, is_outside, is_public
+from gatewright.protocol.addresses import is_public
+from gatewright.transport.egress import MOST_BYTES, Egress, EgressFailed, addresses_of, is_outside
 
 Answer = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
@@ -169,3 +170,10 @@ def test_everything_else_is_not_public(address: str) -> None:
 )
 async def test_a_server_is_outside_unless_its_address_is_inside(url: str, expected: bool) -> None:
     assert await is_outside(url) is expected
+
+
+async def test_the_addresses_of_a_name_are_all_told_and_a_lost_one_has_none() -> None:
+    assert set(await addresses_of("localhost")) <= {"127.0.0.1", "::1"}
+    assert await addresses_of("127.0.0.1") == ["127.0.0.1"]
+    assert await addresses_of("no-such-name.invalid") == []
+    assert await addresses_of("." * 300) == []

@@ -13,11 +13,7 @@ from gatewright.transport.base import Limits
 from gatewright.transport.http_exchange import Serving
 from tests.transport.asgi import answer, echo
 from tests.transport.collecting import within
-from tests.transport.raw_http import connected
-
-GET = b"GET /a?b HTTP/1.1\r\nHost: a\r\nX-A: B\r\n\r\n"
-HEAD = b"HEAD / HTTP/1.1\r\nhost: a\r\n\r\n"
-OLD = b"GET / HTTP/1.0\r\n\r\n"
+from tests.transport.raw_http import GET, HEAD, OLD, connected, heard
 
 Messages = list[dict[str, Any]]
 
@@ -41,15 +37,6 @@ def saying(*messages: dict[str, Any]) -> Any:
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What was logged here; what earlier tests left to the collector may be logged at any time."""
     return [one.message for one in caplog.records if one.name == http_exchange.__name__]
-
-
-async def heard(app: Any, *requests: bytes) -> bytes:
-    """Everything that comes back for these and a last request that closes, without dates."""
-    async with connected(app) as client:
-        client.say(b"".join(requests))
-        client.say(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
-        parts = (await client.end()).split(b"\r\n")
-    return b"\r\n".join(part for part in parts if not part.startswith(b"date: "))
 
 
 async def test_the_scope_is_that_of_asgi_3() -> None:

@@ -95,6 +95,15 @@ async def test_an_upgrade_that_cannot_be_is_refused(spoilt: bytes) -> None:
     assert app.scopes == []
 
 
+async def test_garbage_right_behind_an_upgrade_ends_the_connection_in_silence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with connected(Both()) as client:
+        client.say(UPGRADE + b"\xff\xff" + bytes(20))
+        assert await client.end() in (b"", b"HTTP/1.1 101 ")
+    assert caplog.records == []
+
+
 async def test_stopping_tells_a_websocket_to_go() -> None:
     async with connected(Both()) as client:
         client.say(UPGRADE)

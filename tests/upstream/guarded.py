@@ -19,7 +19,8 @@ from urllib.parse import unquote_plus, urlencode
 import aiohttp
 from aiohttp import web
 
-from gatewright.upstream.authorize import Authorizer, OAuth
+from gatewright.links.authorization import Authorizer
+from gatewright.upstream.authorize import OAuth
 from gatewright.wire.versions import LATEST_MODERN
 
 __all__ = [

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from gatewright.call import Call, Outcome
+from gatewright.links.link import Link
+from gatewright.links.pipe_link import PipeLink
 from gatewright.protocol.mcp_client import Handshake
 from gatewright.transport.memory import MemoryPipe, pair
-from gatewright.upstream.link import Link
-from gatewright.upstream.pipe_link import PipeLink
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire.versions import LATEST_LEGACY
 from tests.upstream.rig import DEADLINE, INFO, FakeBack, make_call

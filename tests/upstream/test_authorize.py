@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.links.authorization import NotAuthorized
 from gatewright.protocol.oauth_client import Identity
 from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Bearer, NotAuthorized, OAuth, authorizer_for
+from gatewright.upstream.authorize import Bearer, OAuth, authorizer_for
 from gatewright.upstream.spec import Auth, ServerSpec
 from tests.upstream.guarded import AuthorizationServer, Clock, Make, Pair, never, request, serving
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.upstream.authorize import NotAuthorized
+from gatewright.links.authorization import NotAuthorized
 from tests.upstream.guarded import Clock, Make, Pair, never, request
 
 

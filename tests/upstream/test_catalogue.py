@@ -10,7 +10,8 @@ import pytest
 
 from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.protocol.mcp_client import Hello
-from gatewright.upstream.catalogue import Catalogue, Sight
+from gatewright.settings import ToolRule
+from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.listing import Listing
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.view import Profile
@@ -91,10 +92,44 @@ def test_every_change_has_a_new_version_and_a_new_list() -> None:
     assert found.put("b", listing(tools=[tool("new")]))
     assert found.version == version + 1
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__new"]
-    found.drop("a")
-    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__new"]
-    found.add(ServerSpec(id="c"), listing(tools=[tool("t")]))
-    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["b__new", "c__t"]
+
+
+def test_the_catalogue_of_another_configuration_keeps_what_servers_said() -> None:
+    found = two_servers(Grants(ann={"a__t", "a__u", "b__t"}).sight)
+    specs = [ServerSpec(id="c"), ServerSpec(id="b", prefix="bee")]
+    sight = Grants(ann={"bee__t", "c__n"}).sight
+    after = found.renewed(specs, {}, sight, {"c": listing(tools=[tool("n")])})
+    assert names(after.list("tools/list", "", ANN, LEGACY)) == ["c__n", "bee__t"]
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__t"]
+
+
+def test_another_catalogue_judges_anew_only_what_other_words_are_about() -> None:
+    found = two_servers()
+    word = ToolRule(risk_level="dangerous")
+    after = found.renewed(
+        [ServerSpec(id="a", tools={"t": word}), ServerSpec(id="b", call_s=1)], {}, EVERYTHING, {}
+    )
+    assert after.view("").tools["a__t"].security.risk_level == "dangerous"
+    assert found.view("").tools["a__t"].security.risk_level == "moderate"
+    assert after.shelf("b") is found.shelf("b")
+
+
+def test_what_a_server_says_later_does_not_reach_the_catalogue_before() -> None:
+    found = two_servers()
+    found.list("tools/list", "", ANN, LEGACY)
+    after = found.renewed([ServerSpec(id="a"), ServerSpec(id="b")], {}, EVERYTHING, {})
+    assert after.shown("tools/list", "", ANN) == found.shown("tools/list", "", ANN)
+    after.put("b", listing(tools=[tool("new")]))
+    assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__t"]
+    assert names(after.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__new"]
+
+
+def test_of_a_profile_that_is_gone_nothing_can_be_seen() -> None:
+    found = two_servers(small=Profile(servers=("b",)))
+    after = found.renewed([ServerSpec(id="a"), ServerSpec(id="b")], {}, EVERYTHING, {})
+    assert found.tool("small", "b__t") is not None
+    assert after.tool("small", "b__t") is None
+    assert names(after.list("tools/list", "small", ANN, LEGACY)) == []
 
 
 def test_a_client_with_mgp_security_has_a_list_of_its_own() -> None:
@@ -125,8 +160,7 @@ def test_profiles_are_views_of_one_catalogue() -> None:
     assert found.tool("small", "a__t") is None
     assert found.servers("small", ANN) == ["b"]
     assert (found.knows("small"), found.knows("none")) == (True, False)
-    with pytest.raises(KeyError):
-        found.view("none")
+    assert names(found.list("tools/list", "none", ANN, LEGACY)) == []
 
 
 def test_a_resource_belongs_to_who_lists_it_then_to_a_template_then_to_the_only_one() -> None:

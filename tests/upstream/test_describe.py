@@ -67,3 +67,11 @@ def test_instructions_without_end_are_cut_with_a_note() -> None:
     text = describe([("a", hello), ("b", hello)], mirror=False)[1]
     assert len(text.encode()) < INSTRUCTIONS_BYTES + 200
     assert text.endswith("is longer than this.)") or "longer than this" in text
+
+
+def test_instructions_carry_no_secret_mirrored_or_joined() -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+    hello = Hello("2025-11-25", {}, instructions=f"Use {token}.")
+    for mirror in (True, False):
+        _, said = describe([("one", hello)], mirror=mirror)
+        assert "Use [REDACTED:github-token]." in said

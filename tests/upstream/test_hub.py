@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Caller
-from gatewright.upstream.hub import UPDATED, Hub
+from gatewright.upstream.hub import AUDIT, UPDATED, Hub, Listener
 
 ANN, BOB = Caller("ann"), Caller("bob")
 Heard = list[tuple[str, str, dict[str, Any]]]
@@ -23,7 +23,7 @@ def listening(hub: Hub, *args: Any, **more: Any) -> tuple[Heard, Any]:
     def take(server: str, method: str, params: dict[str, Any]) -> None:
         heard.append((server, method, params))
 
-    return heard, hub.watch(args[0], args[1], take, **more)
+    return heard, hub.watch(Listener(args[0], args[1], more.pop("session", None), take, **more))
 
 
 def test_a_notification_reaches_those_who_may_see_its_server() -> None:
@@ -74,8 +74,39 @@ def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture)
     def broken(server: str, method: str, params: dict[str, Any]) -> None:
         raise RuntimeError("broken")
 
-    hub.watch(ANN, "", broken)
+    hub.watch(Listener(ANN, "", None, broken))
     heard, _ = listening(hub, ANN, "")
     hub.tell("open", "notifications/x", {})
     assert len(heard) == 1
     assert "failed to take notifications/x" in caplog.text
+
+
+def test_a_change_of_what_somebody_sees_is_told_to_each_of_its_listeners_alone() -> None:
+    hub = Hub(may_see)
+    ann, _ = listening(hub, ANN, "")
+    again, end = listening(hub, ANN, "")
+    wide, _ = listening(hub, ANN, "wide")
+    assert hub.audience() == [(ANN, ""), (ANN, "wide")]
+    hub.tell_audience(ANN, "", ["notifications/x"])
+    end()
+    hub.tell_audience(ANN, "", ["notifications/y"])
+    assert ann == [("", "notifications/x", {}), ("", "notifications/y", {})]
+    assert again == [("", "notifications/x", {})]
+    assert wide == []
+
+
+def test_what_is_recorded_is_told_to_those_who_want_it_and_may_hear_it() -> None:
+    """MGP-6.3-1"""
+    hub = Hub(may_see)
+    turns: list[bool] = []
+    hub.auditing = turns.append
+    plain, _ = listening(hub, ANN, "")
+    ann, end = listening(hub, ANN, "", session="s1", audit=True)
+    bob, other = listening(hub, BOB, "", audit=True)
+    hub.tell_audit({"n": 1}, lambda caller, session: (caller, session) == (ANN, "s1"))
+    assert (plain, ann, bob) == ([], [("", AUDIT, {"n": 1})], [])
+    end()
+    end()
+    assert turns == [True]
+    other()
+    assert turns == [True, False]

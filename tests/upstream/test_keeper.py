@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from gatewright.call import Failure
+from gatewright.links.link import Link, UpstreamFailed
+from gatewright.links.pipe_link import PipeLink
 from gatewright.protocol.mcp_client import Hello
 from gatewright.transport.memory import pair
 from gatewright.upstream import keeper as keeper_module
+from gatewright.upstream.admission import NotPermitted
 from gatewright.upstream.keeper import Keeper, State
-from gatewright.upstream.link import Link, UpstreamFailed
-from gatewright.upstream.pipe_link import PipeLink
 from gatewright.upstream.spec import Restart, ServerSpec
+from gatewright.wire.codes import reason_of
 from tests.upstream.rig import DEADLINE, INFO, within
 from tests.upstream.scripted import Ear, Scripted
 
@@ -267,3 +269,88 @@ async def _pass(seconds: float) -> None:
     over = loop.create_future()
     loop.call_later(seconds, over.set_result, None)
     await over
+
+
+async def test_a_call_while_a_server_restarts_says_so() -> None:
+    """MGP-14.3-9: `restarting` is 2002 SERVER_RESTARTING in the table of reasons."""
+    async with kept() as (keeper, plug):
+        keeper.start()
+        await within(keeper.ready(DEADLINE))
+        hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+
+        async def hang() -> Link:
+            return await hanging
+
+        keeper._connect = hang
+        plug.made[0].close("killed")
+        await plug.until("restarting")
+        refused = await within(keeper.ready(0.02))
+        assert isinstance(refused, Failure)
+        assert refused.reason == "restarting"
+        assert reason_of(refused.reason).mgp_code == 2002
+
+
+async def test_a_server_that_waits_for_a_person_keeps_nobody_waiting_and_has_all_the_time() -> None:
+    """MGP-3.4-1"""
+    async with kept(connect_s=0.05) as (keeper, plug):
+        approved = asyncio.Event()
+
+        async def connect() -> Link:
+            with keeper.hold("waits for an operator"):
+                await approved.wait()
+            return await plug.connect()
+
+        keeper._connect = connect
+        keeper.start()
+        await within(keeper.settled())
+        assert (keeper.state, keeper.reason) == ("connecting", "waits for an operator")
+        refused = await within(keeper.ready(DEADLINE))
+        assert isinstance(refused, Failure)
+        assert refused.reason == "permission_deferred"
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):  # twice what a server has to say hello
+                await plug.until("connected")
+        approved.set()
+        await plug.until("connected")
+        assert await within(keeper.ready(DEADLINE)) is plug.made[0]
+        assert keeper.restarts == 0
+
+
+async def test_a_server_without_permission_is_not_tried_again_before_that_changes() -> None:
+    """MGP-3.4-2: whoever calls."""
+    async with kept() as (keeper, plug):
+        denied = iter([NotPermitted("camera was denied")])
+        attempts = 0
+
+        async def connect() -> Link:
+            nonlocal attempts
+            attempts += 1
+            for problem in denied:
+                raise problem
+            return await plug.connect()
+
+        keeper._connect = connect
+        keeper.start()
+        await plug.until("error")
+        assert keeper.reason == "camera was denied"
+        refused = await within(keeper.ready(DEADLINE))
+        assert isinstance(refused, Failure)
+        assert attempts == 1
+        keeper.again()
+        await plug.until("connected")
+        assert attempts == 2
+
+
+async def test_a_server_that_loses_a_permission_is_closed_until_it_has_it_again() -> None:
+    """MGP-6.4-5, whatever its restart rule says."""
+    async with kept(restart=Restart(policy="never")) as (keeper, plug):
+        keeper.bar("nobody is connected yet")
+        keeper.start()
+        await within(keeper.ready(DEADLINE))
+        keeper.bar("camera was revoked")
+        await plug.until("error")
+        assert keeper.reason == "camera was revoked"
+        assert not plug.made[0].open
+        keeper.again()
+        await plug.until("connected", 2)
+        assert await within(keeper.ready(DEADLINE)) is plug.made[1]

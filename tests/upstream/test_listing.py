@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.upstream.link import UpstreamFailed
+from gatewright.links.link import UpstreamFailed
 from gatewright.upstream.listing import EMPTY, Listing, fetch_listing, fetch_section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from tests.upstream.rig import within

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Event, Failure
+from gatewright.call import KERNEL, Answer, Back, Call, Event, Failure, Refusal
 from gatewright.upstream.local import LocalServer
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
+from gatewright.wire.codes import reason_of
 from tests.upstream.rig import FakeBack, ask, make_call, result, running, text, tool_call, within
 
 OBJECT = {"inputSchema": {"type": "object"}}
@@ -99,11 +100,13 @@ async def test_a_function_that_raises_is_a_tool_that_failed() -> None:
 
 
 async def test_a_function_ends_at_the_calls_time_limit() -> None:
+    """MGP-14.3-13: `timeout` is 3003 TIMEOUT in the table of reasons."""
     async with running(local=[local()]) as supervisor:
         deadline = asyncio.get_running_loop().time() + 0.02
         outcome = await ask(supervisor, "here/hang", deadline=deadline)
         assert isinstance(outcome, Failure)
         assert outcome.reason == "timeout"
+        assert reason_of("timeout").mgp_code == 3003
 
 
 async def test_what_is_not_there_is_not_found() -> None:
@@ -115,3 +118,20 @@ async def test_what_is_not_there_is_not_found() -> None:
     other = await within(server.call("vendor/thing", {}, call, FakeBack()))
     assert isinstance(other, Failure)
     assert other.reason == "method_not_found"
+
+
+async def test_a_function_may_end_its_call_with_an_outcome() -> None:
+    def no(arguments: dict[str, Any], call: Call, back: Back) -> Refusal:
+        return Refusal("permission_denied", "not you")
+
+    server = LocalServer(ServerSpec(id="here"), {"no": (OBJECT, no)})
+    async with running(local=[server]) as supervisor:
+        assert await put(supervisor, "no") == Refusal("permission_denied", "not you")
+
+
+async def test_the_kernels_tools_are_no_server_to_operators() -> None:
+    server = LocalServer(ServerSpec(id=KERNEL), {"add": (OBJECT, add)})
+    async with running(local=[local(), server]) as supervisor:
+        assert supervisor.states == {"here": "connected"}
+        assert [one.id for one in supervisor.status()] == ["here"]
+        assert "mgp_add" in supervisor.catalogue.view("").tools

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.links.authorization import NotAuthorized
+from gatewright.links.link import UpstreamFailed
 from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Browser, NotAuthorized
-from gatewright.upstream.link import UpstreamFailed
+from gatewright.upstream.authorize import Browser
 from gatewright.upstream.login import log_in
 from gatewright.upstream.spec import ServerSpec
 from tests.upstream.guarded import BACK, Make, Pair, never, request, user

@@ -14,6 +14,7 @@ from gatewright.upstream.names import (
     SMALLEST_BUDGET,
     expose_names,
     expose_uris,
+    kernel_names,
     unwrap_uri,
     wrap_template,
     wrap_uri,
@@ -256,3 +257,7 @@ def test_uris_are_unique_and_reversible_in_any_order(resources: list[Target]) ->
     assert {found.find(uri) for uri in found.exposed.values()} == set(resources)
     assert len(set(found.exposed.values())) == len(resources)
     assert expose_uris(reversed(resources)) == found
+
+
+def test_a_tool_of_the_kernel_is_spelled_for_hosts_and_like_its_method() -> None:
+    assert kernel_names("access.query") == ("mgp_access_query", "mgp/access/query")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gatewright.call import ANONYMOUS, Answer, Failure
+from gatewright.links.pipe_link import PipeLink
 from gatewright.transport.base import Limits
-from gatewright.upstream.pipe_link import PipeLink
 from gatewright.upstream.spec import Restart, ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from tests.upstream.rig import (

@@ -64,6 +64,15 @@ def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist() -> None:
     assert found.warnings == ()
 
 
+def test_a_word_about_all_tools_is_for_those_that_are_not_named() -> None:
+    rules = {"*": ToolRule(enabled=False), "a": ToolRule(), "b": ToolRule(enabled=True)}
+    found = shelf(ServerSpec(id="s", tools=rules), tools=[tool("a"), tool("b"), tool("c")])
+    assert [one.target.name for one in found.tools] == ["a", "b"]
+    rules = {"*": ToolRule(risk_level="dangerous"), "a": ToolRule(risk_level="moderate")}
+    found = shelf(ServerSpec(id="s", tools=rules), tools=[tool("a"), tool("b")])
+    assert [one.security.risk_level for one in found.tools] == ["moderate", "dangerous"]
+
+
 @pytest.mark.parametrize("name", [None, 3, "", {"a": 1}])
 def test_an_entry_without_a_name_is_left_out_with_a_warning(name: Any) -> None:
     found = shelf(tools=[tool(name), tool("ok")], prompts=[{"name": name}], resources=[{}])

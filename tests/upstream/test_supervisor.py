@@ -9,6 +9,7 @@ import time
 import pytest
 
 from gatewright.call import ANONYMOUS, Caller
+from gatewright.protocol.negotiate import Face
 from gatewright.upstream.catalogue import Sight
 from gatewright.upstream.names import unwrap_uri
 from gatewright.upstream.spec import ServerSpec
@@ -110,6 +111,24 @@ async def test_a_clients_notification_reaches_the_servers_it_may_see() -> None:
         assert not [one for one in seen if "vendor.x" in one or "mgp" in one]
         methods = said(await ask(supervisor, "asker/facts"))["methods"]
         assert note in methods
+
+
+async def test_an_audit_server_is_told_by_the_gateway_and_never_by_a_client() -> None:
+    """MGP-6.3-2: a client cannot put events into the trail of an audit server."""
+    async with running(python("mgp_server", face=Face(("audit",))), python("echo")) as supervisor:
+        audit = "notifications/mgp.audit"
+        await supervisor.notify(ANONYMOUS, audit, {"by": "client"})
+        await supervisor.notify(ANONYMOUS, "notifications/mgp.vendor", {"by": "client"})
+        assert supervisor.tell_audit("mgp_server", [{"by": "gateway", "n": 1}, {"n": 2}])
+        assert not supervisor.tell_audit("echo", [{"n": 3}])
+        assert not supervisor.tell_audit("nobody", [{"n": 4}])
+        seen = said(await ask(supervisor, "mgp_server/requests"))
+        told = [(one["method"], one["params"]) for one in seen if "mgp." in one["method"]]
+        assert told == [
+            ("notifications/mgp.vendor", {"by": "client"}),
+            (audit, {"by": "gateway", "n": 1}),
+            (audit, {"n": 2}),
+        ]
 
 
 def text_of(outcome: object) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gatewright.call import Target
+from gatewright.call import KERNEL, Target
+from gatewright.protocol.negotiate import SECURITY_META
 from gatewright.upstream.shelf import Shelf, build_shelf
 from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.view import SECURITY_META, Profile, View
+from gatewright.upstream.view import Profile, View
 from tests.upstream.test_shelf import listing, tool
 
 
@@ -120,3 +121,26 @@ def test_mgp_4_1_1_an_mgp_client_sees_the_effective_security_in_both_places() ->
     }
     assert mgp["_meta"] == {"k": 1, SECURITY_META: mgp["security"]}
     assert plain["security"]["risk_level"] == "moderate"
+
+
+def test_the_kernels_tools_have_the_names_of_their_methods_in_all_spellings() -> None:
+    servers = {"a": {"tools": [tool("t")]}, KERNEL: {"tools": [tool("access.query")]}}
+    one = view(Profile(unprefixed=True), **servers)
+    assert one.unprefixed
+    assert one.servers == ("a",)
+    assert [each["name"] for each in listed(one, "tools/list")] == ["t", "mgp_access_query"]
+    query = one.tools["mgp_access_query"]
+    assert query.target == Target(KERNEL, "access.query")
+    assert one.tools["mgp.access.query"] is one.tools["mgp/access/query"] is query
+    narrow = view(Profile(servers=("a",)), **servers)
+    assert "mgp_access_query" not in narrow.tools
+    chosen = view(Profile(tools=("a/t",)), **servers)
+    assert "mgp/access/query" not in chosen.tools
+
+
+def test_no_server_takes_the_name_of_a_tool_of_the_kernel() -> None:
+    one = view(
+        a={"tools": [tool("mgp_access_query")], "prefix": ""},
+        mgp={"tools": [tool("access.query")]},
+    )
+    assert one.tools["mgp_access_query"].target.server == KERNEL

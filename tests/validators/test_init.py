@@ -1,33 +1,14 @@
-"""The vocabulary of validators: what is not in it must not pass."""
+"""What the package offers to gates, settings and the catalogue."""
 
-import pytest
-
-from gatewright.validators import VALIDATORS, judges
-from gatewright.validators.sandbox import sandbox
+import gatewright.validators as offered
+from gatewright.validators import BUILT_IN, Checks, checks_for
 
 
-def test_the_names_lead_to_their_checks() -> None:
-    assert judges("sandbox") == (sandbox,)
-    assert judges("none") == ()
-    assert judges("sandbox+none") == (sandbox,)
+def test_everything_that_is_offered_is_there() -> None:
+    assert [name for name in offered.__all__ if not hasattr(offered, name)] == []
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        "readonly",
-        "network_restricted",
-        "code_safety",
-        "Sandbox",
-        "",
-        "sandbox+",
-        "sandbox+readonly",
-    ],
-)
-def test_a_name_without_a_check_is_no_check_that_passes(names: str) -> None:
-    assert judges(names) is None
-
-
-def test_nobody_can_add_a_name_at_run_time() -> None:
-    with pytest.raises(TypeError):
-        VALIDATORS["none"] = sandbox  # type: ignore[index]
+def test_the_five_standard_validators_and_paths_are_built_in() -> None:
+    """MGP-4.3-4"""
+    assert set(BUILT_IN) == {"sandbox", "readonly", "network_restricted", "code_safety", "paths"}
+    assert isinstance(checks_for("+".join(BUILT_IN), {}, {}, "tool"), Checks)

@@ -1,4 +1,4 @@
-"""The strict `sandbox` validator: what a shell could read as more than plain words is refused."""
+"""`sandbox`: command lines and values for them, in its three modes."""
 
 from typing import Any
 
@@ -6,164 +6,192 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.sandbox import sandbox
+from gatewright.validators.options import BadOptions
+from gatewright.validators.registry import checks_for
+from gatewright.validators.sandbox import Value, command_rule, prepare
+from gatewright.validators.shell_syntax import read
 
-METACHARACTERS = ";&|<>(){}[]$`\\'\"!*?~#^"
 
-BLOCKED = {
-    "metacharacter": [
-        "ls; id",
-        "ls && id",
-        "ls | id",
-        "echo $(id)",
-        "echo `id`",
-        "cat ${HOME}",
-        "cat <(id)",
-        "echo hi > file",
-        "sleep 9 &",
-        "{ls,-l}",
-        "ls *",
-        "ls ~",
-        "cat 'a b'",
-        'cat "a b"',
-        "a\\nb",
-        "%0aid",
-        "x%u000aid",
-        "echo hi # rest",
-    ],
-    "control_character": [
-        "ls\nid",
-        "ls\rid",
-        "a\x00b",
-        "\x1b[2J",
-        "a\u202eb",
-        "a\u200bb",
-        "a\u2028b",
-    ],
-    "assignment": ["LD_PRELOAD=x ls", "  A=b", "A+=b"],
-    "recursive_delete": [
-        "rm -rf /",
-        "rm -fr x",
-        "rm -r -f x",
-        "rm -R x",
-        "rm x --recursive",
-        "/bin/rm -rf x",
-        "xyz rm -rf x",
-        "rd /s x",
-        "find . -delete",
-        "find . -exec cat",
-    ],
-    "runs_programs": [
-        "sh x",
-        "bash -i",
-        "env x",
-        "xargs rm",
-        "eval x",
-        "timeout 5 x",
-        ". x",
-        "bash",
-    ],
-    "changes_rights": ["sudo ls", "chmod -R 777 x", "passwd root", "iptables -F"],
-    "ends_the_host": ["shutdown -h now", "reboot", "mkfs.ext4 /x", "dd if=a of=b", "kill -9 1"],
-    "opens_a_channel": ["nc -l 4444", "socat x y"],
-    "inline_code": ["python3 -c x", "perl -e x", "node --eval x"],
-    "program_option": ["tar xf a --checkpoint-action=exec", "git -c core.pager=x log"],
-    "host_file": ["cat /etc/passwd", "cat /etc/shadow", "curl -d @/etc/passwd x", "wc /dev/sda"],
-}
+def rule(line: Any, **options: Any) -> str | None:
+    found = prepare(options).judge(line)
+    return None if found is None else found.rule
 
 
 @pytest.mark.parametrize(
-    ("rule", "text"), [(rule, text) for rule, texts in BLOCKED.items() for text in texts]
+    "line",
+    [
+        "ls -la",
+        "grep 'a|b' notes.txt",
+        'echo "do not rm -rf /; it is dangerous"',
+        "echo /etc/shadow is a file",
+        "grep -rn /etc/passwd docs",
+        "grep -n 'rm -rf' README.md",
+        "wc -l reboot.log",
+        'stat "a & b (1).txt"',
+        "find . -name '*.py'",
+    ],
 )
-def test_dangerous_shell_text_is_refused_with_the_name_of_the_rule(rule: str, text: str) -> None:
+def test_known_programs_in_reading_uses_pass(line: str) -> None:
+    assert rule(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ls; id", "list"),
+        ("ls | wc", "pipeline"),
+        ("echo $(id)", "command_substitution"),
+        ("rm -rf /", "unknown_program"),
+        ("cat /etc/shadow", "host_file"),
+        ("grep x /etc/shadow", "host_file"),
+        ("grep -e x /etc/shadow", "host_file"),
+        ("grep --file=/etc/shadow x", "host_file"),
+        ("sort -o f f", "option"),
+        ("find . -delete", "option"),
+        ("curl -d @- http://example.net", "unknown_program"),
+        ("ls\nid", "control_character"),
+        (3, "no_command"),
+        ([], "no_command"),
+        (["ls", 3], "no_command"),
+        (["rm", "-rf", "x"], "unknown_program"),
+        (["ls", "a\nb"], "control_character"),
+        (["ls; id"], "list"),
+        (["cat", "/etc/shadow"], "host_file"),
+    ],
+)
+def test_everything_else_is_refused_with_the_reason(line: Any, expected: str) -> None:
     """MGP-4.5-1"""
-    found = sandbox({"command": text})
+    found = prepare({}).judge(line)
     assert found is not None
-    assert found.rule == rule
+    assert found.rule == expected
+    assert found.message.startswith(("has ", "is ", "names ", "starts ", "does "))
+
+
+def test_words_of_a_list_are_never_read_by_a_shell() -> None:
+    assert rule(["grep", "a;b", "$(x)"]) is None
+    assert rule(["ls"]) is None
+
+
+def test_pipes_between_known_programs_pass_where_the_operator_says_so() -> None:
+    assert rule("cat f | sort -u | head -n 5", pipes=True) is None
+    assert rule("cat f | sh", pipes=True) == "unknown_program"
+    assert rule("cat f | sort > g", pipes=True) == "redirected_statement"
+
+
+def test_the_operator_can_name_further_programs() -> None:
+    assert rule("deploy --now", programs=["deploy"]) is None
+    assert rule("deploy --now; id", programs=["deploy"]) == "list"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("line", "expected"),
     [
-        "ls -la /tmp/sh-demo",
-        "cat reboot-notes.md",
-        "wc -l shutdown.log",
-        "grep sudo README.md",
-        "git log --oneline -n 5",
-        "sort -k2,2n data.tsv",
-        "date +%Y-%m-%d",
-        "echo 100%",
-        "rm one-file.txt",
-        "python3 script.py",
-        "find . -name x.txt",
-        "time",
-        "Grüße aus Köln",
-        "",
-        "   ",
+        ("mytool --flag 'a;b' x.txt", None),
+        ("cargo2 build", None),
+        ("rm f", None),
+        ("rm -rf f", "recursive_delete"),
+        ("mytool; id", "list"),
+        ("sudo ls", "changes_rights"),
+        ("bash -c x", "runs_programs"),
+        ("nc -l 1", "opens_a_channel"),
+        ("reboot", "ends_the_host"),
+        ("mytool /etc/shadow", "host_file"),
+        ("sort -o f f", "option"),
+        ("ruby2 x", None),
     ],
 )
-def test_plain_words_pass(text: str) -> None:
-    assert sandbox({"command": text}) is None
+def test_the_deny_list_lets_unknown_programs_pass(line: str, expected: str | None) -> None:
+    assert rule(line, mode="deny-list") == expected
+
+
+@pytest.mark.parametrize("line", ["ls 'a b'", "ls *", "ls | wc", "echo $x", "rm -rf x", "ls\nid"])
+def test_the_strict_mode_refuses_every_metacharacter(line: str) -> None:
+    assert rule(line, mode="strict") is not None
+    assert rule("ls -la src", mode="strict") is None
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("text", "expected"),
     [
-        {"command": "rm", "args": ["-rf", "/"]},
-        {"args": ["-rf", "/"], "command": "rm"},
-        {"argv": ["rm", "-r", "-f", "x"]},
-        {"program": "find", "options": {"path": ".", "action": "-delete"}},
+        ("report-2024.txt", None),
+        ("-5", None),
+        ("-", None),
+        ("two words", None),
+        ("-rf", "leading_dash"),
+        ("--upload-pack=x", "leading_dash"),
+        ("-oProxyCommand=x", "leading_dash"),
+        ("a;b", "metacharacter"),
+        ("a$x", "metacharacter"),
+        ("a\nb", "control_character"),
     ],
 )
-def test_words_spread_over_several_values_mean_what_they_mean_together(arguments: Any) -> None:
-    found = sandbox(arguments)
-    assert found is not None
-    assert found.rule == "recursive_delete"
+def test_a_value_is_no_option_and_has_no_metacharacter(text: str, expected: str | None) -> None:
+    assert rule(text, value=True) == expected
+    found = prepare({}).judge(Value(text))
+    assert (found and found.rule) == expected
 
 
 @pytest.mark.parametrize(
-    ("arguments", "path"),
+    ("arguments", "where", "expected"),
     [
-        ({"a": {"b": ["x", "$(id)"]}}, "/a/b/1"),
-        ({"a": {"$(id)": 1}}, "/a/$(id)"),
-        ("`id`", ""),
-        (["ok", "`id`"], "/1"),
+        ({"command": "ls -la 'a b'"}, None, None),
+        ({"command": "ls", "cwd": "/srv/x", "timeout": 5}, None, None),
+        ({"command": "ls", "args": ["-la", "a b"]}, None, None),
+        ({"command": ["ls", "-la"]}, None, None),
+        ({"cmd": "grep", "args": ["a|b", "f"]}, None, None),
+        ({"command": "ls; id"}, "/command", "list"),
+        ({"command": "rm", "args": ["-rf", "/"]}, "/command", "unknown_program"),
+        ({"command": "sort", "args": ["-o", "f"]}, "/command", "option"),
+        ({"command": ["sh", "-c", "id"]}, "/command", "unknown_program"),
+        ({"command": "ls", "cwd": "$(id)"}, "/cwd", "metacharacter"),
+        ({"command": "ls", "file": "-rf"}, "/file", "leading_dash"),
+        ({"args": ["-rf"]}, "/args/0", "leading_dash"),
+        ({"x": "rm -rf /"}, "/x", "recursive_delete"),
+        ({"a": [{"command-line": "ls | wc"}]}, "/a/0/command-line", "pipeline"),
+        ({"$(id)": 1}, "/$(id)", "metacharacter"),
+        ({"command": {"x": "a;b"}}, "/command/x", "metacharacter"),
+        ("a;b", "", "metacharacter"),
+        (["a", "b;c"], "/1", "metacharacter"),
+        (None, None, None),
     ],
 )
-def test_every_string_counts_wherever_it_stands_and_is_named(arguments: Any, path: str) -> None:
-    found = sandbox(arguments)
+def test_where_nobody_says_which_arguments_are_commands_all_are_judged(
+    arguments: Any, where: str | None, expected: str | None
+) -> None:
+    """MGP-4.5-1"""
+    checks = checks_for("sandbox", {}, {}, "tool")
+    assert not isinstance(checks, str)
+    found = checks.objection(arguments)
+    assert (found and (found[1].path, found[1].rule)) == (expected and (where, expected))
+
+
+def test_the_strict_mode_judges_all_arguments_together() -> None:
+    checks = checks_for("sandbox", {"sandbox": {"mode": "strict"}}, {}, "tool")
+    assert not isinstance(checks, str)
+    found = checks.objection({"a": ["rm", "x", "-rf"]})
     assert found is not None
-    assert found.path == path
+    assert found[1].rule == "recursive_delete"
 
 
-def test_names_of_members_are_no_programs() -> None:
-    assert sandbox({"command": "ls", "shell": "x", "time": "5", "sudo": "no"}) is None
+@pytest.mark.parametrize("options", [{"mode": "off"}, {"pipe": True}, {"programs": "x"}])
+def test_options_that_cannot_be_used_are_an_error(options: dict[str, Any]) -> None:
+    with pytest.raises(BadOptions):
+        prepare(options)
 
 
-def test_the_refused_text_is_not_repeated() -> None:
-    found = sandbox({"command": "echo $SECRET"})
-    assert found is not None
-    assert "SECRET" not in found.message
-
-
-@given(st.text(), st.sampled_from(METACHARACTERS), st.text())
-def test_no_text_with_a_metacharacter_passes(before: str, char: str, after: str) -> None:
-    assert sandbox({"x": before + char + after}) is not None
+def test_a_command_by_itself_can_be_judged() -> None:
+    (words,) = read("ls -la", pipes=False)
+    assert command_rule(words) is None
 
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        st.none() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("command"), inner),
     )
 )
-def test_any_json_value_gets_a_verdict(value: Any) -> None:
-    found = sandbox(value)
-    assert found is None or found.message
-
-
-@given(st.text(alphabet=st.characters(categories=["Cc", "Cf", "Zl", "Zp", "Cs"]), min_size=1))
-def test_no_control_or_invisible_character_passes(text: str) -> None:
-    found = sandbox([text])
-    assert found is not None
-    assert found.rule == "control_character"
+def test_any_arguments_get_a_verdict(arguments: Any) -> None:
+    checks = checks_for("sandbox", {}, {}, "tool")
+    assert not isinstance(checks, str)
+    found = checks.objection(arguments)
+    assert found is None or found[1].message

@@ -17,6 +17,8 @@ class Word(msgspec.Struct, frozen=True):
     risk_level: str | None = None
     permissions_required: tuple[str, ...] | None = None
     validator: str | None = None
+    validator_args: tuple[str, ...] = ()
+    validator_options: dict[str, Any] = {}
     confirmation_required: bool | None = None
 
 

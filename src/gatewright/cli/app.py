@@ -14,27 +14,52 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gatewright.cli.options import MARKUP
+from gatewright.cli.habits import HABITS, NoColor, Quiet, Verbose, passed_on, taught
+from gatewright.cli.log_lines import watch_last_resort
+from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, report
 
-__all__ = ["COMMANDS", "run"]
+__all__ = ["COMMANDS", "run", "tree"]
 
 COMMANDS = {
+    "init": "Write a first mgp.toml that works at once.",
     "serve": "Run the gateway.",
+    "demo": "See in a minute what the gateway does.",
+    "run": "Run one server behind policy, ad hoc.",
     "bridge": "Connect a stdio-only host to the running gateway.",
+    "import": "Read servers from any host, file, bundle or registry entry.",
+    "connect": "Point hosts at the gateway: one entry in the file of each.",
+    "disconnect": "Take the gateway out of hosts again, byte for byte.",
     "server": "The tool servers behind the gateway.",
     "tool": "List, show and call tools; calls go through policy like any other.",
+    "grant": "Who may use what, until when and why.",
+    "room": "Rooms: agents and people at one table.",
+    "approve": "Say yes to what waits for a person.",
+    "deny": "Say no to what waits for a person.",
+    "policy": "Ask what the rules would say, without calling anything.",
     "audit": "Follow, search and verify the record.",
-    "key": "API keys: create, list, revoke.",
+    "key": "API keys: create, list, rotate, revoke.",
+    "session": "Who has a session at the running gateway.",
+    "secret": "Secrets by name, for ${secret:NAME} in the configuration.",
+    "doctor": "Look for everything that can be wrong, and say what to do.",
+    "top": "Calls, latency, denials, what waits and servers of the running gateway, live.",
+    "completion": "Completion for a shell, of commands and of live names.",
     "config": "Check and show the configuration.",
     "version": "Versions of the gateway and of the protocols it speaks.",
 }
 """Command → its line in the help. `gatewright.cli.NAME` has it as `app`."""
 
+_MODULES = {"import": "imports"}
+"""Commands whose name cannot be a module's."""
+
 _STORE = "the state folder is [storage] path of mgp.toml, or GATEWRIGHT_STATE"
+
+
+def _module(command: str) -> Any:
+    return import_module(f"gatewright.cli.{_MODULES.get(command, command)}")
 
 
 class _Lazy(TyperGroup):
@@ -43,8 +68,8 @@ class _Lazy(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the placeholder by the command itself, then go on as ever."""
         if args and args[0] in COMMANDS:
-            module = import_module(f"gatewright.cli.{args[0]}")
-            command = get_command(module.app)
+            module = _module(args[0])
+            command = taught(get_command(module.app))
             command.name = args[0]
             self.commands[args[0]] = command
         return super().resolve_command(ctx, args)
@@ -70,23 +95,40 @@ def _version(asked: bool) -> None:
 
 
 @_root.callback()
-def _options(
+def _options(  # noqa: PLR0913, PLR0917 - one argument for each option
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    json: Json = False,
+    config: Config = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Longest silence."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before changing something.")
+    ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = 0,
+    no_color: NoColor = False,
 ) -> None:
-    """Without a command there is nothing to do."""
+    """What stands in front of a command holds for the command."""
+    given = {"json": json, "config": config, "timeout": timeout, "yes": yes}
+    context.default_map = passed_on(context.command, given)
+
+
+def tree() -> TyperGroup:
+    """The whole command tree, every module imported: for documentation and tests, not for running."""
+    found = {name: taught(get_command(_module(name).app)) for name in COMMANDS}
+    return TyperGroup(name="gatewright", commands=found)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; errors are on standard error by then."""
-    command = get_command(_root)
-    if isinstance(command, TyperGroup):
-        command.commands.update(
-            {name: TyperCommand(name=name, help=text) for name, text in COMMANDS.items()}
-        )
+    watch_last_resort()
     try:
-        return int(command.main(list(arguments), "gatewright", standalone_mode=False) or Exit.OK)
+        return int(_command().main(list(arguments), "gatewright", standalone_mode=False) or Exit.OK)
     except typer.TyperException as problem:
         return _misused(problem, json="--json" in arguments)
     except CliError as problem:
@@ -96,10 +138,23 @@ def run(arguments: Sequence[str]) -> int:
         return Exit.INTERRUPTED
     except Exception as problem:  # noqa: BLE001 - nobody is left above to say it in one line
         known = _known(problem)
-        if known.code == "internal" and os.environ.get("GATEWRIGHT_DEBUG"):
+        if known.code == "internal" and (os.environ.get("GATEWRIGHT_DEBUG") or HABITS.verbose):
             traceback.print_exc(file=sys.stderr)
         report(known, json="--json" in arguments)
         return known.exit_code
+
+
+def _command() -> Any:
+    """The root with a placeholder for each command."""
+    command = get_command(_root)
+    if isinstance(command, TyperGroup):
+        command.commands.update(
+            {name: TyperCommand(name=name, help=text) for name, text in COMMANDS.items()}
+        )
+    for option in command.params:  # `completion` is the way that people find
+        if isinstance(option, TyperOption) and "completion" in str(option.name):
+            option.hidden = True
+    return command
 
 
 def _misused(problem: typer.TyperException, *, json: bool) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gatewright import __version__
+from gatewright.cli.habits import HABITS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint
 from gatewright.wire import jsonrpc
@@ -26,17 +27,19 @@ from gatewright.wire.mcp import (
 from gatewright.wire.sse import SseParser
 from gatewright.wire.versions import LATEST_MODERN
 
-__all__ = ["ask", "ask_all", "from_error"]
+__all__ = ["ask", "ask_all", "fetch", "from_error"]
 
 _MGP = {"version": "0.2.0", "extensions": ["security", "access_control", "audit", "discovery"]}
+_USUAL_S = 60.0
 _PAGES = 1000
 _EVENT_BYTES = 128 << 20
 _PIECE = 1 << 16
 _NO_HEADERS: Mapping[tuple[str, ...], str] = {}
+_NO_FIELDS: Mapping[str, str] = {}
 _NO_CAPABILITIES: Mapping[str, Any] = {}
 
 _HINTS = {
-    "access_denied": 'grant it in mgp.toml: [[grants]] agent = "…" server = "…", then restart',
+    "access_denied": "an operator grants it: gatewright grant add AGENT SERVER[/TOOL]",
     "auth_required": "make a key with `gatewright key create NAME` and pass it with --key",
     "auth_failed": "the key is unknown, expired or revoked; see `gatewright key list`",
     "auth_expired": "make a new key with `gatewright key create NAME`",
@@ -58,7 +61,7 @@ def ask(
     *,
     headers: Mapping[tuple[str, ...], str] = _NO_HEADERS,
     capabilities: Mapping[str, Any] = _NO_CAPABILITIES,
-    timeout_s: float = 60.0,
+    timeout_s: float | None = None,
 ) -> dict[str, Any]:
     """Put one question and return the result object.
 
@@ -66,6 +69,7 @@ def ask(
     what the command can do besides MGP. Raises `CliError` with the exit code that fits: 3 no or
     wrong key, 4 unreachable, 6 refused, and so on.
     """
+    patience_s = HABITS.patience(_USUAL_S) if timeout_s is None else timeout_s
     meta = {
         META_VERSION: LATEST_MODERN,
         META_CLIENT_INFO: {"name": "gatewright-cli", "version": __version__},
@@ -80,19 +84,43 @@ def ask(
     }
     if endpoint.token:
         fields["Authorization"] = f"Bearer {endpoint.token}"
+    with _asked(endpoint, "POST", None, patience_s, frame, fields) as response:
+        return _answer(response)
+
+
+def fetch(endpoint: Endpoint, path: str, *, timeout_s: float | None = None) -> bytes:
+    """What the gateway says at another path than MCP's. Raises `CliError` as `ask` does."""
+    patience_s = HABITS.patience(_USUAL_S) if timeout_s is None else timeout_s
+    fields = {"Authorization": f"Bearer {endpoint.token}"} if endpoint.token else {}
+    with _asked(endpoint, "GET", path, patience_s, None, fields) as response:
+        if response.status == 200:
+            return response.read()
+        raise _stranger(response)
+
+
+@contextlib.contextmanager
+def _asked(
+    endpoint: Endpoint,
+    method: str,
+    path: str | None,
+    patience_s: float,
+    body: bytes | None = None,
+    fields: Mapping[str, str] = _NO_FIELDS,
+) -> Iterator[http.client.HTTPResponse]:
     try:
-        with contextlib.closing(_connect(endpoint, timeout_s)) as connection:
-            connection.request("POST", urlsplit(endpoint.url).path or "/", frame, fields)
+        with contextlib.closing(_connect(endpoint, patience_s)) as connection:
+            where = path or urlsplit(endpoint.url).path or "/"
+            connection.request(method, where, body, dict(fields))
             with contextlib.closing(connection.getresponse()) as response:
-                return _answer(response)
+                yield response
     except TimeoutError:
-        raise _unreachable(endpoint, f"said nothing for {timeout_s:g} s") from None
+        raise _unreachable(endpoint, f"said nothing for {patience_s:g} s") from None
     except (OSError, http.client.HTTPException) as problem:
         raise _unreachable(endpoint, f"cannot be reached: {problem}") from None
 
 
 def ask_all(
-    endpoint: Endpoint, method: str, member: str, *, timeout_s: float = 60.0
+    endpoint: Endpoint, method: str, member: str, *, timeout_s: float | None = None
 ) -> list[dict[str, Any]]:
     """Every page of a list."""
     found: list[dict[str, Any]] = []
@@ -178,7 +206,11 @@ def _answer(response: http.client.HTTPResponse) -> dict[str, Any]:
             return result if isinstance(result, dict) else {}
         else:
             break
-    raise CliError(
+    raise _stranger(response)
+
+
+def _stranger(response: http.client.HTTPResponse) -> CliError:
+    return CliError(
         f"this is no MCP endpoint: HTTP {response.status} {response.reason}",
         code="gateway_unreachable",
         exit_code=Exit.AUTHENTICATION if response.status == 401 else Exit.UNREACHABLE,

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
 import typer
+from msgspec.structs import replace
 
-from gatewright.cli.moments import ago, as_recorded
+from gatewright.cli.audit_export import export
+from gatewright.cli.audit_filters import (
+    Agent,
+    Event,
+    Outcome,
+    Server,
+    Since,
+    Tool,
+    Trace,
+    Until,
+    asked_of,
+    reader_of,
+)
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
     CliError,
@@ -20,21 +33,24 @@ from gatewright.cli.output import (
     print_document,
     print_line,
 )
-from gatewright.settings import load
-from gatewright.stores.reader import AuditReader
 from gatewright.stores.records import to_mgp
-from gatewright.stores.rows import DATABASE, Query
+from gatewright.stores.rows import Query
 
-__all__ = ["app", "query", "tail", "verify"]
+__all__ = ["app", "query", "show", "tail", "verify"]
 
 app = group("Follow, search and verify the record.")
 
 _LOOK_S = 0.25
+_HEADING = ("TIME (UTC)", "OUTCOME", "AGENT", "WHAT", "MS", "WHY", "EVENT", "TRACE")
+_WIDTHS = (19, 9, 10, 26, 7, 16, 14)
 
 
 @app.callback()
 def _group() -> None:
     """Follow, search and verify the record."""
+
+
+app.command()(export)
 
 
 @app.command()
@@ -54,26 +70,19 @@ def tail(
         time.sleep(_LOOK_S)
         return True
 
-    _print(_reader(config).tail(count, follow=wait if follow else None), json=json)
+    _print(reader_of(config).tail(count, follow=wait if follow else None), json=json)
 
 
 @app.command()
 def query(  # noqa: PLR0913, PLR0917 - one argument for each option
-    agent: Annotated[str | None, typer.Option("--agent", help="Who called.")] = None,
-    server: Annotated[str | None, typer.Option("--server", help="Whose tool.")] = None,
-    tool: Annotated[str | None, typer.Option("--tool", help="The tool's own name.")] = None,
-    event: Annotated[
-        str | None, typer.Option("--event", help="E.g. TOOL_EXECUTED, TOOL_BLOCKED.")
-    ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="success, denied, failure, error, cancelled, pending."),
-    ] = None,
-    trace: Annotated[str | None, typer.Option("--trace", help="One trace id.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Not before: 10m, 2h, 7d ago, or a date.")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Before this moment.")] = None,
+    agent: Agent = None,
+    server: Server = None,
+    tool: Tool = None,
+    event: Event = None,
+    outcome: Outcome = None,
+    trace: Trace = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
     oldest_first: Annotated[
         bool, typer.Option("--oldest-first", help="Else the newest comes first.")
@@ -85,28 +94,56 @@ def query(  # noqa: PLR0913, PLR0917 - one argument for each option
     json: Json = False,
 ) -> None:
     """Search the record. Nothing found is an empty answer, not an error."""
-    now = time.time()
-    asked = Query(
+    asked = asked_of(
         agent=agent,
         server=server,
         tool=tool,
         event_type=event,
         outcome=outcome,
         trace_id=trace,
-        since=None if since is None else as_recorded(ago(since, now)),
-        until=None if until is None else as_recorded(ago(until, now)),
-        limit=limit,
-        newest_first=not oldest_first,
+        since=since,
+        until=until,
     )
-    found = _reader(config).query(asked)
+    asked = replace(asked, limit=limit, newest_first=not oldest_first)
+    found = reader_of(config).query(asked)
     events = (event for event in map(to_mgp, found) if event is not None)
     _print(events if mgp else found, json=json or mgp)
 
 
 @app.command()
+def show(
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE", help="A trace id, as an error or `--json` shows it.")
+    ],
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Show everything that is recorded of one call, oldest first.
+
+    Columns: member, value; an empty line between two records.
+    """
+    found = list(reader_of(config).query(Query(trace_id=trace, newest_first=False)))
+    if not found:
+        raise CliError(
+            f"there is no record of trace {trace!r}",
+            code="not_found",
+            exit_code=Exit.USAGE,
+            hint="`gatewright audit query --json` shows the trace_id of each",
+        )
+    if json:
+        print_document(found)
+        return
+    for number, record in enumerate(found):
+        if number:
+            print_line(("",))
+        for name, value in _members(record):
+            print_line((name, value), widths=(22,))
+
+
+@app.command()
 def verify(config: Config = None, json: Json = False) -> None:
     """Prove that no record is missing or changed; exit code 8 and the first wrong place otherwise."""
-    found = _reader(config).verify()
+    found = reader_of(config).verify()
     if json:
         print_document(found)
     if found.problem is not None:
@@ -118,33 +155,41 @@ def verify(config: Config = None, json: Json = False) -> None:
         )
     if not json:
         print_line(("ok", str(found.records), found.hash))
-        note(f"{found.records} records, unbroken; keep number and hash elsewhere to prove it later")
-
-
-def _reader(config: Any) -> AuditReader:
-    folder = load(config).storage.path
-    if not (folder / DATABASE).exists():
-        raise CliError(
-            f"there is no record in {folder} yet",
-            code="not_found",
-            exit_code=Exit.UNREACHABLE,
-            hint="the gateway begins one when it first runs: gatewright serve",
+        kept = f", of which retention took {found.pruned} away" if found.pruned else ""
+        note(
+            f"{found.records} records{kept}, unbroken; keep number and hash elsewhere to prove it later"
         )
-    return AuditReader(folder)
 
 
 def _print(records: Iterable[Mapping[str, Any]], *, json: bool) -> None:
     """One line a record, as it comes: JSON, columns for a person, or tab-separated."""
     empty = True
     for record in records:
+        if empty and not json and is_terminal(1):
+            print_line(_HEADING, widths=_WIDTHS, one_line=True)
         empty = False
         if json:
             sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
             sys.stdout.flush()
         else:
-            print_line(_columns(record), widths=(24, 9, 14, 32, 8))
+            print_line(_shown(record), widths=_WIDTHS, one_line=True)
     if empty and is_terminal(2):
         note("no records")
+
+
+def _members(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """(dotted name, value) of everything in a record."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _members(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _shown(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns; for a person without the fraction of the second."""
+    moment, *rest = _columns(record)
+    return (moment[:19].replace("T", " ") if is_terminal(1) else moment, *rest)
 
 
 def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from gatewright.cli.config_diff import diff
+from gatewright.cli.config_values import origin_of, text_of, values_of
 from gatewright.cli.options import Config, Json, group
-from gatewright.cli.output import CliError, Exit, note, print_document, print_line, print_rows
+from gatewright.cli.output import (
+    CliError,
+    Exit,
+    note,
+    print_document,
+    print_line,
+    print_rows,
+    print_text,
+)
 from gatewright.settings import Problem, Settings, SettingsError, find, load
+from gatewright.settings.documents import read
+from gatewright.settings.lookup import STDIN
 
-__all__ = ["app", "check", "path", "show"]
+__all__ = ["app", "check", "path", "schema", "show"]
 
 app = group("Check and show the configuration.")
-
-_SECRET = ("env", "headers")
-_SECRET_AUTH = ("client_secret", "bearer")
-_HIDDEN = {"origin", "problem"}
 
 
 @app.callback()
@@ -27,12 +35,20 @@ def _group() -> None:
 
 
 @app.command()
-def check(config: Config = None, json: Json = False) -> None:
+def check(
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Move secrets in plain text to the secret store.")
+    ] = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
     """Read the configuration and tell everything that is wrong; exit code 8 if anything is."""
+    if fix:
+        _fix(config)
     try:
         settings = load(config)
         errors = [one.problem for one in settings.servers if one.problem is not None]
-        warnings = list(settings.warnings)
+        warnings = [*settings.warnings, *_literals(settings)]
     except SettingsError as found:
         errors, warnings = list(found.problems), []
     if json:
@@ -67,15 +83,15 @@ def show(
     Columns: key, value, and with --origin where it was written.
     """
     settings = load(config)
-    values = dict(_flat(_document_of(settings)))
+    values = values_of(settings)
     if json:
         print_document(
-            {key: {"value": one, "origin": _origin(settings, key)} for key, one in values.items()}
+            {key: {"value": one, "origin": origin_of(settings, key)} for key, one in values.items()}
         )
         return
     columns = ("key", "value", "origin") if origin else ("key", "value")
     rows = [
-        (key, _text(one), *([_origin(settings, key) or "default"] if origin else []))
+        (key, text_of(one), *([origin_of(settings, key) or "default"] if origin else []))
         for key, one in values.items()
     ]
     print_rows(columns, rows)
@@ -94,6 +110,37 @@ def path(config: Config = None, json: Json = False) -> None:
         note("no file; everything is a default. `./mgp.toml` would be read")
 
 
+@app.command()
+def schema(json: Json = False) -> None:
+    """Print the JSON Schema of the file, for editors and other programs."""
+    # Only who asks for it pays for it.
+    from gatewright.settings.schema import FILE  # noqa: PLC0415
+
+    text = FILE.read_text()
+    print_document(msgspec.json.decode(text)) if json else print_text(text)
+
+
+def _literals(settings: Settings) -> list[Problem]:
+    """Secrets in plain text. What stands on standard input has been read, and nobody commits it."""
+    # Only who checks pays for it.
+    from gatewright.settings.literals import find_literals  # noqa: PLC0415
+
+    files = [path for path in settings.files if path != STDIN]
+    return [one for path in files for one in find_literals(read(path))]
+
+
+def _fix(config: Path | None) -> None:
+    from gatewright.settings.literals import move_literals  # noqa: PLC0415 - as above
+    from gatewright.stores.secrets import open_secrets  # noqa: PLC0415
+
+    settings = load(config)
+    place = settings.secrets
+    secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
+    for path in settings.files:
+        for one in [] if path == STDIN else move_literals(path, secrets):
+            note(str(one))
+
+
 def _document(level: str, problem: Problem) -> dict[str, Any]:
     return {
         "level": level,
@@ -105,49 +152,4 @@ def _document(level: str, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _document_of(settings: Settings) -> dict[str, Any]:
-    """The settings as plain values, servers under their ids."""
-    found: dict[str, Any] = {
-        name: msgspec.to_builtins(getattr(settings, name), enc_hook=str)
-        for name in ("gateway", "storage", "limits", "audit", "profiles")
-    }
-    found["servers"] = {
-        server.id: _server(msgspec.to_builtins(server, enc_hook=str)) for server in settings.servers
-    }
-    found["grants"] = [msgspec.to_builtins(grant, enc_hook=str) for grant in settings.grants]
-    return found
-
-
-def _server(values: dict[str, Any]) -> dict[str, Any]:
-    masked = {key: dict.fromkeys(values[key], "***") for key in _SECRET}
-    secrets = {key: "***" for key in _SECRET_AUTH if values["auth"][key]}
-    masked["auth"] = {**values["auth"], **secrets}
-    problem = values.get("problem")
-    shown = {key: value for key, value in values.items() if key not in _HIDDEN} | masked
-    return shown if problem is None else shown | {"stays_down": problem["what"]}
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """(dotted key, value) of every leaf; lists of plain values are leaves."""
-    if isinstance(value, Mapping) and value:
-        for name, inner in value.items():
-            if name not in _HIDDEN:
-                yield from _flat(inner, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
-        for number, inner in enumerate(value):
-            yield from _flat(inner, f"{key}.{number}")
-    else:
-        yield key, value
-
-
-def _origin(settings: Settings, key: str) -> str | None:
-    found = settings.origins.get(key)
-    return None if found is None else str(found)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value in (None, {}) else str(value)
+app.command("diff")(diff)

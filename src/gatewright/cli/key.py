@@ -1,25 +1,27 @@
 """`gatewright key`: API keys for agents and operators, straight in the store.
 
 A running gateway notices within a second. An agent that has a shell must not be able to give itself
-a key: without a terminal these commands ask for an operator's key (`--key`), except for the very
-first key of a fresh store.
+a key: without a terminal these commands ask for an operator's key (`--key`), or for the operator's
+token of the gateway that runs. Only the first key of a state folder in which no gateway has run yet is
+free, so that an installation can be prepared by a script.
 """
 
 from __future__ import annotations
 
-import getpass
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from gatewright.call import Caller
+from gatewright.call import UserContext
 from gatewright.cli.moments import ahead, as_shown
+from gatewright.cli.names import key_ids
+from gatewright.cli.operators import operator as operator_of
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (
     CliError,
@@ -30,22 +32,25 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
+from gatewright.cli.rights import as_document, as_text, calls_blindly, takes_rights
 from gatewright.settings import load
 from gatewright.stores.callers import Callers, Key
+from gatewright.stores.rows import DATABASE
 
-__all__ = ["app", "create", "list_keys", "revoke"]
+__all__ = ["app", "create", "list_keys", "revoke", "rotate"]
 
-app = group("API keys: create, list, revoke.")
+app = group("API keys: create, list, rotate, revoke.")
 
-_COLUMNS = ("id", "name", "kind", "state", "created", "expires", "last_used")
+_COLUMNS = ("id", "name", "kind", "state", "created", "expires", "last_used", "limits")
 
 
 @app.callback()
 def _group() -> None:
-    """API keys: create, list, revoke."""
+    """API keys: create, list, rotate, revoke."""
 
 
 @app.command()
+@takes_rights
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The agent that the key speaks for.")],
     operator: Annotated[
@@ -57,41 +62,72 @@ def create(
     key: KeyText = None,
     config: Config = None,
     json: Json = False,
+    *,
+    user: UserContext,
 ) -> None:
     """Make a key and print it. It is shown this once and kept nowhere."""
-    with _store(config) as callers:
-        by = _operator(callers, key)
+    with _store(config) as (callers, folder):
+        by = _operator(callers, key, folder)
         until = None if expires is None else ahead(expires, time.time())
         try:
             made, secret = callers.create(
-                name, kind="operator" if operator else "agent", expires=until, by=by
+                name,
+                kind="operator" if operator else "agent",
+                expires=until,
+                user=user,
+                by=by,
             )
         except ValueError as problem:
-            raise CliError(
-                str(problem),
-                code="usage",
-                exit_code=Exit.USAGE,
-                hint="gatewright key create --help",
-            ) from None
-    if json:
-        print_document({**msgspec.to_builtins(made), "key": secret})
-        return
-    print_line((secret,))
-    note(f"key {made.id} for {made.kind} {name}; it is not shown again")
-    if is_terminal(2):
-        note(f"use it: Authorization: Bearer …; end it: gatewright key revoke {made.id}")
+            raise _misuse(str(problem)) from None
+    _hand_over(made, secret, json=json)
+    if calls_blindly(user):
+        note("it may call tools, but see none of them: ToolRead(NAME) or ToolsListAll shows them")
+
+
+@app.command()
+def rotate(
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="As `key list` shows it.", autocompletion=key_ids)
+    ],
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="When the new key ends; else never.")
+    ] = None,
+    overlap: Annotated[
+        str | None,
+        typer.Option("--overlap", help="How long both are good: 10m, 24h; else the old one ends."),
+    ] = None,
+    key: KeyText = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Put a new key in the place of one that is in force, and end the old one, now or after an overlap.
+
+    The new key is for the same agent and says the same of it.
+    """
+    with _store(config) as (callers, folder):
+        by = _operator(callers, key, folder)
+        now = time.time()
+        until = None if expires is None else ahead(expires, now)
+        beside = 0.0 if overlap is None else ahead(overlap, now) - now
+        try:
+            made, secret = callers.rotate(id, expires=until, overlap_s=beside, by=by)
+        except KeyError:
+            raise _no_key(id) from None
+        except ValueError as problem:
+            raise _misuse(str(problem)) from None
+    _hand_over(made, secret, json=json)
 
 
 @app.command("list")
 def list_keys(config: Config = None, json: Json = False) -> None:
     """List the keys, without their secrets.
 
-    Columns: id, name, kind, state, created, expires, last used.
+    Columns: id, name, kind, state, created, expires, last used, what limits it.
     """
-    with _store(config) as callers:
+    with _store(config) as (callers, _):
         keys = callers.keys()
     if json:
-        print_document(keys)
+        print_document([_shown(key) for key in keys])
         return
     now = time.time()
     rows = [
@@ -103,6 +139,7 @@ def list_keys(config: Config = None, json: Json = False) -> None:
             as_shown(key.created),
             as_shown(key.expires),
             as_shown(key.last_used),
+            as_text(key.user),
         )
         for key in keys
     ]
@@ -113,60 +150,73 @@ def list_keys(config: Config = None, json: Json = False) -> None:
 
 @app.command()
 def revoke(
-    id: Annotated[str, typer.Argument(metavar="ID", help="As `key list` shows it.")],
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="As `key list` shows it.", autocompletion=key_ids)
+    ],
     key: KeyText = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
     """End a key now. A running gateway refuses it within a second."""
-    with _store(config) as callers:
-        by = _operator(callers, key)
+    with _store(config) as (callers, folder):
+        by = _operator(callers, key, folder)
         try:
             ended = callers.revoke(id, by=by)
         except KeyError:
-            raise CliError(
-                f"no key {id!r}",
-                code="not_found",
-                exit_code=Exit.USAGE,
-                hint="`gatewright key list` shows the ids",
-            ) from None
+            raise _no_key(id) from None
     if json:
-        print_document(ended)
+        print_document(_shown(ended))
     else:
         note(f"key {ended.id} of {ended.name} is revoked")
 
 
+def _hand_over(made: Key, secret: str, *, json: bool) -> None:
+    """Print a fresh key, the only time that anybody sees it."""
+    if json:
+        print_document({**_shown(made), "key": secret})
+        return
+    print_line((secret,))
+    note(f"key {made.id} for {made.kind} {made.name}; it is not shown again")
+    if is_terminal(2):
+        note(f"use it: Authorization: Bearer …; end it: gatewright key revoke {made.id}")
+
+
+def _shown(key: Key) -> dict[str, Any]:
+    """A key as a JSON document: what it says of its caller stands beside the rest."""
+    found: dict[str, Any] = msgspec.to_builtins(key)
+    del found["user"]
+    return {**found, **as_document(key.user)}
+
+
+def _no_key(id: str) -> CliError:
+    return CliError(
+        f"no key {id!r}",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint="`gatewright key list` shows the ids",
+    )
+
+
+def _misuse(message: str) -> CliError:
+    return CliError(
+        message, code="usage", exit_code=Exit.USAGE, hint="gatewright key create --help"
+    )
+
+
 @contextmanager
-def _store(config: Path | None) -> Iterator[Callers]:
+def _store(config: Path | None) -> Iterator[tuple[Callers, Path]]:
     folder = load(config).storage.path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
     try:
-        yield callers
+        yield callers, folder
     finally:
         callers.close()
 
 
-def _operator(callers: Callers, key: str | None) -> str:
-    """Who does this, for the record. Raises `CliError` (exit code 6) for an agent with a shell."""
-    if key is not None:
-        found = callers.verify(key)
-        if isinstance(found, Caller) and found.kind == "operator":
-            return found.id
-        raise CliError(
-            "this is not the key of an operator",
-            code="permission_denied",
-            exit_code=Exit.DENIED,
-            hint="make one at a terminal: gatewright key create NAME --operator",
-        )
-    if is_terminal(0) or not callers.keys():
-        return getpass.getuser()
-    raise CliError(
-        "without a terminal this needs an operator's key",
-        code="permission_denied",
-        exit_code=Exit.DENIED,
-        hint="pass --key or GATEWRIGHT_KEY, or run it at a terminal",
-    )
+def _operator(callers: Callers, key: str | None, folder: Path) -> str:
+    fresh = not callers.keys() and not (folder / DATABASE).exists()
+    return operator_of(callers, key, folder, fresh=fresh)
 
 
 def _state(key: Key, now: float) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gatewright.cli.moments import as_shown
+from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
 from gatewright.settings import Server, Settings, load
@@ -28,7 +29,12 @@ __all__ = ["login", "logout"]
 _PORT = 8425
 _HINT = "`gatewright config check` looks at the file; [servers.auth] is where it is set"
 
-Name = Annotated[str, typer.Argument(metavar="ID", help="The id of the server in mgp.toml.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The id of the server in mgp.toml.", autocompletion=server_names
+    ),
+]
 
 
 def login(
@@ -82,9 +88,9 @@ def _protected(settings: Settings, name: str) -> Server:
         raise _unusable(f"there is no server {name!r}", _known(settings))
     if server.problem is not None:
         raise _unusable(f"server {name} cannot be used: {server.problem.what}", _HINT)
-    if server.transport == "stdio":
+    if server.transport in {"stdio", "python"}:
         raise _unusable(f"server {name} is a program, not an HTTP server", "give it secrets in env")
-    if server.auth.type != "oauth":
+    if server.auth.type != "oauth" or server.transport == "openapi":
         raise _unusable(f"server {name} is let in by its configuration, not by a login", _HINT)
     return server
 
@@ -104,9 +110,9 @@ async def _bounded(
     settings: Settings, server: Server, port: int, timeout_s: float, *, opens: bool
 ) -> Grant:
     # Imported here: HTTP and OAuth are for those who log in.
+    from gatewright.links.authorization import NotAuthorized  # noqa: PLC0415
+    from gatewright.links.link import UpstreamFailed  # noqa: PLC0415
     from gatewright.transport.landing import LandingTaken  # noqa: PLC0415
-    from gatewright.upstream.authorize import NotAuthorized  # noqa: PLC0415
-    from gatewright.upstream.link import UpstreamFailed  # noqa: PLC0415
 
     try:
         async with asyncio.timeout(timeout_s):

@@ -33,8 +33,20 @@ KeyText = Annotated[
         help="Act with this API key instead of as the local user.",
     ),
 ]
+
+
+def _profiles(incomplete: str) -> list[str]:
+    # Only who presses Tab asks a gateway.
+    from gatewright.cli.names import profile_names  # noqa: PLC0415
+
+    return profile_names(incomplete)
+
+
 ProfileName = Annotated[
-    str | None, typer.Option("--profile", metavar="NAME", help="The view of this profile.")
+    str | None,
+    typer.Option(
+        "--profile", metavar="NAME", help="The view of this profile.", autocompletion=_profiles
+    ),
 ]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Longest silence.")

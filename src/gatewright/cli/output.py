@@ -6,13 +6,18 @@ tables their control and direction characters are made visible, so that none can
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+
+from gatewright.cli.habits import HABITS
+from gatewright.cli.log_lines import clean
 
 __all__ = [
     "CliError",
@@ -24,6 +29,7 @@ __all__ = [
     "print_rows",
     "print_text",
     "report",
+    "silence_logs",
     "visible",
 ]
 
@@ -78,7 +84,20 @@ def is_terminal(descriptor: int) -> bool:
 
 def note(text: str) -> None:
     """One line for people, beside the data."""
-    print(visible(text), file=sys.stderr, flush=True)
+    if HABITS.quiet:
+        return
+    print(visible(clean(text)), file=sys.stderr, flush=True)
+
+
+def silence_logs() -> Callable[[], None]:
+    """Keep what the parts log from mixing with what a command says, until the result is called.
+
+    `-v` shows it all the same.
+    """
+    log, deaf = logging.getLogger("gatewright"), logging.NullHandler()
+    if not HABITS.verbose:
+        log.addHandler(deaf)
+    return lambda: log.removeHandler(deaf)
 
 
 def print_document(value: Any) -> None:
@@ -97,12 +116,20 @@ def print_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_line(cells: Sequence[object], widths: Sequence[int] = ()) -> None:
-    """One row by itself, at once: padded to `widths` for a person, tab-separated for a program."""
+def print_line(
+    cells: Sequence[object], widths: Sequence[int] = (), *, one_line: bool = False
+) -> None:
+    """One row by itself, at once: padded to `widths` for a person, tab-separated for a program.
+
+    `one_line` cuts it where the terminal ends.
+    """
     texts = [_cell(value) for value in cells]
     if is_terminal(1):
         padded = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
         line = "  ".join([*padded, *texts[len(padded) :]]).rstrip()
+        if one_line:
+            room = shutil.get_terminal_size().columns
+            line = line if len(line) <= room else line[: room - 1] + "…"
     else:
         line = "\t".join(texts)
     sys.stdout.write(line + "\n")
@@ -122,15 +149,16 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 def report(problem: CliError, *, json: bool) -> None:
     """Say on standard error why the command ends: one JSON line, or two lines for a person."""
+    message, hint = clean(problem.message), clean(problem.hint)
     if json or not is_terminal(2):
-        body = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+        body = {"code": problem.code, "message": message, "hint": hint}
         if problem.request_id:
             body["request_id"] = problem.request_id
         sys.stderr.write(msgspec.json.encode({"error": body}).decode() + "\n")
     else:
-        sys.stderr.write(f"error: {visible(problem.message)}\n")
-        if problem.hint:
-            sys.stderr.write(f" hint: {visible(problem.hint)}\n")
+        sys.stderr.write(f"error: {visible(message)}\n")
+        if hint:
+            sys.stderr.write(f" hint: {visible(hint)}\n")
         if problem.request_id:
             sys.stderr.write(f"trace: {visible(problem.request_id)}\n")
     sys.stderr.flush()

@@ -1,7 +1,8 @@
 """`gatewright serve`: run the gateway until it is told to stop.
 
 Standard output carries exactly one line, once everything that could start has started:
-`ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it. With `--stdio` standard
+`ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts
+instead, where the configuration came in the form of `settings/gateway_form.py`). With `--stdio` standard
 output belongs to MCP and carries nothing else.
 """
 
@@ -10,13 +11,16 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
+from urllib.parse import urlsplit
 
 import typer
 
 from gatewright.cli.options import Config, ProfileName, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note
-from gatewright.settings import Settings, load, override
+from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
+from gatewright.settings import FileSource, Settings
+from gatewright.settings.lookup import STDIN
+from gatewright.settings.model import Form
 
 __all__ = ["Ready", "announce", "app", "serve"]
 
@@ -38,6 +42,10 @@ class Ready(Protocol):
     def servers(self) -> Mapping[str, str]:
         """The tool servers: id → state."""
 
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why a server is not connected, by id."""
+
 
 @app.command()
 def serve(
@@ -55,9 +63,18 @@ def serve(
 ) -> None:
     """Run the gateway.
 
-    Prints one line when ready: `ready URL name=url …`. Stop it with Ctrl-C or SIGTERM.
+    Prints one line when ready: `ready URL name=url …`. Stop it with Ctrl-C or SIGTERM. A changed
+    configuration is taken over while it runs, at once on SIGHUP.
     """
-    settings = override(load(config), host=host, port=port)
+    if stdio and config == STDIN:
+        raise CliError(
+            "standard input cannot carry both the configuration and MCP",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="name a file: --config FILE",
+        )
+    source = FileSource(config, host=host, port=port)
+    settings = source.load()
     if profile is not None and profile not in settings.profiles:
         known = ", ".join(sorted(settings.profiles)) or "there are none"
         raise CliError(
@@ -71,12 +88,14 @@ def serve(
     for server in settings.servers:
         if server.problem is not None:
             note(f"{server.id} stays down: {server.problem}")
-    _run(settings, stdio=stdio, profile=profile or "")
+    _run(settings, source, stdio=stdio, profile=profile or "")
 
 
 def announce(settings: Settings, ready: Ready, *, stdio: bool) -> None:
     """The ready line for programs, and a few words for a person."""
-    if not stdio:
+    if settings.form is not None:
+        print_document(_host_entries(settings.form, ready))
+    elif not stdio:
         pairs = [f"{name}={url}" for name, url in ready.urls.items()]
         print(" ".join(["ready", ready.url, *pairs]), flush=True)
     if is_terminal(2):
@@ -84,14 +103,40 @@ def announce(settings: Settings, ready: Ready, *, stdio: bool) -> None:
             note(line)
 
 
-def _run(settings: Settings, *, stdio: bool, profile: str) -> None:
+def _host_entries(form: Form, ready: Ready) -> dict[str, Any]:
+    """What a host has to be told, one server an endpoint; whoever gave us the key gets it back."""
+    port = urlsplit(ready.url).port
+    headers = {"Authorization": f"Bearer {form.key}"}
+    return {
+        "mcpServers": {
+            name: {
+                "type": "http",
+                "url": f"http://{form.domain}:{port}/mcp/{name}",
+                "headers": headers,
+            }
+            for name in ready.servers
+        }
+    }
+
+
+def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -> None:
     # The whole gateway: no other command pays for it.
     from gatewright import compose  # noqa: PLC0415
+    from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
 
     on_ready: Callable[[Ready], None] = partial(announce, settings, stdio=stdio)
     try:
-        compose.run(settings, stdio=stdio, profile=profile, on_ready=on_ready)
+        compose.run(
+            settings, stdio=stdio, profile=profile, on_ready=on_ready, source=source, tell=note
+        )
     except OSError as problem:
+        if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):
+            raise CliError(
+                str(problem),
+                code="address",
+                exit_code=Exit.UNEXPECTED,
+                hint="correct it, or leave [mcp.protocol] out",
+            ) from None
         if problem.filename is not None or problem.errno not in {
             errno.EADDRINUSE,
             errno.EACCES,
@@ -109,14 +154,16 @@ def _run(settings: Settings, *, stdio: bool, profile: str) -> None:
 
 def _welcome(settings: Settings, ready: Ready) -> list[str]:
     lines = ["", f"  endpoint   {ready.url}"]
-    lines += [f"  {name:<10} {url}" for name, url in ready.urls.items()]
-    lines += [f"  server     {name}: {state}" for name, state in ready.servers.items()]
+    lines += [f"  {name:<10} {url}" for name, url in ready.urls.items() if url != ready.url]
+    for name, state in ready.servers.items():
+        why = ready.reasons.get(name, "")
+        lines.append(f"  server     {name}: {state}{f', {why}' if why else ''}")
     if not ready.servers:
         lines.append("  no servers yet: add [[servers]] to mgp.toml")
     lines += [
         "",
-        "  connect    " + f"claude mcp add --transport http gatewright {ready.url}",
-        "             any MCP host that speaks HTTP: this URL; stdio only: gatewright bridge",
+        "  connect    gatewright connect claude-code      (or cursor, vscode, claude-desktop, …)",
+        f"             any other MCP host: {ready.url}, or the program `gatewright bridge`",
     ]
     if settings.gateway.anonymous == "deny":
         lines.append("  keys       gatewright key create NAME, then Authorization: Bearer KEY")

@@ -11,6 +11,13 @@ from gatewright.cli.login import login, logout
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
+from gatewright.cli.server_check import check, inspect
+from gatewright.cli.server_control import logs, restart, start, stop
+from gatewright.cli.server_edit import add, disable_server, enable_server, remove
+from gatewright.cli.server_export import export
+from gatewright.cli.server_permit import permit
+from gatewright.cli.server_pin import pin
+from gatewright.cli.server_show import show
 
 __all__ = ["app", "list_servers"]
 
@@ -56,8 +63,22 @@ def list_servers(
         if server.get("reason"):
             note(f"{server.get('id')}: {server['reason']}")
     if not servers:
-        note("no servers; add [[servers]] to mgp.toml and restart `gatewright serve`")
+        note("no servers; add [[servers]] to mgp.toml")
 
 
+app.command("show")(show)
+app.command("restart")(restart)
+app.command("start")(start)
+app.command("stop")(stop)
+app.command("logs")(logs)
+app.command("check")(check)
+app.command("inspect")(inspect)
+app.command("export")(export)
+app.command("pin")(pin)
+app.command("permit")(permit)
+app.command("add")(add)
+app.command("rm")(remove)
+app.command("enable")(enable_server)
+app.command("disable")(disable_server)
 app.command("login")(login)
 app.command("logout")(logout)

@@ -9,26 +9,29 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.names import tool_names
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Timeout, Url, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
+from gatewright.cli.server_edit import disable_tool, enable_tool
+from gatewright.cli.tool_export import export
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
-__all__ = ["app", "call", "list_tools", "read_arguments", "show"]
+__all__ = [
+    "InputJson",
+    "Pairs",
+    "ToolName",
+    "app",
+    "call",
+    "find_tool",
+    "list_tools",
+    "read_arguments",
+    "show",
+]
 
 app = group("List, show and call tools; calls go through policy like any other.")
-
-
-def _names(incomplete: str) -> list[str]:
-    """Completion of live names; none where no gateway answers at once."""
-    try:
-        tools = ask_all(endpoint(), "tools/list", "tools", timeout_s=1.0)
-    except Exception:  # noqa: BLE001 - a completion must never write into the prompt
-        return []
-    names = [tool.get("name") for tool in tools]
-    return [name for name in names if isinstance(name, str) and name.startswith(incomplete)]
 
 
 ToolName = Annotated[
@@ -36,8 +39,20 @@ ToolName = Annotated[
     typer.Argument(
         metavar="NAME",
         help="As listed, or SERVER/TOOL.",
-        autocompletion=_names,
+        autocompletion=tool_names,
     ),
+]
+
+
+Pairs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUE]...", help="KEY=TEXT, read as the tool's schema says; KEY:=JSON."
+    ),
+]
+InputJson = Annotated[
+    str | None,
+    typer.Option("--input-json", metavar="JSON", help="The arguments; @FILE or - to read."),
 ]
 
 
@@ -78,7 +93,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one tool: what it does and which arguments it takes."""
-    tool = _find(endpoint(config, url=url, key=key, profile=profile), name)
+    tool = find_tool(endpoint(config, url=url, key=key, profile=profile), name)
     if tool is None:
         raise CliError(
             f"no tool {name!r} that you may call",
@@ -99,16 +114,8 @@ def show(
 @app.command()
 def call(  # noqa: PLR0913, PLR0917 - one argument for each option
     name: ToolName,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[KEY=VALUE]...", help="KEY=TEXT, read as the tool's schema says; KEY:=JSON."
-        ),
-    ] = None,
-    input_json: Annotated[
-        str | None,
-        typer.Option("--input-json", metavar="JSON", help="The arguments; @FILE or - to read."),
-    ] = None,
+    arguments: Pairs = None,
+    input_json: InputJson = None,
     config: Config = None,
     url: Url = None,
     key: KeyText = None,
@@ -121,7 +128,7 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
     Exit codes: 2 wrong arguments, 4 unreachable, 5 the tool failed, 6 refused by policy.
     """
     where = endpoint(config, url=url, key=key, profile=profile)
-    tool = _find(where, name) or {}
+    tool = find_tool(where, name) or {}
     schema = tool.get("inputSchema")
     given = read_arguments(arguments or [], input_json, schema)
     params = {"name": name, "arguments": given}
@@ -224,7 +231,8 @@ def _headers(schema: Any) -> dict[tuple[str, ...], str]:
         return {}  # a flawed annotation is not mirrored by anybody
 
 
-def _find(where: Endpoint, name: str) -> dict[str, Any] | None:
+def find_tool(where: Endpoint, name: str) -> dict[str, Any] | None:
+    """The definition of a tool as the gateway lists it to whoever asks; None where it does not."""
     tools = ask_all(where, "tools/list", "tools")
     exact = next((tool for tool in tools if tool.get("name") == name), None)
     if exact is not None:
@@ -276,3 +284,8 @@ def _first_line(tool: dict[str, Any]) -> str:
 
 def _usage(message: str, hint: str) -> CliError:
     return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)
+
+
+app.command("enable")(enable_tool)
+app.command("export")(export)
+app.command("disable")(disable_tool)

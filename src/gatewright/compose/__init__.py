@@ -1,5 +1,6 @@
 """The only folder that knows every part: settings become a running gateway."""
 
-from gatewright.compose.gateway import Gateway, Ready, run
+from gatewright.compose.gateway import Gateway, Ready
+from gatewright.compose.run import run
 
 __all__ = ["Gateway", "Ready", "run"]

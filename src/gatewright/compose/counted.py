@@ -1,52 +1,71 @@
-"""An audit trail that also counts: calls by kind and outcome, and how many are running.
+"""How many calls of which kind ended how, and how long tools took, for `/metrics`.
 
-Every call opens and closes a trail exactly once, so this is the one place where nothing is missed.
+The kernel tells of each end exactly once, and the record, which times every call, of how long it took.
 """
 
 from __future__ import annotations
 
-from gatewright.call import Answer, Call, Failure, Outcome
-from gatewright.kernel import Audit, Trail
+from bisect import bisect_left
 
-__all__ = ["Counted"]
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+
+__all__ = ["BOUNDS", "TOOL_BOUNDS", "Counted"]
+
+BOUNDS = (
+    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0),
+)
+"""Seconds that a tool call took at most, for the buckets that are counted; one more is for the rest."""
+
+TOOL_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+"""The same where each tool has buckets of its own."""
+
+_NO_TOOL = "_other"
+"""What stands for names that are in no catalogue: callers could make up any number of them."""
 
 
 class Counted:
-    """Wraps another `Audit`."""
+    """`calls` is (kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
 
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
+    def __init__(self) -> None:
         self.calls: dict[tuple[str, str], int] = {}
-        """(kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
-        self.in_flight = 0
+        self.durations = [0] * (len(BOUNDS) + 1)
+        """How many tool calls took how long, by bucket; refused ones are not among them."""
+        self.spent_s = 0.0
+        """All of them together."""
+        self.tools: dict[tuple[str, str], list[float]] = {}
+        """(`server/tool`, how it ended) → seconds in all, then how many took how long, by bucket."""
+        self.warnings: dict[tuple[str, str], int] = {}
+        """(`server/tool`, `slow_execution` or `high_memory`) → how often."""
 
-    def open(self, call: Call) -> Trail:
-        """Begin the record of one call."""
-        trail = self._audit.open(call)
-        self.in_flight += 1
-        return _Counting(self, trail)
+    def warn(self, call: Call, kind: str) -> None:
+        """A call took more than somebody wants to be told of."""
+        target = call.tool.target if call.tool is not None else None
+        name = _NO_TOOL if target is None else f"{target.server}/{target.name}"
+        self.warnings[name, kind] = self.warnings.get((name, kind), 0) + 1
 
-    def closed(self, call: Call, outcome: Outcome) -> None:
-        """A call has ended."""
-        self.in_flight -= 1
+    def ended(self, call: Call, outcome: Outcome) -> None:
+        """A call has ended with what its caller sees."""
         key = call.kind, _word(outcome)
         self.calls[key] = self.calls.get(key, 0) + 1
 
-
-class _Counting:
-    __slots__ = ("_counted", "_trail", "intent", "on_disk", "settled")
-
-    def __init__(self, counted: Counted, trail: Trail) -> None:
-        self._counted = counted
-        self._trail = trail
-        self.intent = trail.intent
-        self.on_disk = trail.on_disk
-        self.settled = trail.settled
-
-    def close(self, call: Call, outcome: Outcome) -> Outcome:
-        outcome = self._trail.close(call, outcome)
-        self._counted.closed(call, outcome)
-        return outcome
+    def took(self, call: Call, outcome: Outcome, spent_s: float) -> None:
+        """A call has ended after so long."""
+        if call.kind != "tool":
+            return
+        tool = call.tool
+        key = (
+            _NO_TOOL if tool is None else f"{tool.target.server}/{tool.target.name}",
+            _word(outcome),
+        )
+        known = self.tools.get(key)
+        if known is None:
+            known = self.tools[key] = [0.0] * (len(TOOL_BOUNDS) + 2)
+        known[0] += spent_s
+        known[1 + bisect_left(TOOL_BOUNDS, spent_s)] += 1
+        if type(outcome) is not Refusal:
+            self.durations[bisect_left(BOUNDS, spent_s)] += 1
+            self.spent_s += spent_s
 
 
 def _word(outcome: Outcome) -> str:

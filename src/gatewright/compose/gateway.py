@@ -4,97 +4,76 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import signal
+import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
 
-from gatewright import __version__, filters, gates
-from gatewright.call import Caller, Unrecorded
-from gatewright.compose.counted import Counted
+from gatewright import __version__, gates
+from gatewright.call import Caller, Refusal
+from gatewright.compose.addresses import urls_of
+from gatewright.compose.administration import Administration
+from gatewright.compose.announcing import announced
+from gatewright.compose.approving import adopt, desk_of
+from gatewright.compose.counted import BOUNDS, TOOL_BOUNDS, Counted
+from gatewright.compose.events import Events
+from gatewright.compose.groundhog import GroundhogSide
 from gatewright.compose.keys import FreshKeys
-from gatewright.compose.parts import authorizers_of, grants_of, json_limits, profiles_of, spec_of
+from gatewright.compose.office import Office
+from gatewright.compose.own import kernel_names_of, kernel_tools, own_methods
+from gatewright.compose.parts import authorizers_of, json_limits, profiles_of, spec_of
+from gatewright.compose.permitting import permitting_of
+from gatewright.compose.pinning import Pinning
+from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
 from gatewright.compose.randomness import Pool
-from gatewright.compose.subjects import Subjects
-from gatewright.doors.app import App, Guard
-from gatewright.doors.front import Front
+from gatewright.compose.recording import sinks_of
+from gatewright.compose.rooms import House, rooms_of
+from gatewright.compose.running import Running
+from gatewright.compose.sessions import METHOD as SESSIONS
+from gatewright.compose.sessions import SessionList
+from gatewright.compose.signals import stop_signal
+from gatewright.compose.telemetry import telemetry_of
+from gatewright.compose.witness import witness
+from gatewright.doors.app import App
+from gatewright.doors.approval_page import ApprovalPage
 from gatewright.doors.health import Health
-from gatewright.doors.stdio import serve_stdio
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
-from gatewright.settings import Settings
+from gatewright.rooms.callers import RoomCallers
+from gatewright.serving.front import Front
+from gatewright.serving.guard import Guard
+from gatewright.serving.stdio import serve_stdio
+from gatewright.settings import Settings, is_loopback
 from gatewright.stores.audit import AuditLog
-from gatewright.stores.callers import Callers
-from gatewright.stores.grants import Grants
-from gatewright.stores.records import Actor, Subject
+from gatewright.stores.pins import DATABASE as PINS
+from gatewright.stores.pins import Pins
+from gatewright.stores.retention import Keep
 from gatewright.transport import http_server
 from gatewright.transport.base import Limits
-from gatewright.upstream.catalogue import Sight
+from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.local import LocalServer
-from gatewright.upstream.supervisor import Supervisor
-from gatewright.wire import jsonrpc
+from gatewright.upstream.persisting import Persisting
+from gatewright.upstream.supervisor import HELD_S, Supervisor
 
-__all__ = ["Gateway", "Ready", "run"]
+__all__ = ["EXTENSIONS", "Gateway", "Ready"]
 
-EXTENSIONS = ("security", "audit", "discovery")
+EXTENSIONS = ("security", "access_control", "audit", "discovery")
 """What of MGP the gateway offers its clients: no more than it does."""
-
-OPEN_METHODS = frozenset({"mgp/discovery/list"})
-"""Methods of MGP for everybody who negotiated their extension; the others are for operators."""
-
-KEYS_POLLED_S = 0.25
-"""How soon a key that another process revoked stops to work."""
-
-LAST_USED_TURNS = 40
-"""After how many of those looks it is written down when keys were last used."""
-
-log = logging.getLogger("gatewright")
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """The gateway serves: its endpoint, all URLs by name, and the state of each server."""
+    """The gateway serves: its endpoint, all URLs by name, the state of each server, and why it is so
+    where it is not connected."""
 
     url: str
     urls: Mapping[str, str]
     servers: Mapping[str, str]
-
-
-def run(
-    settings: Settings,
-    *,
-    stdio: bool = False,
-    profile: str = "",
-    on_ready: Callable[[Ready], None] = lambda _: None,
-    local: Sequence[LocalServer] = (),
-) -> None:
-    """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing).
-
-    Raises `StoreError` where the state folder cannot be used and `OSError` where the port is taken.
-    """
-
-    async def main() -> None:
-        async with Gateway(settings, local) as gateway:
-            if stdio:
-                await gateway.serve_stdio(profile)
-            else:
-                await gateway.serve_http(on_ready)
-
-    _runner()(main())
-
-
-def _runner() -> Callable[[Any], None]:
-    try:
-        import uvloop  # noqa: PLC0415 - not there on every platform
-    except ImportError:
-        return asyncio.run
-    return uvloop.run
+    reasons: Mapping[str, str] = {}
 
 
 class Gateway:
@@ -105,66 +84,130 @@ class Gateway:
         self._local = local
         self._state = settings.storage.path
         self._random = Pool()
+        self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
 
     async def __aenter__(self) -> Gateway:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.counted = Counted()
+        self.groundhog = GroundhogSide(self.settings)
+        self.sinks = sinks_of(
+            self.settings,
+            lambda *told: self.supervisor.tell_audit(*told),  # noqa: PLW0108 - it comes later
+        )
         self.audit = AuditLog(
             self._state,
             clock=time.time,
             monotonic=time.monotonic,
             random=self._random,
             sync=self.settings.audit.sync,
+            took=self.groundhog.took(self.counted, lambda: self.audit),
+            keep=Keep(self.settings.audit.retention_days, self.sinks.taken),
         )
-        self.callers = Callers(self._state / "keys.db", clock=time.time, random=os.urandom)
+        self.events = Events(self.audit)
+        self._office = Office(self._state, self.events)
+        self.desk = desk_of(self.settings, self.audit.event)
+        self.pinning = Pinning(
+            Pins(self._state / PINS, clock=time.time),
+            self.audit.event,
+            kernel_names_of(self._office),
+        )
+        self.pinning.adopt(self.settings)
+        self.permitting = permitting_of(self.settings, self.desk, self.audit.event)
+        self.telemetry = telemetry_of(self.settings, __version__, self._numbers)
         self._put_together()
         self.supervisor.start()
-        self._housekeeping = asyncio.create_task(self._keep_house())
+        self.sinks.start()
+        self._following = asyncio.create_task(
+            self._office.follow(self._look, self.supervisor.sightings.look)
+        )
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._housekeeping.cancel()
+        self._following.cancel()
         await self.app.close()
         await self.supervisor.close()
-        self.callers.close()
+        self._office.close()
+        self.desk.close()
+        self.pinning.close()
+        self.permitting.close()
+        await self.sinks.close()
+        await self.telemetry.close()
         await self.audit.close()
 
     # -- parts
 
     def _put_together(self) -> None:
         settings = self.settings
-        grants = grants_of(settings)
-        access = gates.Access(grants, time.time, open_methods=OPEN_METHODS)
-        info = {"name": settings.gateway.name, "version": __version__}
+        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
+        info = _info(settings)
         specs = [spec_of(settings, server) for server in settings.servers]
+        self.administration = Administration(
+            lambda: self.supervisor.fleet, self.again, self.events.acted
+        )
         self.supervisor = Supervisor(
             specs,
             info=info,
             authorizers=authorizers_of(settings, specs),
             profiles=profiles_of(settings),
-            sight=Sight(access.may_see, access.may_reach, access.version),
-            event=self._server_event,
-            local=self._local,
+            sight=table.sight,
+            event=self.events.server,
+            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
             startup_wait_s=settings.gateway.startup_wait_s,
         )
-        self.counted = Counted(self.audit)
+        self.supervisor.shelved = self.pinning.shelved
+        self.supervisor.permits = self.permitting
+        witness(self.audit, self.supervisor.hub)
         owners: dict[str, str] = {}
-        authenticate = self._authenticate()
-        kernel = Kernel(
-            gates.ordered(self._gates(authenticate, access, grants, owners)),
-            self.supervisor.dispatch,
-            filters.ordered(filters.Filters(filters.Size(settings.limits.server_frame_bytes))),
-            self.counted,
+        own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
+        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
+        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
+        self._running = Running()
+        self._adopting = asyncio.Lock()
+        self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
+        self._judges = Judges(
+            self._room_callers,
+            self._callers_of_our_own(),
+            owners,
+            self.desk,
+            self.pinning,
+            self.permitting,
+        )
+        found = self._judges.of(settings, table, self.supervisor.fleet)
+        self._judges.take(found)
+        self._kernel = Kernel(
+            gates.ordered(found),
+            self.telemetry.dispatch(self.supervisor.dispatch),
+            filters_of(settings, self._mark_key, found),
+            self.audit,
+            self.telemetry.ended(self.counted.ended),
+        )
+        self.supervisor.dispatch.persist = Persisting(
+            handle=self._kernel.handle,
+            note=self.events.retried,
+            limit_s=self._call_s,
+            random=random.random,
+            fresh=lambda: self._random(16).hex(),
+        )
+        self.permitting.changed = self._permitted
+        self._office.open(
+            settings=lambda: self.settings,
+            access=self._judges.access,
+            catalogue=lambda: self.supervisor.catalogue,
+            end_refused=self._kernel.end_refused,
+            completed=self._judges.completed,
         )
         self.front = Front(
-            kernel=kernel,
+            kernel=self.telemetry.handler(self._kernel),
             upstream=self.supervisor,
-            identify=authenticate.identify,
+            identify=found.authenticate.identify,
+            bearer=found.authenticate.bearer,
+            protected=self._judges.protected,
             face=Face(EXTENSIONS),
             info=info,
             sealer=Sealer(os.urandom(32)),
             owners=owners,
-            refused=self._refused,
+            refused=self.events.refused,
             random=self._random,
             limits=json_limits(settings.limits),
             frame_bytes=settings.limits.frame_bytes,
@@ -173,42 +216,103 @@ class Gateway:
         )
         self.app = App(
             self.front,
-            Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins),
+            _guard(settings),
             frozenset(settings.profiles),
             Health(self._numbers),
+            self.supervisor,
+            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges.held),
+        )
+        self.app.approvals = page = ApprovalPage(self.desk, self._identified, os.urandom)
+        self.desk.page = page.url
+        self.app.rooms = rooms_of(
+            settings,
+            House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self._state),
         )
 
-    def _authenticate(self) -> gates.Authenticate:
-        tokens = {
+    def _identified(self, door: str, key: str | None) -> Caller | Refusal:
+        return self.front.identify(door, key)
+
+    def _look(self) -> None:
+        """Notice what operators decided in processes of their own."""
+        self.desk.look()
+        self.pinning.look()
+        self.permitting.look()
+        if self.app.rooms is not None:
+            self.app.rooms.look(self._office.callers.loads, time.time())
+
+    def _permitted(self) -> None:
+        """Permissions of servers stand differently: so do servers, and calls that run."""
+        self._kernel.end_refused()
+        for name, server in self.supervisor.fleet.servers.items():
+            refusal = self.permitting.barred.get(name)
+            server.permitted(blocked="" if refusal is None else refusal.message)
+
+    def _callers_of_our_own(self) -> dict[str, Caller]:
+        form = self.settings.form
+        return {
             self._tokens["operator"]: Caller("local", "operator"),
             self._tokens["local"]: gates.LOCAL,
+            **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
         }
-        anonymous = self.settings.gateway.anonymous == "allow"
-        return gates.Authenticate(FreshKeys(self.callers), tokens=tokens, anonymous=anonymous)
 
-    def _gates(
-        self,
-        authenticate: gates.Authenticate,
-        access: gates.Access,
-        grants: Grants,
-        owners: Mapping[str, str],
-    ) -> gates.Gates:
-        settings = self.settings
-        off = frozenset(one.id for one in settings.servers if one.schema == "off")
-        limits = settings.limits
-        return gates.Gates(
-            authenticate=authenticate,
-            session=gates.Session(owners.get),
-            rate=gates.Rate(limits.calls_per_minute, time.monotonic_ns),
-            resolve=gates.Resolve(
-                Subjects(self.supervisor, settings, access.may_reach), access.may_see
-            ),
-            access=access,
-            schema=gates.Schema(off, depth=limits.schema_depth, subschemas=limits.subschemas),
-            validators=gates.Validators(),
-            permission=gates.Permission(grants, time.time),
-            confirm=gates.Confirm(access, time.monotonic),
+    # -- other settings
+
+    async def adopt(self, settings: Settings) -> None:
+        """Go on with other settings: everything that calls are judged by changes at once, between two
+        calls, when the servers that it needs are there or have had their time. What can only be
+        chosen at the start has to be as it is (`changes.pinned`)."""
+        async with self._adopting:
+            await self._adopt(settings)
+
+    async def again(self, anew: Collection[str] = ()) -> None:
+        """Go on with the same settings, and with these servers started anew."""
+        async with self._adopting:
+            await self._adopt(self.settings, anew)
+
+    async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
+        specs = [self.administration.word(spec_of(settings, server)) for server in settings.servers]
+        table = await asyncio.to_thread(
+            table_of, settings, self._office.issued.layer, self.pinning, self.permitting
         )
+        try:
+            staged = await self.supervisor.stage(
+                specs,
+                authorizers_of(settings, specs),
+                patience_s=settings.gateway.startup_wait_s,
+                anew=anew,
+            )
+            before = self.supervisor.catalogue
+            fleet = self.supervisor.fleet_of(staged, profiles_of(settings), table.sight)
+            self._switch(settings, table, fleet)
+        except BaseException:
+            await self.supervisor.discard()
+            raise
+        await self.supervisor.tell_differences(before)
+
+    def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
+        """Nothing here waits, so that no call begins in the middle of it."""
+        found, guard = self._judges.of(settings, table, fleet), _guard(settings)
+        over = self._running.until(
+            self._kernel.swap(
+                gates.ordered(found),
+                self.telemetry.dispatch(fleet.dispatch),
+                filters_of(settings, self._mark_key, found),
+            )
+        )
+        self._judges.take(found)
+        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
+        self.supervisor.info = info = _info(settings)
+        front = self.front
+        front.info, front.protected = info, self._judges.protected
+        front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer
+        front.limits = json_limits(settings.limits)
+        front.subscriptions = settings.limits.subscriptions_per_client
+        self.app.adopt(guard, frozenset(settings.profiles))
+        adopt(self.desk, settings)
+        self.pinning.adopt(settings)
+        self.permitting.adopt(settings)
+        self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.who)])
+        self.settings = settings
 
     # -- serving
 
@@ -226,119 +330,57 @@ class Gateway:
                 header_bytes=limits.header_bytes,
             ),
         )
-        stop = _stop_signal()
-        try:
-            ready = Ready(f"{server.url}/mcp", self._urls(server.url), {})
-            with self._announced(ready.url):
+        stop = stop_signal()
+        if is_loopback(settings.gateway.host) and self.app.approvals is not None:
+            self.app.approvals.base = server.url
+        async with contextlib.AsyncExitStack() as serving:
+            serving.push_async_callback(server.stop, 5.0)
+            more = await serving.enter_async_context(self.groundhog.listening(self.app))
+            serving.callback(self.app.farewell)  # first of all: what would not end by itself
+            urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
+            ready = Ready(f"{server.url}/mcp", urls | more, {})
+            with announced(self._state, ready.url, self._tokens):
                 await self.supervisor.settled()
-                states = {name: str(state) for name, state in self.supervisor.states.items()}
-                on_ready(msgspec.structs.replace(ready, servers=states))
+                status = self.supervisor.status()
+                states = {one.id: str(one.state) for one in status}
+                reasons = {one.id: one.reason for one in status if one.reason}
+                on_ready(msgspec.structs.replace(ready, servers=states, reasons=reasons))
                 await stop
-        finally:
-            self.app.farewell()  # what would not end by itself
-            await server.stop(5.0)
 
     async def serve_stdio(self, profile: str) -> None:
         """Serve the host at our standard input and output until it closes or a signal comes."""
         served = asyncio.create_task(serve_stdio(self.front, profile))
-        _stop_signal().add_done_callback(lambda _: served.cancel())
+        stop_signal().add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served
 
-    def _urls(self, base: str) -> dict[str, str]:
-        urls = {
-            "mcp": f"{base}/mcp",
-            "sse": f"{base}/sse",
-            "websocket": f"ws{base.removeprefix('http')}/mcp",
-            "health": f"{base}/readyz",
-        }
-        return urls | {f"mcp/{name}": f"{base}/mcp/{name}" for name in self.settings.profiles}
-
-    @contextlib.contextmanager
-    def _announced(self, url: str) -> Any:
-        """While inside, the command line finds this gateway and may speak to it."""
-        path = self._state / "gateway.json"
-        body = {
-            "url": url,
-            "pid": os.getpid(),
-            "operator_token": self._tokens["operator"],
-            "local_token": self._tokens["local"],
-            "version": __version__,
-        }
-        _write_private(path, jsonrpc.encode(body))
-        try:
-            yield
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
-
-    # -- watching
-
-    async def _keep_house(self) -> None:
-        """Follow the keys for ever: a store that fails for a moment must not keep revoked ones alive."""
-        for turn in count(1):
-            await asyncio.sleep(KEYS_POLLED_S)
-            try:
-                self.callers.refresh_if_changed()
-                self._record_key_changes()
-                if turn % LAST_USED_TURNS == 0:
-                    self.callers.save_last_used()
-            except Exception:
-                log.exception("the keys could not be followed; trying again")
-
-    def _refused(self, caller: Caller, door: str, code: int, message: str) -> None:
-        """Record what a door refused, where it is known who asked."""
-        if caller.kind == "anonymous":
-            return
-        with contextlib.suppress(Unrecorded):
-            self.audit.event(
-                "dev.gatewright.refused",
-                actor=Actor(type=caller.kind, id=caller.id, key_id=caller.key_id),
-                outcome="denied",
-                details={"door": door, "code": code, "message": message[:200]},
-            )
-
-    def _record_key_changes(self) -> None:
-        for change in self.callers.changes():
-            self.audit.event(
-                f"dev.gatewright.key.{change.action}",
-                actor=Actor(type="operator", id=change.by),
-                details={"key_id": change.key_id, "name": change.name, "kind": change.kind},
-            )
-            self.callers.recorded(change.number)
-
-    def _server_event(self, event: str, server: str, details: dict[str, Any]) -> None:
-        with contextlib.suppress(Unrecorded):
-            self.audit.event(event, target=Subject(server_id=server), details=details)
+    def _call_s(self, server: str) -> float:
+        """How long one call to a server may take."""
+        spec = self.supervisor.fleet.specs.get(server)
+        return 0.0 if spec is None else spec.call_s
 
     def _numbers(self) -> dict[str, Any]:
         return {
             "servers": dict(self.supervisor.states),
             "calls": self.counted.calls,
-            "in_flight": self.counted.in_flight,
+            "in_flight": self._kernel.in_flight,
+            "waiting": self.desk.waiting,
+            "took": [*zip((*BOUNDS, inf), self.counted.durations, strict=True)],
+            "took_s": self.counted.spent_s,
+            "tools": self.counted.tools,
+            "tool_bounds": (*TOOL_BOUNDS, inf),
+            "warnings": self.counted.warnings,
             "sessions": len(self.app.streamable.sessions),
             "audit_ok": self.audit.fault is None,
+            "audit_written": self.audit.written,
+            "audit_lag": self.audit.lag,
+            "audit_sinks": self.sinks.states(),
         }
 
 
-def _write_private(path: Path, body: bytes) -> None:
-    """Write a file that only its owner may read, in one step."""
-    fresh = path.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(body)
-    fresh.replace(path)
+def _info(settings: Settings) -> dict[str, Any]:
+    return {"name": settings.gateway.name, "version": __version__}
 
 
-def _stop_signal() -> asyncio.Future[None]:
-    """Done once we are told to stop."""
-    loop = asyncio.get_running_loop()
-    told: asyncio.Future[None] = loop.create_future()
-
-    def tell() -> None:
-        if not told.done():
-            told.set_result(None)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, tell)
-    return told
+def _guard(settings: Settings) -> Guard:
+    return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)

@@ -6,23 +6,26 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gatewright.call import SHIPPED
+from gatewright.links.authorization import Authorizer
+from gatewright.links.endpoint import ApiPlace
 from gatewright.protocol.negotiate import Face
 from gatewright.protocol.oauth_client import Identity
 from gatewright.settings import Settings
 from gatewright.settings import model as said
-from gatewright.stores.grants import Grant, Grants
+from gatewright.stores.grants import Grant, Grants, Layer
 from gatewright.stores.logins import Logins
 from gatewright.transport.base import FROM_SERVERS
-from gatewright.upstream.authorize import Authorizer, authorizer_for
+from gatewright.upstream.authorize import authorizer_for
 from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
 from gatewright.wire import jsonrpc
 
-__all__ = ["authorizers_of", "grants_of", "json_limits", "profiles_of", "spec_of"]
+__all__ = ["authorizers_of", "folders_of", "grants_of", "json_limits", "profiles_of", "spec_of"]
 
 
-def grants_of(settings: Settings) -> Grants:
-    """The access table that the configuration writes."""
+def grants_of(settings: Settings, issued: Layer | None = None) -> Grants:
+    """The access table that the configuration writes, and what was issued beside it."""
 
     def one(grant: said.Grant) -> Grant:
         expires = grant.expires_at.timestamp() if grant.expires_at is not None else None
@@ -39,7 +42,18 @@ def grants_of(settings: Settings) -> Grants:
         )
 
     defaults = {server.id: server.default_policy for server in settings.servers}
-    return Grants(map(one, settings.grants), defaults)
+    return Grants(map(one, settings.grants), defaults, issued)
+
+
+def folders_of(settings: Settings) -> dict[str, str]:
+    """In which folder of this machine each server runs that does."""
+    found = {
+        one.id: str(one.cwd)
+        for one in settings.servers
+        if one.transport in {"stdio", "python"} and one.cwd is not None
+    }
+    roots = settings.builtin.directory_list.roots
+    return {**found, SHIPPED: roots[0]} if roots else found
 
 
 def profiles_of(settings: Settings) -> dict[str, Profile]:
@@ -62,10 +76,13 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
         url=server.url,
+        python=server.python,
+        trust_gateway=server.trust_gateway,
         headers=server.headers,
+        api=_api_of(server),
         auth=_auth_of(server.auth),
         era=server.era,
-        face=Face(mgp.extensions) if mgp is not None else None,
+        face=_face(server),
         share=server.share,
         enabled=server.enabled,
         problem=str(server.problem) if server.problem is not None else "",
@@ -90,7 +107,15 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         tools=server.tools,
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
+        degrades=mgp is not None and mgp.missing_permissions == "degrade",
     )
+
+
+def _face(server: said.Server) -> Face | None:
+    """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
+    if server.mgp is not None:
+        return Face(server.mgp.extensions)
+    return Face(("security",)) if server.transport == "python" else None
 
 
 def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:
@@ -98,6 +123,12 @@ def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str,
     logins = Logins(settings.storage.path)
     found = {spec.id: authorizer_for(spec, logins) for spec in specs}
     return {name: one for name, one in found.items() if one is not None}
+
+
+def _api_of(server: said.Server) -> ApiPlace | None:
+    if server.transport != "openapi":
+        return None
+    return ApiPlace(server.openapi or "", server.base_url or "", server.credentials)
 
 
 def _auth_of(auth: said.Auth) -> Auth:

@@ -20,15 +20,16 @@ class Pool:
         self._source = source
         self._lock = threading.Lock()
         self._bytes = b""
+        self._size = 0
         self._at = 0
 
     def __call__(self, count: int) -> bytes:
         """`count` fresh random bytes."""
         with self._lock:
             end = self._at + count
-            if end > len(self._bytes):
+            if end > self._size:
                 self._bytes = self._source(max(_POOL_BYTES, count))
+                self._size = len(self._bytes)
                 end = count
-            found = self._bytes[end - count : end]
             self._at = end
-        return found
+            return self._bytes[end - count : end]

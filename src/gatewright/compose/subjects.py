@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
-from gatewright.settings import Settings
-from gatewright.upstream.supervisor import Supervisor
+from gatewright.upstream.fleet import Fleet
 
 __all__ = ["Subjects"]
 
+_NOBODY: Mapping[str, Refusal] = {}
 _REASONS = {"error": "upstream_unavailable", "draining": "draining", "restarting": "restarting"}
 
 
@@ -18,23 +18,27 @@ class Subjects:
 
     def __init__(
         self,
-        supervisor: Supervisor,
-        settings: Settings,
+        fleet: Fleet,
         may_reach: Callable[[Caller, str], bool],
+        barred: Mapping[str, Refusal] = _NOBODY,
     ) -> None:
-        """`may_reach` is the access gate's."""
+        """`may_reach` is the access gate's; `barred` says which servers may not be used at all, and why."""
         self._may_reach = may_reach
-        self._supervisor = supervisor
-        self._catalogue = supervisor.catalogue
-        self._prefixes = {server.id: server.prefix + "__" for server in settings.servers}
+        self._barred = barred
+        self._fleet = fleet
+        self._catalogue = fleet.catalogue
+        self._prefixes = {
+            spec.id: spec.prefix + "__" for spec in fleet.specs.values() if spec.prefix is not None
+        }
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by any of its names."""
         return self._catalogue.tool(profile, name)
 
-    def prompt(self, profile: str, name: str) -> Target | None:
-        """A prompt by any of its names."""
-        return self._catalogue.prompt(profile, name)
+    def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
+        """A prompt by any of its names, of the servers the caller may reach."""
+        found = self._catalogue.prompt(profile, name)
+        return found if found is None or self._may_reach(caller, found.server) else None
 
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
         """The owner of a URI, among the servers the caller may reach."""
@@ -54,10 +58,14 @@ class Subjects:
         for server in self._catalogue.view(call.profile).servers:
             if not self._may_own(call, server) or not self._may_reach(call.caller, server):
                 continue
-            state = self._supervisor.states.get(server, "registered")
+            if server in self._barred:
+                return self._barred[server]
+            state = self._fleet.states.get(server, "registered")
             if state != "connected" and not self._catalogue.listing(server).hello.revision:
+                spec = self._fleet.specs.get(server)
+                stopped = spec is not None and spec.stopped
                 return Refusal(
-                    _REASONS.get(state, "server_not_ready"),
+                    "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
                     f"server {server} is not connected ({state}); "
                     "`gatewright server list` says why",
                     {"server": server, "state": state},

@@ -6,123 +6,111 @@ browser), then who asks; a door sees only requests that passed both.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from gatewright.call import Caller, Refusal
-from gatewright.doors.front import Front
+from gatewright.doors.approval_page import PATH, ApprovalPage
+from gatewright.doors.ggen import Ggen
+from gatewright.doors.groundhog.web import GroundhogDoor
 from gatewright.doors.health import Health
-from gatewright.doors.http_reply import Send, challenge, send_json, send_plain
-from gatewright.doors.http_request import HttpRequest, Receive
 from gatewright.doors.legacy_sse import LegacySse
-from gatewright.doors.streamable_http import StreamableHttp
-from gatewright.doors.websocket import WebSocketDoor
-from gatewright.wire import jsonrpc
-from gatewright.wire.codes import reason_of
+from gatewright.doors.rest import Rest
+from gatewright.doors.rooms import PATHS, RoomsDoor
+from gatewright.doors.rooms_admin import ADMIN
+from gatewright.doors.unasked import Shown
+from gatewright.serving.front import Front
+from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.serving.http_reply import Send, Whole, send_json, send_plain
+from gatewright.serving.http_request import Connection, HttpRequest, Receive
+from gatewright.serving.protected import WELL_KNOWN, Protected
+from gatewright.serving.streamable_http import StreamableHttp
+from gatewright.serving.websocket import SUBPROTOCOL, WebSocketDoor
 
-__all__ = ["App", "Guard", "bearer"]
+__all__ = ["App"]
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
-
-_VERDICTS = 1000
-_SHORT = 256
+_OPEN_A_WEBSOCKET = b'{"error":"upgrade_required","message":"a room is a WebSocket: ws://\xe2\x80\xa6/ws?topic=NAME"}'
 
 Door = Callable[[HttpRequest], Awaitable[None]]
-
-
-class Guard:
-    """Which Host and Origin headers are ours. Loopback names always are, at any port."""
-
-    def __init__(self, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> None:
-        self._hosts = frozenset(host.lower() for host in hosts)
-        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        self._known: dict[tuple[bytes | None, bytes | None], str] = {}
-        """Verdicts, for the few pairs that nearly all requests carry."""
-
-    def refuses(self, headers: Mapping[bytes, bytes]) -> str:
-        """The reason why a request is refused, or nothing."""
-        key = headers.get(b"host"), headers.get(b"origin")
-        known = self._known.get(key)
-        if known is None:
-            known = self._judge(*key)
-            if len(self._known) < _VERDICTS and sum(len(one or b"") for one in key) < _SHORT:
-                self._known[key] = known
-        return known
-
-    @property
-    def remembered(self) -> int:
-        """How many verdicts are kept."""
-        return len(self._known)
-
-    def _judge(self, host: bytes | None, origin: bytes | None) -> str:
-        if host is None or not self._is_host(host.decode("latin-1").lower()):
-            return "host_refused"
-        if origin is not None and not self._is_origin(origin.decode("latin-1").lower()):
-            return "origin_refused"
-        return ""
-
-    def _is_host(self, host: str) -> bool:
-        if host in self._hosts:
-            return True
-        name = host if host.endswith("]") else host.rpartition(":")[0] or host
-        return name in _LOOPBACK or name in self._hosts
-
-    def _is_origin(self, origin: str) -> bool:
-        if origin.rstrip("/") in self._origins:
-            return True
-        try:
-            parts = urlsplit(origin)
-            return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
-        except ValueError:
-            return False
 
 
 class App:
     """Routes; see the module's text."""
 
     def __init__(
-        self, front: Front, guard: Guard, profiles: frozenset[str], health: Health
+        self,
+        front: Front,
+        guard: Guard,
+        profiles: frozenset[str],
+        health: Health,
+        shown: Shown,
+        groundhog: GroundhogDoor | None = None,
     ) -> None:
         self._front = front
         self._guard = guard
         self._profiles = profiles
         self._health = health
-        self.streamable = StreamableHttp(front)
+        self.ggen = Ggen(front, shown)
+        self.rest = Rest(front, shown)
+        self.streamable = StreamableHttp(front, self.ggen.serve)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketDoor(front)
+        self.approvals: ApprovalPage | None = None
+        """Where an operator may decide on a page."""
+        self.rooms: RoomsDoor | None = None
+        """Where there are rooms."""
+        self.groundhog = groundhog
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """One ASGI connection."""
+    takes_exchange = True
+
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None
+    ) -> None:
+        """One ASGI connection; `whole` is there where our own server makes the call."""
         kind = scope["type"]
         if kind == "http":
-            await self._http(scope, receive, send)
+            await self._http(Connection(scope, receive, send, whole))
         elif kind == "websocket":
             await self._websocket(scope, receive, send)
 
-    async def _http(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def _http(self, connection: Connection) -> None:
+        scope, send = connection.scope, connection.send
         path = scope["path"]
         headers = dict(scope["headers"])
         flaw = self._guard.refuses(headers)
         if flaw:
-            await _refuse(send, flaw, "this Host or Origin is not served; see allowed_hosts")
+            await refuse_place(send, flaw)
             return
         if path in ("/livez", "/readyz"):
             await self._health(path, send)
             return
+        if self._front.protected is not None:
+            if path.startswith(WELL_KNOWN):
+                await self._published(self._front.protected, scope["method"], path, send)
+                return
+            send = self._front.protected.telling(send, self._resource(path))
+            connection = connection._replace(send=send)
         door, profile = self._route(path)
-        if door is None:
-            await send_plain(send, 404, b"nothing is here; the MCP endpoint is /mcp\n")
-            return
         credential = bearer(headers)
-        caller = self._front.identify("http", credential)
+        if door is None:
+            await self._by_itself(connection, headers, credential)
+            return
+        front = self._front
+        caller = (
+            front.identify("http", credential)
+            if front.protected is None
+            else await front.admit("http", credential, path)
+        )
         if isinstance(caller, Refusal):
-            await _challenge(send, caller)
+            if (
+                credential is not None
+                or door is not self.streamable
+                or not await self.ggen.instead(connection, headers, profile)
+            ):
+                await refuse_caller(send, caller)
             return
         request = HttpRequest(
-            scope,
-            receive,
-            send,
+            connection,
             headers=headers,
             caller=caller,
             credential=credential,
@@ -130,6 +118,63 @@ class App:
             refused=self._front.refused,
         )
         await door(request)
+
+    async def _by_itself(
+        self, connection: Connection, headers: dict[bytes, bytes], credential: str | None
+    ) -> None:
+        """Doors that find out themselves who asks, and say it in their own words where nobody does."""
+        path = connection.scope["path"]
+        if self.rooms is not None and (path == ADMIN or path.startswith(f"{ADMIN}/")):
+            await self.rooms.admin(connection, credential)
+            return
+        if self.rooms is not None and path in PATHS:
+            upgrade = (b"upgrade", b"websocket"), (b"connection", b"upgrade")
+            await send_json(connection.send, _OPEN_A_WEBSOCKET, 426, upgrade)
+            return
+        if self.approvals is not None and path.startswith(PATH):
+            await self.approvals(connection)
+            return
+        profile = self._profile(path, "/rpc")
+        if profile is not None:
+            await self.ggen(connection, headers, credential, profile)
+            return
+        profile, inner = self._within(path)
+        if profile is not None and self.rest.serves(inner):
+            await self.rest(connection, headers, credential, inner, profile)
+            return
+        await send_plain(connection.send, 404, b"nothing is here; the MCP endpoint is /mcp\n")
+
+    async def _published(self, protected: Protected, method: str, path: str, send: Send) -> None:
+        """What is published about one of our endpoints, whoever asks."""
+        about = path.removeprefix(WELL_KNOWN)
+        known = about == "" or self._route(about)[0] is not None
+        known = known or self._profile(about, "/rpc") is not None
+        if not known and not (about.endswith("/tools") and self._resource(about) == about):
+            await send_plain(send, 404, b"no such resource is here\n")
+        elif method not in ("GET", "HEAD"):
+            await send_plain(send, 405, headers=((b"allow", b"GET, HEAD"),))
+        else:
+            await send_json(send, b"" if method == "HEAD" else protected.document(about))
+
+    def _resource(self, path: str) -> str:
+        """What a token has to be for that is shown at a path: mostly that path."""
+        profile, inner = self._within(path)
+        served = profile is not None and self.rest.serves(inner)
+        return self.rest.resource(profile or "") if served else path
+
+    def _profile(self, path: str, root: str) -> str | None:
+        """The profile that a path below `root` names; None where it leads nowhere."""
+        if path == root:
+            return ""
+        name = path.removeprefix(root + "/")
+        return name if name != path and name in self._profiles else None
+
+    def _within(self, path: str) -> tuple[str | None, str]:
+        """The profile whose paths begin with `/profiles/NAME`, and the path there."""
+        if not path.startswith("/profiles/"):
+            return "", path
+        name, _, rest = path[10:].partition("/")
+        return (name if name in self._profiles else None), "/" + rest
 
     def _route(self, path: str) -> tuple[Door | None, str]:
         if path == "/mcp":
@@ -146,19 +191,48 @@ class App:
 
     async def _websocket(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        door, profile = self._route(scope["path"])
         flaw = self._guard.refuses(headers)
+        if self.rooms is not None and scope["path"] in PATHS:
+            await self.rooms(scope, receive, send, flaw=flaw)
+            return
         credential = bearer(headers)
+        dialect = self._profile(scope["path"], "/rpc")
+        if dialect is not None and not flaw:
+            await self.ggen.socket(scope, receive, send, credential, dialect)
+            return
+        path = scope["path"]
+        door, profile = self._route(path)
+        if self._front.protected is not None:
+            send = self._front.protected.telling(send, path)
         caller: Caller | Refusal = (
             Refusal(flaw, "this Host or Origin is not served")
             if flaw
-            else self._front.identify("websocket", credential)
+            else await self._front.admit("websocket", credential, path)
         )
         if door is not self.streamable and not flaw:
             caller = Refusal("not_found", "MCP over WebSocket is at /mcp")
-        await self.websocket(
-            scope, receive, send, caller=caller, credential=credential, profile=profile
-        )
+        serve: WebSocketDoor | GroundhogDoor = self.websocket
+        offered = scope.get("subprotocols", ())
+        if self.groundhog is not None and door is self.streamable and SUBPROTOCOL not in offered:
+            serve = self.groundhog
+        await serve(scope, receive, send, caller=caller, credential=credential, profile=profile)
+
+    async def groundhog_post(self, connection: Connection) -> None:
+        """A POST that is Groundhog's whatever its path."""
+        headers = dict(connection.scope["headers"])
+        flaw = self._guard.refuses(headers)
+        if flaw or self.groundhog is None:
+            await refuse_place(connection.send, flaw or "host_refused")
+            return
+        credential = bearer(headers)
+        path = connection.scope["path"]
+        caller = await self._front.admit("groundhog", credential, path)
+        await self.groundhog.post(connection, headers, caller, credential)
+
+    def adopt(self, guard: Guard, profiles: frozenset[str]) -> None:
+        """Go on with other names of ours, and other profiles."""
+        self._guard = guard
+        self._profiles = profiles
 
     def farewell(self) -> None:
         """End what would not end by itself: who listens is told goodbye, streams of sessions end, and
@@ -175,34 +249,8 @@ class App:
         self.streamable.sessions.close_all()
         await self.legacy_sse.close()
         await self.websocket.close()
-
-
-def bearer(headers: Mapping[bytes, bytes]) -> str | None:
-    """The bearer token of a request, or None."""
-    value = headers.get(b"authorization", b"")
-    if value[:7].lower() != b"bearer ":
-        return None
-    return value[7:].strip().decode("latin-1")
-
-
-async def _refuse(send: Send, reason: str, message: str) -> None:
-    row = reason_of(reason)
-    body = jsonrpc.encode(
-        {"jsonrpc": "2.0", "error": {"code": jsonrpc.INVALID_REQUEST, "message": message}}
-    )
-    await send_json(send, body, row.http)
-
-
-async def _challenge(send: Send, refusal: Refusal) -> None:
-    row = reason_of(refusal.reason)
-    body = jsonrpc.encode(
-        {
-            "jsonrpc": "2.0",
-            "error": {
-                "code": row.mcp_code,
-                "message": refusal.message,
-                "data": {"reason": refusal.reason},
-            },
-        }
-    )
-    await send_json(send, body, row.http, challenge(refusal.reason))
+        await self.ggen.close()
+        if self.rooms is not None:
+            self.rooms.hub.close()
+        if self.groundhog is not None:
+            await self.groundhog.close()

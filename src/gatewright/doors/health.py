@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from math import inf
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
-from gatewright.doors.http_reply import Send, send_json, send_plain
-from gatewright.doors.http_request import HttpRequest
+from gatewright.serving.http_reply import Send, send_json, send_plain
+from gatewright.serving.http_request import HttpRequest
 from gatewright.wire import jsonrpc
 
 __all__ = ["Health", "Numbers"]
 
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
-`audit_ok`, `in_flight`."""
+`audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count)."""
 
 
 class Health:
@@ -36,8 +43,17 @@ class Health:
         servers = numbers["servers"]
         settled = all(state not in ("registered", "connecting") for state in servers.values())
         ready = settled and numbers["audit_ok"]
+        sinks = {  # one that is down makes calls no worse
+            name: "ok" if state.problem is None else "down"
+            for name, state in numbers["audit_sinks"].items()
+        }
         body = jsonrpc.encode(
-            {"ready": ready, "audit": bool(numbers["audit_ok"]), "servers": dict(servers)}
+            {
+                "ready": ready,
+                "audit": bool(numbers["audit_ok"]),
+                "servers": dict(servers),
+                **({"sinks": sinks} if sinks else {}),
+            }
         )
         await send_json(send, body, 200 if ready else 503)
 
@@ -65,15 +81,94 @@ class Health:
             states.add_metric((server, state), 1)
         return [
             calls,
+            _took(numbers["took"], numbers["took_s"]),
+            *_tools(numbers["tools"], numbers["tool_bounds"]),
+            *_warnings(numbers.get("warnings", {})),
             states,
             _gauge("gatewright_sessions", "HTTP sessions that are open.", numbers["sessions"]),
+            _gauge(
+                "gatewright_approvals_pending", "Calls that wait for a person.", numbers["waiting"]
+            ),
             _gauge("gatewright_calls_in_flight", "Calls that are running.", numbers["in_flight"]),
             _gauge(
                 "gatewright_audit_up",
                 "1 while the audit trail can be written.",
                 numbers["audit_ok"],
             ),
+            *_record(numbers),
         ]
+
+
+def _tools(
+    tools: Mapping[tuple[str, str], Sequence[float]], bounds: Sequence[float]
+) -> tuple[Metric, Metric]:
+    """Each tool by how its calls ended, under the names that Groundhog gives them."""
+    labels = ("tool_id", "status")
+    took = HistogramMetricFamily(
+        "mcp_tool_execution_duration", "How long calls of a tool took, in seconds.", labels=labels
+    )
+    count = CounterMetricFamily("mcp_tool_invocations", "Calls of a tool.", labels=labels)
+    for key, (spent_s, *counts) in sorted(tools.items()):
+        took.add_metric(key, _buckets(zip(bounds, counts, strict=True)), spent_s)
+        count.add_metric(key, sum(counts))
+    return took, count
+
+
+def _warnings(warnings: Mapping[tuple[str, str], int]) -> list[Metric]:
+    """How often calls took more than was configured; nothing where nobody looks at that."""
+    if not warnings:
+        return []
+    count = CounterMetricFamily(
+        "mcp_performance_warnings",
+        "Calls of a tool that took longer or more memory than execution_time_warning or memory_usage_warning.",
+        labels=("tool_id", "warning_type"),
+    )
+    for key, number in sorted(warnings.items()):
+        count.add_metric(key, number)
+    return [count]
+
+
+def _buckets(counts: Iterable[tuple[float, float]]) -> list[tuple[str, float]]:
+    """(seconds at most, calls that took no more) as Prometheus writes them."""
+    bounds, numbers = zip(*counts, strict=True)
+    text = ("+Inf" if most == inf else str(most) for most in bounds)
+    return list(zip(text, accumulate(numbers), strict=True))
+
+
+def _took(buckets: Sequence[tuple[float, int]], spent_s: float) -> HistogramMetricFamily:
+    return HistogramMetricFamily(
+        "gatewright_call_duration_seconds",
+        "How long tool calls took that were not refused.",
+        buckets=_buckets(buckets),
+        sum_value=spent_s,
+    )
+
+
+def _record(numbers: Mapping[str, Any]) -> list[Metric]:
+    """How far the database and each sink have followed the record."""
+    written = numbers["audit_written"]
+    up = GaugeMetricFamily(
+        "gatewright_audit_sink_up", "1 while the sink takes records.", labels=("sink",)
+    )
+    lag = GaugeMetricFamily(
+        "gatewright_audit_sink_lag", "Records that the sink does not have yet.", labels=("sink",)
+    )
+    sent = CounterMetricFamily(
+        "gatewright_audit_sink_records", "Records that the sink has taken.", labels=("sink",)
+    )
+    for name, state in sorted(numbers["audit_sinks"].items()):
+        up.add_metric((name,), float(state.problem is None))
+        lag.add_metric((name,), max(0, written - state.taken))
+        sent.add_metric((name,), state.delivered)
+    return [
+        CounterMetricFamily("gatewright_audit_records", "Records in the trail.", value=written),
+        _gauge(
+            "gatewright_audit_lag",
+            "Records that are written and not yet in the database.",
+            numbers["audit_lag"],
+        ),
+        *([up, lag, sent] if numbers["audit_sinks"] else ()),
+    ]
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qs
 
-from gatewright.doors.duplex import Duplex
-from gatewright.doors.front import Front
-from gatewright.doors.http_reply import StreamWriter, one_line, send_plain
-from gatewright.doors.http_request import HttpRequest
+from gatewright.serving.duplex import Duplex
+from gatewright.serving.front import Front
+from gatewright.serving.http_reply import StreamWriter, one_line, send_plain
+from gatewright.serving.http_request import HttpRequest
 from gatewright.transport.base import Closed
 from gatewright.wire import sse
 

@@ -6,6 +6,8 @@ whatever the answer came from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gatewright.call import Answer, Call, Event, Failure, Outcome
 
 __all__ = ["Size"]
@@ -16,20 +18,39 @@ class Size:
 
     name = "size"
 
-    def __init__(self, limit: int) -> None:
-        """`limit` is bytes of a result's JSON text."""
+    def __init__(
+        self,
+        limit: int,
+        servers: Mapping[str, int] = {},
+        tools: Mapping[tuple[str, str], int] = {},
+    ) -> None:
+        """Bytes of a result's JSON text: the most of all, and of single servers and tools in its place."""
         self._limit = limit
+        self._servers = servers
+        self._tools = tools
+        self._plain = not servers and not tools
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome:
         """The outcome, or a failure in place of an answer that is too large."""
-        if type(outcome) is not Answer or len(outcome.raw) <= self._limit:
+        limit = self._limit if self._plain else self._of(call)
+        if type(outcome) is not Answer or len(outcome.raw) <= limit:
             return outcome
         return Failure(
             "output_invalid",
-            f"the result has {len(outcome.raw)} bytes, and at most {self._limit} are passed on; "
+            f"the result has {len(outcome.raw)} bytes, and at most {limit} are passed on; "
             "ask the tool for less",
-            {"limit_bytes": self._limit, "bytes": len(outcome.raw)},
+            {"limit_bytes": limit, "bytes": len(outcome.raw)},
         )
+
+    def _of(self, call: Call) -> int:
+        target = call.target if call.tool is None else call.tool.target
+        if target is None:
+            return self._limit
+        whole = self._servers.get(target.server, self._limit)
+        if call.tool is None:
+            return whole
+        every = self._tools.get((target.server, "*"), whole)
+        return self._tools.get((target.server, target.name), every)
 
     def event(self, call: Call, event: Event) -> Event | None:
         """Events are bounded by the frames they come in."""

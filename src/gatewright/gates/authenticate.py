@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal
+from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal, UserContext
 
-__all__ = ["LOCAL", "Authenticate", "Keys"]
+__all__ = ["LOCAL", "Authenticate", "Bearers", "Keys"]
 
 LOCAL = Caller("local", "owner")
 """The host of whoever started the process, over its own pipes. It runs agents, so it is no operator:
 who may use a tool must not thereby be able to grant it."""
+
+_KEPT = 65_536
 
 _OWNED_DOORS = frozenset({"stdio"})
 
@@ -46,42 +48,109 @@ class Keys(Protocol):
         """The key's owner, or in one word why there is none: `expired`, or anything else."""
 
 
+class Bearers(Protocol):
+    """Where access tokens are known that somebody else gave out."""
+
+    def known(self, credential: str) -> Caller | Literal["expired"] | None:
+        """Whom a token that was looked at makes of its bearer."""
+
+    async def look(self, credential: str) -> Refusal | None:
+        """Look at a token, unless that was done a moment ago: why it lets nobody in, or None."""
+
+
 class Authenticate:
     """Gate `authenticate`."""
 
     name = "authenticate"
 
     def __init__(
-        self, keys: Keys, *, tokens: Mapping[str, Caller] | None = None, anonymous: bool = False
+        self,
+        keys: Keys,
+        *,
+        tokens: Mapping[str, Caller] | None = None,
+        anonymous: bool = False,
+        users: Mapping[str, UserContext] | None = None,
+        bearers: Bearers | None = None,
     ) -> None:
         """`tokens` are fixed credentials of this process's own making. `anonymous` lets callers
-        without a credential in; one with a wrong credential never becomes anonymous."""
+        without a credential in; one with a wrong credential never becomes anonymous. `users` is what
+        the configuration says of callers by their ids, under `*` of all; `bearers` knows the access
+        tokens of OAuth issuers, where there are any."""
         self._keys = keys
         # By digest, so that how long a look-up takes says nothing about how much of a guess was right.
         self._tokens = {_digest(token): caller for token, caller in (tokens or {}).items()}
         self._nobody: Caller | Refusal = ANONYMOUS if anonymous else _REQUIRED
+        self._users = users or {}
+        self._bearers = bearers
+        self._known: dict[Caller, Caller] = {}
 
     def identify(self, door: str, credential: str | None) -> Caller | Refusal:
         """Who presents `credential` at `door`, or why nobody does."""
-        if credential is None:
-            return LOCAL if door in _OWNED_DOORS else self._nobody
+        found: Caller | Refusal
         if door in _OWNED_DOORS:
-            return LOCAL
-        found = self._keys.verify(credential)
-        if type(found) is Caller:
+            found = LOCAL
+        elif credential is None:
+            found = self._nobody
+        else:
+            verified = self._keys.verify(credential)
+            found = verified if type(verified) is Caller else self._fixed(credential, verified)
+        return self.completed(found) if self._users and type(found) is Caller else found
+
+    def _fixed(self, credential: str, why: object) -> Caller | Refusal:
+        """Whose fixed token it is, where it is no key: `why`."""
+        found = self._tokens.get(_digest(credential))
+        if found is not None:
             return found
-        fixed = self._tokens.get(_digest(credential))
-        if fixed is not None:
-            return fixed
+        return _EXPIRED if why == "expired" else _FAILED
+
+    def bearer(self, credential: str) -> Caller | Refusal:
+        """Who shows an access token that a door has looked at, for the place where it is shown. No other way
+        leads in with one: `identify` does not know for what a token was made."""
+        found = None if self._bearers is None else self._bearers.known(credential)
+        if type(found) is Caller:
+            return self.completed(found) if self._users else found
         return _EXPIRED if found == "expired" else _FAILED
 
+    def who(self, call: Call) -> Caller | Refusal:
+        """Who makes a call, by what holds now."""
+        if call.caller.token:
+            return self.bearer(call.credential or "")
+        return self.identify(call.door, call.credential)
+
+    def completed(self, caller: Caller) -> Caller:
+        """The caller with what the configuration says of it. Of operators it says nothing."""
+        if caller.kind == "operator":
+            return caller
+        known = self._known.get(caller)
+        if known is None:
+            said = tuple(self._users[one] for one in (caller.id, "*") if one in self._users)
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            known = replace(caller, user=caller.user + said) if said else caller
+            self._known[caller] = known
+        return known
+
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        found = self.identify(call.door, call.credential)
+        if self._bearers is not None and call.caller.token:
+            # What only its issuer can judge may have been taken back since the connection was made.
+            refusal = await self._bearers.look(call.credential or "")
+            if refusal is not None:
+                return refusal
+        found = self.who(call)
         if found is call.caller:
             return call
         if type(found) is Refusal:
             return found
         return call if found == call.caller else replace(call, caller=found)
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why the call's credential is not good any more; None where it is."""
+        found = self.who(call)
+        return found if type(found) is Refusal else None
+
+    async def rehearse(self, call: Call) -> Call | Refusal:
+        """Who is meant to call is who calls: a call that is not made has no credential."""
+        return call
 
 
 def _digest(text: str) -> bytes:

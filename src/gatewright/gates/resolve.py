@@ -2,7 +2,8 @@
 
 Theory: from here on nobody reads the caller's spelling any more: whatever name led here (exposed,
 canonical or dotted), policy decides about one subject. What is not found is answered with names that
-come close, and only with names that this caller may see: a suggestion must not tell what a list hides.
+come close, and only with names that this caller may see: a suggestion must not tell what a list hides. Nor must the answer
+itself: to a caller from whom something is hidden, what there is not is refused like what it may not use.
 
 A server that is down or restarting does not matter here, because dispatch waits for it where waiting
 has a prospect; only the catalogue knows why a name is missing that may yet appear, and says so.
@@ -16,7 +17,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Back, Call, Caller, Refusal, Target, Tool
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
+from gatewright.stores.grants import no_grant
 
 __all__ = ["Catalogue", "Resolve"]
 
@@ -35,8 +37,8 @@ class Catalogue(Protocol):
     def tool(self, profile: str, name: str) -> Tool | None:
         """The tool of that name."""
 
-    def prompt(self, profile: str, name: str) -> Target | None:
-        """Whose prompt that is, under the server's own name."""
+    def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
+        """Whose prompt that is, under the server's own name; None where the caller may not see that server."""
 
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
         """Whose resource that is, under the server's own URI. Several servers may have one of that
@@ -57,10 +59,16 @@ class Resolve:
 
     name = "resolve"
 
-    def __init__(self, catalogue: Catalogue, may_see: Callable[[Caller, Tool], bool]) -> None:
-        """`may_see` is the access gate's."""
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        may_see: Callable[[Caller, Tool], bool],
+        may_use: Callable[[Caller, Tool], bool] | None = None,
+    ) -> None:
+        """`may_see` says what is listed, `may_use` is the access gate's; without it they are one."""
         self._catalogue = catalogue
         self._may_see = may_see
+        self._may_use = may_use or may_see
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.kind == "tool":
@@ -74,7 +82,7 @@ class Resolve:
 
     def _other(self, call: Call) -> Call | Refusal:
         if call.kind == "prompt":
-            target = self._catalogue.prompt(call.profile, call.name)
+            target = self._catalogue.prompt(call.profile, call.name, call.caller)
         elif call.kind == "resource":
             target = self._catalogue.resource(call.profile, call.name, call.caller)
         else:
@@ -91,6 +99,8 @@ class Resolve:
         absent = self._catalogue.absent(call)
         if absent is not None:
             return absent
+        if self._keeps_secrets(call):
+            return no_grant(call)
         visible = dict.fromkeys(
             tool.exposed
             for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
@@ -102,6 +112,14 @@ class Resolve:
             f"; did you mean {', '.join(close)}?" if close else "; tools/list shows what there is"
         )
         return Refusal("tool_not_found", f"there is no tool {name!r}{hint}", {"suggestions": close})
+
+    def _keeps_secrets(self, call: Call) -> bool:
+        """Whether there are tools that this caller may not know of: then what there is not has to sound like them.
+        Whose rights name single tools hears which right it lacks anyway, and the gateway's own tools are no secret."""
+        return not call.caller.user and any(
+            tool.target.server != KERNEL and not self._may_use(call.caller, tool)
+            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
+        )
 
 
 def _closest(wanted: str, names: Iterable[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Does the session belong to the caller? A session id is a handle, never a proof of identity.
 
 A foreign session is answered exactly like one that never was, so that guessing ids teaches nothing.
+Where a door knows better why a request is not its sender's (its `doubt`), that is the answer.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Session:
         self._owner = owner
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if call.doubt is not None:
+            return call.doubt
         if call.session is None or self._owner(call.session) == call.caller.id:
             return call
         return _UNKNOWN

@@ -1,16 +1,28 @@
 """Do the named checks of the tool pass? They run here, before anything is forwarded (MGP §4.5).
 
-A validator that this version does not have refuses the call: its name says that the operator or the
-server holds the tool for dangerous without it.
+A tool's checks are made once and kept by the identity of its security metadata, which the catalogue
+replaces when a definition or the operator's word changes. A validator that nobody has, or whose options
+cannot be used, refuses every call: its name says that somebody holds the tool for dangerous without it.
+
+Names in URLs are looked up here, because a look-up waits; what they resolve to is judged before the call goes
+on. The reason of a refusal by `code_safety` has its own code (1011) and the rejection body of §7.4.
 """
 
 from __future__ import annotations
 
-from gatewright.call import Back, Call, Refusal
-from gatewright.validators import VALIDATORS, judges
-from gatewright.validators.objection import Objection
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
-__all__ = ["Validators"]
+from gatewright.call import Back, Call, Refusal, Security, Tool
+from gatewright.validators import Checks, Objection, available, checks_for
+from gatewright.validators.network import addresses_rule, sentence
+
+__all__ = ["LookUp", "Validators"]
+
+LookUp = Callable[[str], Awaitable[Sequence[str]]]
+"""Host name → all its addresses; empty where it has none."""
+
+_KEPT = 16_384
 
 
 class Validators:
@@ -18,36 +30,60 @@ class Validators:
 
     name = "validators"
 
+    def __init__(self, look_up: LookUp | None = None) -> None:
+        """Without `look_up` names in URLs are judged by themselves."""
+        self._look_up = look_up
+        self._known: dict[int, tuple[Security, Checks | str]] = {}
+
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
         if tool is None or tool.security.validator == "none":
             return call
-        names = tool.security.validator
-        call.facts["validator_applied"] = names
-        checks = judges(names)
-        if checks is None:
-            return _unavailable(names)
-        arguments = call.arguments
-        for check in checks:
-            objection = check(arguments)
-            if objection is not None:
-                return _blocked(names, objection)
-        return call
+        call.facts["validator_applied"] = tool.security.validator
+        checks = self._checks(tool)
+        if isinstance(checks, str):
+            return _unavailable(tool.security.validator, checks)
+        found = checks.objection(call.arguments)
+        if found is None and self._look_up is not None:
+            found = await self._looked_up(checks, call.arguments, self._look_up)
+        return call if found is None else _blocked(*found)
+
+    def _checks(self, tool: Tool) -> Checks | str:
+        security = tool.security
+        known = self._known.get(id(security))
+        # The kept reference keeps the id from being used again; the comparison is for a dropped one.
+        if known is not None and known[0] is security:
+            return known[1]
+        made = checks_for(
+            security.validator,
+            security.validator_options,
+            security.validator_args,
+            tool.target.name,
+        )
+        while len(self._known) >= _KEPT:
+            del self._known[next(iter(self._known))]
+        self._known[id(security)] = security, made
+        return made
+
+    async def _looked_up(
+        self, checks: Checks, arguments: Any, look_up: LookUp
+    ) -> tuple[str, Objection] | None:
+        for name, path, host in checks.hosts(arguments):
+            rule = addresses_rule(await look_up(host))
+            if rule is not None:
+                return name, Objection(path, rule, sentence(rule))
+        return None
 
 
-def _blocked(names: str, objection: Objection) -> Refusal:
-    return Refusal(
-        "validation_blocked",
-        f"blocked by the validator {names}: {objection.message}",
-        {"validator": names, "path": objection.path, "rule": objection.rule},
-    )
+def _blocked(name: str, objection: Objection) -> Refusal:
+    details: dict[str, Any] = {"validator": name, "path": objection.path, "rule": objection.rule}
+    where = f" (argument {objection.path})" if objection.path else ""
+    message = f"blocked by the validator {name}: it{where} {objection.message}"
+    if name == "code_safety":
+        return Refusal("code_safety", message, {**details, **objection.details})
+    return Refusal("validation_blocked", message, {**details, **objection.details})
 
 
-def _unavailable(names: str) -> Refusal:
-    available = sorted({"none", *VALIDATORS})
-    return Refusal(
-        "policy_violation",
-        f"the validator {names[:100]} is not available in this version, so the call is refused; "
-        f"available: {', '.join(available)}",
-        {"validator": names[:100], "available": available},
-    )
+def _unavailable(names: str, problem: str) -> Refusal:
+    details: Mapping[str, Any] = {"validator": names[:100], "available": available()}
+    return Refusal("policy_violation", f"{problem}; so the call is refused", details)

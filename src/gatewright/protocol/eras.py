@@ -156,7 +156,7 @@ class Interim(msgspec.Struct, frozen=True):
 
 def read_interim(result: bytes) -> Interim | None:
     """The interim result in `result`, or None where it is a final one."""
-    if _INPUT_REQUIRED not in result:
+    if result.find(_INPUT_REQUIRED) < 0:
         return None
     try:
         members = jsonrpc.decode_members(result)

@@ -68,6 +68,8 @@ class Hello(msgspec.Struct, frozen=True):
     info: Mapping[str, Any] = {}
     instructions: str | None = None
     mgp: Mgp | None = None
+    permissions: tuple[str, ...] = ()
+    """What it says that it needs (MGP §2.3), in its own words."""
     mgp_problem: str = ""
     """Why an MGP offer of the server does not count; plain MCP goes on without it."""
 
@@ -293,6 +295,7 @@ class Handshake:
             info if isinstance(info, dict) else {},
             instructions if isinstance(instructions, str) else None,
             agree(offer, self._face) if self._face is not None else None,
+            offer.permissions_required if offer is not None else (),
             offer.problem if offer is not None else "",
         )
 

@@ -48,6 +48,7 @@ __all__ = [
     "can_answer",
     "discovered",
     "is_modern_params",
+    "needed_capability",
     "read_modern",
     "request_key",
 ]
@@ -142,6 +143,11 @@ def can_answer(client: Client, method: str) -> bool:
     return need is None or need in client.capabilities
 
 
+def needed_capability(method: str) -> str | None:
+    """The client capability that a question needs; None for unknown kinds."""
+    return _NEEDS.get(method)
+
+
 def is_modern_params(params: bytes) -> bool:
     """Whether a request on a shared pipe carries the modern per-request metadata."""
     if META_VERSION.encode() not in params:
@@ -157,7 +163,7 @@ def is_modern_params(params: bytes) -> bool:
 def request_key(ident: bytes) -> bytes:
     """One spelling for the id of a request: its JSON text may be written with escapes in one message
     and without in the next."""
-    return ident if b"\\" not in ident else jsonrpc.encode(jsonrpc.decode(ident))
+    return ident if ident.find(b"\\") < 0 else jsonrpc.encode(jsonrpc.decode(ident))
 
 
 def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
@@ -350,14 +356,17 @@ class Conversation:
             self.client = replace(self.client, log_level=level)
 
     def welcome(
-        self, hello: Hello, capabilities: dict[str, Any], instructions: str, info: Mapping[str, Any]
+        self,
+        hello: Hello,
+        capabilities: dict[str, Any],
+        instructions: str,
+        info: Mapping[str, Any],
+        meta: Mapping[str, Any] | None = None,
     ) -> bytes:
         """The result of `initialize`."""
-        result: dict[str, Any] = {
-            "protocolVersion": hello.client.revision,
-            "capabilities": negotiate.announce(capabilities, hello.client.mgp, self._face),
-            "serverInfo": info,
-        }
+        offered = negotiate.announce(capabilities, hello.client.mgp, self._face)
+        result: dict[str, Any] = {"protocolVersion": hello.client.revision, "capabilities": offered}
+        result |= {"serverInfo": info} if meta is None else {"serverInfo": info, "_meta": meta}
         if instructions:
             result["instructions"] = instructions
         return jsonrpc.encode(result)

@@ -14,13 +14,26 @@ import msgspec
 
 from gatewright.call import Mgp
 
-__all__ = ["EXTENSION", "EXTENSIONS", "VERSION", "Face", "Offer", "agree", "announce", "read_offer"]
+__all__ = [
+    "EXTENSION",
+    "EXTENSIONS",
+    "SECURITY_META",
+    "VERSION",
+    "Face",
+    "Offer",
+    "agree",
+    "announce",
+    "read_offer",
+]
 
 VERSION = "0.2.0"
 """The version we advertise."""
 
 EXTENSION = "dev.cloto/mgp"
 """MGP's identifier in MCP's `extensions` map."""
+
+SECURITY_META = "dev.cloto/security"
+"""Where a tool's `security` is mirrored in its `_meta`, for stacks that drop members they do not know (C-50)."""
 
 EXTENSIONS = (
     "security",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +20,8 @@ import msgspec
 from gatewright.protocol.web_address import flaw_of, is_within, origin_of
 
 __all__ = [
+    "ALGORITHMS",
+    "Algorithm",
     "AuthServer",
     "Challenge",
     "Resource",
@@ -34,6 +36,22 @@ __all__ = [
     "scopes_in",
     "server_urls",
 ]
+
+Algorithm = Literal[
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+    "Ed25519",
+]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+"""Signatures of access tokens that may count: those whose keys can be published."""
 
 _MOST_SCOPES = 100
 _HEADER_CHARS = 16_384

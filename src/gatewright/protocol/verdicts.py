@@ -22,14 +22,18 @@ from gatewright.wire.versions import is_modern
 __all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
 
 _MIRROR = "dev.cloto/mgp"
+_STEP_UP = "insufficient_scope"
+"""Concerns the request as HTTP carries it in every revision."""
 
 
 class Spelled(msgspec.Struct, frozen=True, gc=False):
-    """A result's or an error's JSON text; exactly one is not empty. `http` is the status around it."""
+    """A result's or an error's JSON text; exactly one is not empty. `http` is the status around it,
+    `scope` what a token would have to have (RFC 6750 §3.1)."""
 
     result: bytes = b""
     error: bytes = b""
     http: int = 200
+    scope: str = ""
 
     def frame(self, ident: bytes) -> bytes:
         """The JSON-RPC answer to the request `ident`."""
@@ -48,7 +52,7 @@ def spell(
     """The answer for the caller."""
     if type(outcome) is Answer:
         raw = eras.to_caller(outcome, method, client, server_info)
-        said = not outcome.own and b'"_mgp"' in raw
+        said = not outcome.own and raw.find(b'"_mgp"') >= 0
         return Spelled(_mgp_members(raw, client) if said else raw)
     if type(outcome) is Failure and outcome.error is not None:
         return _relayed(outcome.error, method, client, trace_id)
@@ -65,6 +69,7 @@ def spell_reason(
     """The answer for a refusal or failure that the gateway itself speaks."""
     row = reason_of(outcome.reason)
     modern = is_modern(client.revision)
+    http = row.mcp_http if modern or row.name == _STEP_UP else 200
     message = outcome.message or row.mgp_name.lower().replace("_", " ")
     if client.mgp is not None:
         help_ = recovery(
@@ -72,14 +77,18 @@ def spell_reason(
         )
         data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
         data |= _uri(outcome)
-        return _error(row.mgp_code, message, data, row.mcp_http if modern else 200)
+        return _error(row.mgp_code, message, data, http, _scope(row, outcome))
     data = _plain_data(row, outcome, trace_id)
     if row.tool_result and method == "tools/call":
         return Spelled(_error_result(message, data, modern, server_info))
     code = row.mcp_code if modern else row.mcp_legacy_code
     if row.name == "not_found" and method != "resources/read":
         code = row.mcp_code
-    return _error(code, message, data, row.mcp_http if modern else 200)
+    return _error(code, message, data, http, _scope(row, outcome))
+
+
+def _scope(row: Reason, outcome: Refusal | Failure) -> str:
+    return str(outcome.details.get("scope", "")) if row.name == _STEP_UP else ""
 
 
 def _plain_data(row: Reason, outcome: Refusal | Failure, trace_id: str) -> dict[str, Any]:
@@ -112,9 +121,9 @@ def spell_error(
     return Spelled(error=jsonrpc.encode(body), http=http)
 
 
-def _error(code: int, message: str, data: dict[str, Any], http: int) -> Spelled:
+def _error(code: int, message: str, data: dict[str, Any], http: int, scope: str = "") -> Spelled:
     body = {"code": code, "message": message, "data": data}
-    return Spelled(error=jsonrpc.encode(body), http=http)
+    return Spelled(error=jsonrpc.encode(body), http=http, scope=scope)
 
 
 def _error_result(

@@ -8,24 +8,32 @@ kernel runs unchanged, and what we do not know is a warning. Reading order for a
 from gatewright.settings.build import is_loopback, override
 from gatewright.settings.lookup import find, load, state_directory
 from gatewright.settings.model import (
-    Audit,
     Auth,
+    Calls,
     Gateway,
     Grant,
     Limits,
     Mgp,
     Profile,
+    Rates,
+    Redaction,
+    RedactionLevel,
     Restart,
+    SecretsPlace,
     Server,
     Settings,
     Storage,
     ToolRule,
 )
+from gatewright.settings.oversight import Audit
 from gatewright.settings.problems import Origin, Problem, SettingsError
+from gatewright.settings.source import FileSource
 
 __all__ = [
     "Audit",
     "Auth",
+    "Calls",
+    "FileSource",
     "Gateway",
     "Grant",
     "Limits",
@@ -33,7 +41,11 @@ __all__ = [
     "Origin",
     "Problem",
     "Profile",
+    "Rates",
+    "Redaction",
+    "RedactionLevel",
     "Restart",
+    "SecretsPlace",
     "Server",
     "Settings",
     "SettingsError",

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from gatewright.protocol.web_address import flaw_of
 from gatewright.settings.check import Report
-from gatewright.settings.documents import KeyPath
 from gatewright.settings.model import Auth
 from gatewright.settings.shapes import TRANSPORTS, AuthTable, ServerTable
+from gatewright.settings.statements import KeyPath
 from gatewright.settings.substitute import Undefined
 
 __all__ = ["check_auth", "complete_auth"]
@@ -31,7 +31,7 @@ def check_auth(table: ServerTable, path: KeyPath, report: Report) -> None:
     if auth is None:
         return
     at: KeyPath = (*path, "auth")
-    if TRANSPORTS.get(table.transport or "") == "stdio" or table.url is None:
+    if TRANSPORTS.get(table.transport or "") == "stdio" or not (table.url or table.openapi):
         report.warn(at, "a stdio server does not use it", "remove this table; env is for secrets")
     if _has_authorization(table) and _type(table) != "none":
         report.error(

@@ -9,58 +9,87 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from gatewright.settings.check import Report, Table, read_list, read_table
-from gatewright.settings.documents import Document, KeyPath
+from gatewright.call import SHIPPED
+from gatewright.settings.agents import build_agents
+from gatewright.settings.builtin import Builtin, DirectoryList
+from gatewright.settings.check import Report, Table, meant, read_list, read_table
+from gatewright.settings.documents import Document
+from gatewright.settings.joining import flaws, joined
 from gatewright.settings.model import (
-    Audit,
+    Form,
     Gateway,
     Grant,
     Limits,
     Profile,
+    Redaction,
+    SecretsPlace,
     Server,
     Settings,
     Storage,
 )
+from gatewright.settings.oauth import OAuth, flaws_of
+from gatewright.settings.oversight import Approvals, Audit, Flow, Permissions, Telemetry
 from gatewright.settings.problems import Origin, Problem, SettingsError
+from gatewright.settings.rooms import Rooms, build_rooms
 from gatewright.settings.servers import build_grant, build_server
-from gatewright.settings.shapes import StorageTable
+from gatewright.settings.shapes import FileTable
+from gatewright.settings.statements import KeyPath
+from gatewright.settings.substitute import Sources, Undefined, substitute
+from gatewright.stores.secrets import open_secrets
 
-__all__ = ["build", "is_loopback", "override"]
+__all__ = ["build", "is_loopback", "override", "with_form"]
 
 _PLAIN: dict[str, type[msgspec.Struct]] = {
-    "gateway": Gateway,
-    "storage": StorageTable,
-    "limits": Limits,
-    "audit": Audit,
+    field.name: field.type
+    for field in msgspec.structs.fields(FileTable)
+    if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
 }
 _PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_KNOWN = {*_PLAIN, "servers", "grants", "profiles"}
+_KNOWN = set(FileTable.__struct_fields__)
 
 
 def build(documents: Sequence[Document], variables: Mapping[str, str], state: Path) -> Settings:
     """Everything the documents say, over the defaults.
 
-    `state` is the directory used where no `[storage] path` is written. Raises `SettingsError` with
-    every problem of every document.
+    `state` is the directory used where no `[storage] path` is written, or where `variables` name one.
+    Raises `SettingsError` with every problem of every document.
     """
     reports = [Report(document) for document in documents]
     tables = _plain(reports)
+    storage = _storage(reports, tables["storage"], state)
+    if variables.get("GATEWRIGHT_STATE"):
+        storage = Storage(path=state)
+    secrets = _secrets(reports, tables["secrets"])
+    sources = _sources(variables, storage, secrets)
     settings = Settings(
-        storage=_storage(reports, tables["storage"], state),
+        storage=storage,
         gateway=Gateway(**tables["gateway"]),
         limits=Limits(**tables["limits"]),
         audit=Audit(**tables["audit"]),
-        servers=_servers(reports, variables),
+        redaction=Redaction(**tables["redaction"]),
+        approvals=Approvals(**tables["approvals"]),
+        permissions=Permissions(**tables["permissions"]),
+        telemetry=Telemetry(**tables["telemetry"]),
+        flow=Flow(**tables["flow"]),
+        secrets=secrets,
+        servers=_servers(reports, sources),
         grants=_grants(reports),
         profiles=_profiles(reports),
+        agents=build_agents(reports),
+        rooms=_rooms(reports, sources),
+        oauth=OAuth(**tables["oauth"]),
+        protocol=tables["mcp"].get("protocol"),
+        builtin=_builtin(reports, tables["builtin"]),
         files=tuple(document.path for document in documents),
         origins=dict(_origins(reports)),
     )
+    settings = joined(settings)
     errors = [problem for report in reports for problem in sorted(report.errors, key=_line)]
     errors += _across(settings)
     if errors:
@@ -68,6 +97,21 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
     warnings = [problem for report in reports for problem in sorted(report.warnings, key=_line)]
     warnings += _odd(settings)
     return msgspec.structs.replace(settings, warnings=tuple(warnings))
+
+
+def with_form(settings: Settings, form: Form, variables: Mapping[str, str]) -> Settings:
+    """The settings with what the form says beside them. Raises `SettingsError` for what is undefined."""
+    sources = _sources(variables, settings.storage, settings.secrets)
+    found: dict[str, str] = {}
+    for key, label in (("domain", "domain"), ("key", "apiKey")):
+        try:
+            found[key] = substitute(getattr(form, key), sources, Path())
+        except Undefined as problem:
+            at = Problem(Origin(Path("-")), f"gateway.{label}", problem.what, problem.instead)
+            raise SettingsError([at]) from None
+    hosts = (*settings.gateway.allowed_hosts, found["domain"])
+    gateway = msgspec.structs.replace(settings.gateway, allowed_hosts=hosts)
+    return msgspec.structs.replace(settings, gateway=gateway, form=Form(**found))
 
 
 def override(settings: Settings, *, host: str | None = None, port: int | None = None) -> Settings:
@@ -92,6 +136,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _sources(variables: Mapping[str, str], storage: Storage, place: SecretsPlace) -> Sources:
+    return Sources(
+        variables, lambda: open_secrets(storage.path, place.store, key_file=place.key_file)
+    )
+
+
 def _line(problem: Problem) -> tuple[int, str]:
     return problem.origin.line, problem.key
 
@@ -101,7 +151,7 @@ def _plain(reports: Sequence[Report]) -> dict[str, Table]:
     for report in reports:
         data = report.document.data
         for name in data.keys() - _KNOWN:
-            report.warn((name,), "this table is not known and has no effect", "remove it")
+            report.warn((name,), "this table is not known and has no effect", meant(name, _KNOWN))
         for name, shape in _PLAIN.items():
             if name in data:
                 read = read_table(data[name], shape, (name,), report) or {}
@@ -110,30 +160,50 @@ def _plain(reports: Sequence[Report]) -> dict[str, Table]:
 
 
 def _storage(reports: Sequence[Report], table: Table, state: Path) -> Storage:
-    written = table.get("path")
+    return Storage(path=_placed(reports, ("storage", "path"), table) or state)
+
+
+def _secrets(reports: Sequence[Report], table: Table) -> SecretsPlace:
+    key_file = _placed(reports, ("secrets", "key_file"), table)
+    return SecretsPlace(**table | {"key_file": key_file})
+
+
+def _builtin(reports: Sequence[Report], table: Table) -> Builtin:
+    """The shipped tools, with folders from the folder of the document that wrote them."""
+    said = table.get("directory_list")
+    if said is None:
+        return Builtin()
+    report = next(one for one in reports if "builtin" in one.document.data)
+    folder = report.document.path.absolute().parent
+    roots = tuple(str(folder / Path(root).expanduser()) for root in said.roots)
+    return Builtin(directory_list=DirectoryList(roots=roots))
+
+
+def _placed(reports: Sequence[Report], key: tuple[str, str], table: Table) -> Path | None:
+    """A path of the file, from the folder of the document that wrote it. None where there is none."""
+    written = table.get(key[1])
     if written is None:
-        return Storage(path=state)
+        return None
     report = next(
         one
         for one in reports
-        if isinstance(held := one.document.data.get("storage"), dict)
-        and held.get("path") == written
+        if isinstance(held := one.document.data.get(key[0]), dict) and held.get(key[1]) == written
     )
     try:
         path = Path(written).expanduser()
     except RuntimeError:
-        report.error(("storage", "path"), "~ cannot be resolved here", "write the whole path")
-        return Storage(path=state)
-    return Storage(path=report.document.path.absolute().parent / path)
+        report.error(key, "~ cannot be resolved here", "write the whole path")
+        return None
+    return report.document.path.absolute().parent / path
 
 
-def _servers(reports: Sequence[Report], variables: Mapping[str, str]) -> tuple[Server, ...]:
+def _servers(reports: Sequence[Report], sources: Sources) -> tuple[Server, ...]:
     found: dict[str, Server] = {}
     for report in reports:
         here: dict[str, KeyPath] = {}
         for number, value in enumerate(_elements(report, "servers")):
             path: KeyPath = ("servers", number)
-            server = build_server(value, path, report, variables)
+            server = build_server(value, path, report, sources)
             if server is None:
                 continue
             if server.id in here:
@@ -172,6 +242,12 @@ def _profiles(reports: Sequence[Report]) -> dict[str, Profile]:
     return found
 
 
+def _rooms(reports: Sequence[Report], sources: Sources) -> Rooms | None:
+    """Of the first document that has them, as a whole."""
+    report = next((one for one in reports if "rooms" in one.document.data), None)
+    return None if report is None else build_rooms(report.document.data["rooms"], report, sources)
+
+
 def _elements(report: Report, name: str) -> list[Any]:
     value = report.document.data.get(name)
     return [] if value is None else read_list(value, name, report)
@@ -184,9 +260,16 @@ def _origins(reports: Sequence[Report]) -> Iterable[tuple[str, Origin]]:
             yield report.label(path), report.document.origin(path)
 
 
+def _extras(settings: Settings) -> Iterable[Problem]:
+    """What is wanted of parts that are not installed."""
+    if settings.telemetry.enabled and find_spec("opentelemetry") is None:
+        what = "the extra that this needs is not installed"
+        yield _problem(settings, "telemetry.enabled", what, "pip install 'gatewright[otel]'")
+
+
 def _across(settings: Settings) -> list[Problem]:
     """What no table can say about itself."""
-    found: list[Problem] = []
+    found: list[Problem] = [*_extras(settings)]
     gateway = settings.gateway
     if gateway.anonymous == "allow" and not is_loopback(gateway.host):
         found.append(
@@ -219,12 +302,46 @@ def _across(settings: Settings) -> list[Problem]:
                     'write servers = ["ID"] with one server, or unprefixed = false',
                 )
             )
-    return found
+    rooms = settings.rooms
+    if rooms is not None and rooms.table.anonymous_profile and not is_loopback(gateway.host):
+        what = f"participants without a token cannot be let in on {gateway.host}"
+        key = "rooms.anonymous_profile"
+        found.append(_problem(settings, key, what, 'remove it, or write host = "127.0.0.1"'))
+    said = [*flaws_of(settings.oauth, gateway.host, gateway.port)]
+    if settings.protocol is not None:
+        said += flaws(settings.protocol, gateway.anonymous == "allow")
+    return [*found, *_sinks(settings), *(_problem(settings, *one) for one in said)]
+
+
+def _sinks(settings: Settings) -> Iterable[Problem]:
+    """Names that stand twice, and sinks without the one thing that they need."""
+    names = [sink.name for sink in settings.audit.sinks]
+    needs = {
+        "file": "path",
+        "http": "url",
+        "syslog": "address",
+        "postgres": "dsn",
+        "sqlite": "path",
+        "mgp": "server",
+        "alert": "name",
+    }
+    for sink in settings.audit.sinks:
+        if names.count(sink.name) > 1:
+            what = f"the name {sink.name} stands twice"
+            yield _problem(settings, "audit.sinks", what, "give each sink a name of its own")
+        if not getattr(sink, key := needs[sink.type]):
+            what = f"the {sink.type} sink {sink.name} has no {key}"
+            yield _problem(settings, "audit.sinks", what, f'write {key} = "…"')
+        elif sink.type == "mgp" and settings.server(sink.server) is None:
+            what = f"no server has the id {sink.server}"
+            yield _problem(settings, "audit.sinks", what, "add the server, or correct the id")
 
 
 def _odd(settings: Settings) -> list[Problem]:
-    """What is right but does nothing."""
+    """What is right and yet worth a word: it does nothing, or too much."""
     ids = {server.id for server in settings.servers}
+    if settings.protocol is not None or settings.builtin.directory_list.roots:
+        ids.add(SHIPPED)
     missing = "no server has this id, so it has no effect"
     found = [
         Problem(grant.origin, f"grants.{grant.agent}", f'"{grant.server}": {missing}', _known(ids))
@@ -238,7 +355,19 @@ def _odd(settings: Settings) -> list[Problem]:
             for server in profile.servers
             if server not in ids
         ]
-    return found
+    return [*found, *_unasked(settings)]
+
+
+def _unasked(settings: Settings) -> Iterable[Problem]:
+    """Where servers get every permission that they name (MGP §3.3)."""
+    what = "every permission that a server asks for is approved, and nobody is asked"
+    instead = 'write "interactive" unless that is what you want'
+    if settings.permissions.policy == "auto_approve":
+        yield _problem(settings, "permissions.policy", what, instead)
+    for server in settings.servers:
+        if server.mgp is not None and server.mgp.permission_policy == "auto_approve":
+            key = f"servers.{server.id}.mgp.permission_policy"
+            yield Problem(server.origin, key, what, instead)
 
 
 def _known(ids: set[str]) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import difflib
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
-from gatewright.settings.documents import Document, KeyPath
+from gatewright.settings.documents import Document
 from gatewright.settings.problems import Problem
+from gatewright.settings.statements import KeyPath
 
-__all__ = ["Report", "Table", "read_list", "read_table"]
+__all__ = ["Report", "Table", "meant", "read_list", "read_table"]
 
 Table = dict[str, Any]
 
@@ -75,9 +76,7 @@ def read_table(
         return None
     fields = {field.name: field for field in msgspec.structs.fields(shape)}
     for key in value.keys() - fields.keys():
-        near = difflib.get_close_matches(key, fields, 1)
-        advice = f"did you mean {near[0]}?" if near else "remove it, or check the spelling"
-        report.warn((*path, key), "this key is not known and has no effect", advice)
+        report.warn((*path, key), "this key is not known and has no effect", meant(key, fields))
     found: Table = {}
     for name, field in fields.items():
         if name in value:
@@ -87,6 +86,12 @@ def read_table(
         elif field.required:
             report.error((*path, name), "this key is missing", _advice(name, field.type))
     return found
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """What to write instead of a word that nobody knows."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"did you mean {near[0]}?" if near else "remove it, or check the spelling"
 
 
 def read_list(value: Any, name: str, report: Report) -> list[Any]:
@@ -150,8 +155,7 @@ def _leaf(value: Any, kind: Any, path: KeyPath, report: Report) -> Any:
     try:
         found = msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        name = str(path[-1])
-        report.error(path, f"{_found(value)} does not fit here", _advice(name, kind))
+        report.error(path, f"{_found(value)} does not fit here", _better(value, path, kind))
         return _BAD
     if isinstance(found, str) and "\0" in found:
         report.error(path, "the text contains a NUL character", "remove it")
@@ -175,6 +179,13 @@ def _found(value: Any) -> str:
 def _advice(name: str, kind: Any) -> str:
     kind = _option(None, kind)
     return f"write {_expected(kind)}, for example {_key(name)} = {_example(kind)}"
+
+
+def _better(value: Any, path: KeyPath, kind: Any) -> str:
+    """The word that was meant, else what may stand here."""
+    words = [one for one in get_args(kind) if isinstance(one, str)]
+    near = difflib.get_close_matches(value, words, 1) if isinstance(value, str) else []
+    return (f'did you mean "{near[0]}"? ' if near else "") + _advice(str(path[-1]), kind)
 
 
 def _key(name: str) -> str:

@@ -8,18 +8,22 @@ further: a file that somebody else left in a directory above must not start prog
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
 import platformdirs
 
-from gatewright.settings.build import build
-from gatewright.settings.documents import read
-from gatewright.settings.model import Settings, Storage
+from gatewright.settings.build import build, with_form
+from gatewright.settings.documents import MAX_BYTES, parse, read
+from gatewright.settings.gateway_form import is_form, read_form
+from gatewright.settings.model import Settings
 from gatewright.settings.problems import Origin, Problem, SettingsError
 
-__all__ = ["find", "load", "state_directory"]
+__all__ = ["STDIN", "candidates", "find", "given", "load", "state_directory"]
+
+STDIN = Path("-")
+"""`--config -`: what stands on standard input."""
 
 _PROJECT_NAMES = ("mgp.toml", "mcp.toml")
 
@@ -35,12 +39,30 @@ def load(
     Raises `SettingsError`, which names file, line, key and what to write instead.
     """
     variables = os.environ if environ is None else environ
+    if config == STDIN:
+        return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
+    return build(documents, variables, state_directory(variables))
+
+
+def given(content: bytes, variables: Mapping[str, str]) -> Settings:
+    """The configuration that a program hands over: TOML, or the form of `gateway_form`. Nobody reads
+    warnings there, so what is not defined or not known at the top is an error. Raises `SettingsError`.
+    """
+    if len(content) > MAX_BYTES:
+        raise _wrong(f"the configuration has more than {MAX_BYTES} bytes", "send less")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _wrong("this is not UTF-8", "send UTF-8") from None
     state = state_directory(variables)
-    settings = build(documents, variables, state)
-    if variables.get("GATEWRIGHT_STATE"):
-        settings = msgspec.structs.replace(settings, storage=Storage(path=state))
-    return settings
+    document, form = read_form(text, STDIN) if is_form(text) else (parse(text, STDIN), None)
+    settings = build([document], variables, state)
+    errors = [server.problem for server in settings.servers if server.problem is not None]
+    errors += [one for one in settings.warnings if one.key in document.data]
+    if errors:
+        raise SettingsError(errors)
+    return settings if form is None else with_form(settings, form, variables)
 
 
 def find(
@@ -66,6 +88,22 @@ def find(
     return [path for path in (project, user) if path is not None]
 
 
+def candidates(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> list[Path]:
+    """The files that count where they are there."""
+    variables = os.environ if environ is None else environ
+    if config is not None:
+        return [config]
+    if named := variables.get("MGP_CONFIG_PATH"):
+        return [Path(named)]
+    places = _project_places(Path.cwd() if cwd is None else cwd)
+    return [*(path for path, _ in places), *_user(variables)]
+
+
 def state_directory(environ: Mapping[str, str]) -> Path:
     """Where the gateway keeps its state unless the file says otherwise; absolute."""
     named = environ.get("GATEWRIGHT_STATE")
@@ -73,17 +111,26 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     return found.absolute()
 
 
+def _wrong(what: str, instead: str) -> SettingsError:
+    return SettingsError([Problem(Origin(STDIN), "", what, instead)])
+
+
 def _project(start: Path) -> Iterator[Path]:
+    for path, foreign in _project_places(start):
+        if path.is_file():
+            if foreign:
+                _check_owner(path)
+            yield path
+
+
+def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
+    """Where the project's file may be, the nearest first, and whether that is above `start`."""
     here = start.absolute()
     above = [here, *here.parents]
     root = next((n for n, directory in enumerate(above) if (directory / ".git").exists()), 0)
     for directory in above[: root + 1]:
         for name in _PROJECT_NAMES:
-            path = directory / name
-            if path.is_file():
-                if directory != here:
-                    _check_owner(path)
-                yield path
+            yield directory / name, directory != here
 
 
 def _check_owner(path: Path) -> None:

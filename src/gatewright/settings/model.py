@@ -9,35 +9,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from gatewright.settings.agents import Agent
+from gatewright.settings.bounds import Count, Name, Seconds
+from gatewright.settings.builtin import Builtin
+from gatewright.settings.groundhog import Protocol
+from gatewright.settings.oauth import OAuth
+from gatewright.settings.oversight import (
+    Approvals,
+    Audit,
+    Flow,
+    PermissionPolicy,
+    Permissions,
+    Telemetry,
+)
 from gatewright.settings.problems import Origin, Problem
+from gatewright.settings.rooms import Rooms
 
 __all__ = [
-    "Audit",
     "Auth",
-    "Count",
+    "Calls",
+    "Form",
     "Gateway",
     "Grant",
+    "Hidden",
     "Limits",
     "Mgp",
-    "Name",
     "Profile",
+    "Rates",
+    "Redaction",
+    "RedactionLevel",
     "Restart",
     "RestartPolicy",
-    "Seconds",
+    "SecretsPlace",
     "Server",
     "Settings",
     "Storage",
     "ToolRule",
 ]
 
-Count = Annotated[int, Meta(ge=1, le=2**40)]
-Seconds = Annotated[float, Meta(gt=0, le=86400)]
-Name = Annotated[str, Meta(min_length=1, max_length=128)]
 RestartPolicy = Literal["on_failure", "never", "always"]
 
 
@@ -50,7 +64,6 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """0 takes any free port."""
     unprefixed: bool = False
     """Show the tools of the only server under their own names."""
-    instructions: str = ""
     anonymous: Literal["deny", "allow"] = "deny"
     """`allow` lets callers without a key in, on loopback only, as the agent `anonymous`."""
     allowed_origins: tuple[Name, ...] = ()
@@ -65,6 +78,31 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
 
 
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """How many calls at most within any stretch of that length; None is no limit."""
+
+    per_second: Count | None = None
+    per_minute: Count | None = None
+    per_hour: Count | None = None
+    per_day: Count | None = None
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """How often, by who or what is counted; a call counts for all of them."""
+
+    total: Rates | None = None
+    """All callers together."""
+    caller: Rates | None = None
+    """Each caller by itself."""
+    key: Rates | None = None
+    server: Rates | None = None
+    tool: Rates | None = None
+    callers: dict[Name, Rates] = {}
+    """Single callers, by their id, in place of `caller`."""
+    keys: dict[Name, Rates] = {}
+    """Single keys, by their id, in place of `key`."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one caller or one server may cost."""
 
@@ -72,7 +110,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     server_frame_bytes: Count = 64 * 1024 * 1024
     depth: Annotated[int, Meta(ge=1, le=500)] = 64
     keys: Count = 10_000
-    name_chars: Count = 128
     batch: Count = 50
     header_bytes: Count = 32 * 1024
     id_chars: Count = 128
@@ -86,13 +123,38 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     tools_per_server: Count = 500
     calls_per_minute: Count | None = None
     """For each caller; unlimited where absent."""
+    calls: Calls | None = None
+    """At all doors together."""
+    doors: dict[Name, Calls] = {}
+    """Beside that, at single doors. `groundhog` has that protocol's own limits unless it is written here."""
 
 
-class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """How the record is kept."""
+RedactionLevel = Literal["off", "secrets", "personal"]
+"""`personal`: secrets and personal data."""
+Hidden = Literal["keep", "remove"]
+"""What is done with characters that nobody sees."""
+PersonalKind = Literal["email", "card", "iban", "phone", "us_ssn"]
 
-    sync: Literal["process", "always"] = "process"
-    """`process` survives the death of the gateway, `always` also that of the machine."""
+
+class Redaction(msgspec.Struct, frozen=True, kw_only=True):
+    """What is taken out of everything that travels back."""
+
+    level: RedactionLevel = "secrets"
+    personal: tuple[PersonalKind, ...] = ("email", "card", "iban", "phone", "us_ssn")
+    """What counts as personal data."""
+    terms: tuple[Annotated[str, Meta(min_length=3, max_length=256)], ...] = ()
+    """Texts that go at every level but `off`, in any case of letters."""
+    hidden: Hidden = "keep"
+    """Of arguments and of what travels back."""
+
+
+class SecretsPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where `${secret:NAME}` is looked up."""
+
+    store: Literal["auto", "keyring", "file"] = "auto"
+    """`auto`: the keyring of the operating system where there is one, else a sealed file."""
+    key_file: Path | None = None
+    """Absolute: the sealed file's key, where that is not beside it."""
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +174,10 @@ class Mgp(msgspec.Struct, frozen=True, kw_only=True):
     permissions_required: tuple[str, ...] = ()
     """Canonical names (decision C-07)."""
     trust_level: Literal["standard", "trusted", "sandboxed"] = "standard"
+    permission_policy: PermissionPolicy | None = None
+    """None: what `[permissions]` says."""
+    missing_permissions: Literal["wait", "degrade"] = "wait"
+    """Whether it is offered without all the permissions that it declares."""
     server_id: str | None = None
     """What the server calls itself, where that differs from `id`."""
 
@@ -120,11 +186,25 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's word about one tool; None where nothing was said."""
 
     risk_level: Literal["safe", "moderate", "dangerous"] | None = None
-    validator: (
-        Literal["sandbox", "readonly", "network_restricted", "code_safety", "none"] | None
-    ) = None
+    validator: str | None = None
+    """One of the built-in names, of a plug-in, or `none`."""
+    validator_args: tuple[str, ...] = ()
+    """JSON pointers of the arguments that the validator judges; empty: it chooses by itself."""
+    validator_options: dict[str, Any] = {}
+    """Options of the validator; what there is, is written beside each one."""
     permissions_required: tuple[str, ...] | None = None
     confirmation_required: bool | None = None
+    approver: Literal["caller", "operator", "either"] | None = None
+    redaction: RedactionLevel | None = None
+    hidden: Hidden | None = None
+    flow: tuple[Literal["untrusted", "private", "outbound"], ...] | None = None
+    """Which way data flows through it; None: what its server says."""
+    calls: Rates | None = None
+    """None: what `[limits.calls.tool]` says."""
+    result_bytes: Count | None = None
+    """None: what its server says."""
+    categories: tuple[str, ...] = ()
+    """What it is filed under, for lists by category; empty: what its author says."""
     enabled: bool = True
 
 
@@ -151,18 +231,28 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """One tool server. `problem` says why it must stay down although the rest may start."""
 
     id: str
-    transport: Literal["stdio", "http", "sse"]
+    transport: Literal["stdio", "http", "sse", "openapi", "python"]
     command: str = ""
+    python: str = ""
+    trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
     args: tuple[str, ...] = ()
     cwd: Path | None = None
     """Absolute; the directory of the configuration file unless that says otherwise."""
     env: Mapping[str, str] = {}
     url: str = ""
+    openapi: str | None = None
+    """The document of an API: an absolute path, or a URL."""
+    base_url: str | None = None
+    """Where its calls go; None: where the document says, as far as that may count."""
+    credentials: Mapping[str, str] = {}
+    """What that API is shown, by the name of the security scheme in the document."""
     headers: Mapping[str, str] = {}
     auth: Auth = Auth()
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    pin: Literal["first-use", "approve", "off"] = "first-use"
+    """Whether its tools are relied on as they first are, after an operator saw them, or however they are."""
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
@@ -170,9 +260,19 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None
     """None: the id."""
+    redaction: RedactionLevel | None = None
+    """None: what `[redaction]` says."""
+    hidden: Hidden | None = None
+    """None: what `[redaction]` says."""
+    calls: Rates | None = None
+    """None: what `[limits.calls.server]` says."""
+    result_bytes: Count | None = None
+    """None: `[limits] server_frame_bytes`."""
     restart: Restart = Restart()
     mgp: Mgp | None = None
     tools: Mapping[str, ToolRule] = {}
+    written: Mapping[str, str] = {}
+    """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
     origin: Origin
     problem: Problem | None = None
 
@@ -209,6 +309,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     unprefixed: bool = False
 
 
+class Form(msgspec.Struct, frozen=True):
+    """A configuration of `gateway_form` was given: where its hosts reach the gateway, and the key that
+    lets them in."""
+
+    domain: str
+    key: str
+
+    def __repr__(self) -> str:
+        """Without the key: a repr ends in logs."""
+        return f"Form(domain={self.domain!r})"
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything. `files` are the files it came from, highest first; none at all is allowed."""
 
@@ -216,9 +328,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     gateway: Gateway = Gateway()
     limits: Limits = Limits()
     audit: Audit = Audit()
+    redaction: Redaction = Redaction()
+    approvals: Approvals = Approvals()
+    permissions: Permissions = Permissions()
+    telemetry: Telemetry = Telemetry()
+    flow: Flow = Flow()
+    secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()
     profiles: Mapping[str, Profile] = {}
+    oauth: OAuth = OAuth()
+    agents: Mapping[str, Agent] = {}
+    """What is said of callers, by their ids; under `*` of all."""
+    rooms: Rooms | None = None
+    form: Form | None = None
+    protocol: Protocol | None = None
+    """What `[mcp.protocol]` says; None without that table."""
+    builtin: Builtin = Builtin()
     files: tuple[Path, ...] = ()
     warnings: tuple[Problem, ...] = ()
     origins: Mapping[str, Origin] = {}

@@ -7,16 +7,16 @@ the server's own `problem`: it stays down and says why, and the others start.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from gatewright.call import KERNEL, SHIPPED
+from gatewright.settings.api import check_api, complete_api
 from gatewright.settings.auth import check_auth, complete_auth
 from gatewright.settings.check import Report, read_table
-from gatewright.settings.documents import KeyPath
 from gatewright.settings.model import Grant, Mgp, Restart, Server, ToolRule
 from gatewright.settings.shapes import (
     TRANSPORTS,
@@ -25,7 +25,9 @@ from gatewright.settings.shapes import (
     RestartTable,
     ServerTable,
 )
-from gatewright.settings.substitute import Undefined, substitute
+from gatewright.settings.statements import KeyPath
+from gatewright.settings.substitute import Sources, Undefined, hides, substitute
+from gatewright.validators import BUILT_IN, available, checks_for
 from gatewright.wire.permissions import ALIASES, STANDARD, canonical_permission
 
 __all__ = ["build_grant", "build_server"]
@@ -37,28 +39,32 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def build_server(
-    value: Any, path: KeyPath, report: Report, variables: Mapping[str, str]
-) -> Server | None:
+def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) -> Server | None:
     """One `[[servers]]` table. None when something in it was reported as an error."""
     before = len(report.errors)
     found = read_table(value, ServerTable, path, report)
     if found is None or len(report.errors) > before:
         return None
     table = ServerTable(**found)
-    if table.id == "mgp":
-        report.error((*path, "id"), '"mgp" is the gateway itself', "choose another id")
+    if table.id in {KERNEL, SHIPPED}:
+        report.error((*path, "id"), f'"{table.id}" is the gateway itself', "choose another id")
     server = Server(
         id=table.id,
         transport=_transport(table, path, report),
+        trust_gateway=table.trust_gateway,
         era=table.era,
         enabled=table.enabled,
         default_policy=table.default_policy,
+        pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,
         share=table.share,
         schema=table.schema,
         tool_prefix=table.tool_prefix,
+        redaction=table.redaction,
+        hidden=table.hidden,
+        calls=table.calls,
+        result_bytes=table.result_bytes,
         restart=_restart(table.mgp or MgpTable(), (*path, "mgp"), report),
         mgp=None if table.mgp is None else _mgp(table.mgp, (*path, "mgp"), report),
         tools={
@@ -68,9 +74,8 @@ def build_server(
     )
     _check_names(table, path, report)
     check_auth(table, path, report)
-    return (
-        None if len(report.errors) > before else _completed(server, table, path, report, variables)
-    )
+    check_api(table, path, report)
+    return None if len(report.errors) > before else _completed(server, table, path, report, sources)
 
 
 def build_grant(value: Any, path: KeyPath, report: Report) -> Grant | None:
@@ -101,22 +106,39 @@ def build_grant(value: Any, path: KeyPath, report: Report) -> Grant | None:
     )
 
 
+_NEEDS = {"stdio": "command", "http": "url", "sse": "url", "openapi": "openapi", "python": "python"}
+_FOLLOWS: dict[str, Literal["stdio", "http", "openapi", "python"]] = {
+    "command": "stdio",
+    "url": "http",
+    "openapi": "openapi",
+    "python": "python",
+}
+_EXAMPLES = {
+    "command": 'command = "python3"',
+    "url": 'url = "http://127.0.0.1:9000/mcp"',
+    "openapi": 'openapi = "api.json"',
+    "python": 'python = "mypkg.mcp_tools"',
+}
+
+
 def _transport(
     table: ServerTable, path: KeyPath, report: Report
-) -> Literal["stdio", "http", "sse"]:
+) -> Literal["stdio", "http", "sse", "openapi", "python"]:
+    given = [one for one in _EXAMPLES if getattr(table, one) is not None]
     if table.transport is not None:
         transport = TRANSPORTS[table.transport]
-    elif table.command is not None and table.url is not None:
-        report.error(path, "both command and url are given", 'add transport = "stdio" or "http"')
+    elif len(given) > 1:
+        which = " and ".join(given)
+        report.error(path, f"both {which} are given", 'add transport = "stdio" or "http"')
         return "stdio"
     else:
-        transport = "stdio" if table.url is None else "http"
-    needs, other = ("command", "url") if transport == "stdio" else ("url", "command")
-    example = 'command = "python3"' if needs == "command" else 'url = "http://127.0.0.1:9000/mcp"'
-    if getattr(table, needs) is None:
-        report.error(path, f"a {transport} server needs a {needs}", f"write {example}")
-    if getattr(table, other) is not None:
-        report.warn((*path, other), f"a {transport} server does not use it", "remove this line")
+        transport = _FOLLOWS[given[0]] if given else "stdio"
+    needs = _NEEDS[transport]
+    if needs not in given:
+        report.error(path, f"a {transport} server needs a {needs}", f"write {_EXAMPLES[needs]}")
+    for other in given:
+        if other != needs:
+            report.warn((*path, other), f"a {transport} server does not use it", "remove this line")
     if transport == "sse":
         report.warn(
             (*path, "transport"),
@@ -171,15 +193,33 @@ def _mgp(table: MgpTable, path: KeyPath, report: Report) -> Mgp:
             table.permissions_required, (*path, "permissions_required"), report
         ),
         trust_level=table.trust_level,
+        permission_policy=table.permission_policy,
+        missing_permissions=table.missing_permissions,
         server_id=table.server_id,
     )
 
 
 def _rule(rule: ToolRule, path: KeyPath, report: Report) -> ToolRule:
+    if rule.validator is not None:
+        _check_validator(rule, rule.validator, path, report)
     if rule.permissions_required is None:
         return rule
     names = _permissions(rule.permissions_required, (*path, "permissions_required"), report)
     return msgspec.structs.replace(rule, permissions_required=names)
+
+
+def _check_validator(rule: ToolRule, name: str, path: KeyPath, report: Report) -> None:
+    if name not in {"none", *BUILT_IN} and name not in available():
+        known = ", ".join(f'"{one}"' for one in (*BUILT_IN, "none"))
+        report.error((*path, "validator"), f'"{name}" does not fit here', f"write one of {known}")
+        return
+    made = checks_for(name, {name: rule.validator_options}, {}, "")
+    if isinstance(made, str):
+        report.error((*path, "validator_options"), made, "correct or remove them")
+    if not all(one.startswith("/") for one in rule.validator_args):
+        report.error(
+            (*path, "validator_args"), "not all are JSON pointers", 'write e.g. ["/command"]'
+        )
 
 
 def _permissions(names: tuple[str, ...], path: KeyPath, report: Report) -> tuple[str, ...]:
@@ -201,41 +241,52 @@ def _completed(
     table: ServerTable,
     path: KeyPath,
     report: Report,
-    variables: Mapping[str, str],
+    sources: Sources,
 ) -> Server:
     """The server with every variable replaced, or with the problem that keeps it down."""
     at: KeyPath = path
+    folder = report.document.path.absolute().parent
+    written: dict[str, str] = {}
 
     def text(key: str | int, value: str, of: str = "") -> str:
         nonlocal at
-        at = (*path, of, key) if of else (*path, key)
-        return substitute(value, variables)
+        own = (of, key) if of else (key,)
+        at = (*path, *own)
+        if hides(value):
+            written[".".join(map(str, own))] = value
+        return substitute(value, sources, folder)
 
     try:
         command = text("command", table.command or "")
+        python = text("python", table.python or "")
         args = tuple(text(number, arg, "args") for number, arg in enumerate(table.args))
         cwd = Path(text("cwd", table.cwd or ".")).expanduser()
         env = {name: text(name, value, "env") for name, value in table.env.items()}
         headers = {
             name: _header(text(name, value, "headers")) for name, value in table.headers.items()
         }
-        url = "" if server.transport == "stdio" else _url(text("url", table.url or ""))
+        remote = server.transport in {"http", "sse"}
+        url = _url(text("url", table.url or "")) if remote else ""
+        api = complete_api(table, text, _url, folder)
         auth = complete_auth(table, lambda key, value: text(key, value, "auth"))
     except Undefined as found:
         problem = report.problem(at, found.what, found.instead)
-        return msgspec.structs.replace(server, problem=problem)
+        return msgspec.structs.replace(server, problem=problem, written=written)
     except RuntimeError:
         problem = report.problem(at, "~ cannot be resolved here", "write the whole path")
-        return msgspec.structs.replace(server, problem=problem)
+        return msgspec.structs.replace(server, problem=problem, written=written)
     return msgspec.structs.replace(
         server,
         command=command,
+        python=python,
         args=args,
-        cwd=(report.document.path.absolute().parent / cwd),
+        cwd=folder / cwd,
         env=env,
         headers=headers,
         url=url,
         auth=auth,
+        written=written,
+        **api,
     )
 
 

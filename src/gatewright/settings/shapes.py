@@ -11,20 +11,46 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.settings.model import Name, RestartPolicy, Seconds, ToolRule
+from gatewright.settings.agents import Agent
+from gatewright.settings.bounds import Count, Name, Seconds
+from gatewright.settings.builtin import Builtin
+from gatewright.settings.groundhog import McpTable
+from gatewright.settings.model import (
+    Gateway,
+    Hidden,
+    Limits,
+    Profile,
+    Rates,
+    Redaction,
+    RedactionLevel,
+    RestartPolicy,
+    ToolRule,
+)
+from gatewright.settings.oauth import OAuth
+from gatewright.settings.oversight import (
+    Approvals,
+    Audit,
+    Flow,
+    PermissionPolicy,
+    Permissions,
+    Telemetry,
+)
+from gatewright.settings.rooms import RoomsTable
 
 __all__ = [
     "TRANSPORTS",
     "AuthTable",
+    "FileTable",
     "GrantTable",
     "MgpTable",
     "RestartTable",
+    "SecretsTable",
     "ServerTable",
     "StorageTable",
     "TransportWord",
 ]
 
-TRANSPORTS: dict[str, Literal["stdio", "http", "sse"]] = {
+TRANSPORTS: dict[str, Literal["stdio", "http", "sse", "openapi", "python"]] = {
     "stdio": "stdio",
     "local": "stdio",
     "http": "http",
@@ -33,6 +59,8 @@ TRANSPORTS: dict[str, Literal["stdio", "http", "sse"]] = {
     "streamableHttp": "http",
     "remote": "http",
     "sse": "sse",
+    "python": "python",
+    "openapi": "openapi",
 }
 """How hosts spell a transport → ours."""
 
@@ -44,11 +72,13 @@ TransportWord = Literal[
     "stdio",
     "http",
     "sse",
+    "python",
     "local",
     "streamable-http",
     "streamable_http",
     "streamableHttp",
     "remote",
+    "openapi",
 ]
 
 ServerId = Annotated[
@@ -75,6 +105,13 @@ class StorageTable(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, Meta(min_length=1)] | None = None
 
 
+class SecretsTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[secrets]`"""
+
+    store: Literal["auto", "keyring", "file"] = "auto"
+    key_file: Annotated[str, Meta(min_length=1)] | None = None
+
+
 class RestartTable(msgspec.Struct, frozen=True, kw_only=True):
     """`restart_policy = { … }`; the same keys may stand beside it (decision C-19)."""
 
@@ -92,6 +129,8 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     permissions_required: tuple[str, ...] = ()
     trust_level: Literal["standard", "trusted", "sandboxed"] = "standard"
+    permission_policy: PermissionPolicy | None = None
+    missing_permissions: Literal["wait", "degrade"] = "wait"
     server_id: Name | None = None
     restart_policy: RestartPolicy | RestartTable | None = None
     max_restarts: Restarts | None = None
@@ -127,17 +166,27 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Annotated[str, Meta(min_length=1)] | None = None
     transport: TransportWord | None = None
     url: Annotated[str, Meta(min_length=1)] | None = None
+    python: Annotated[str, Meta(min_length=1, examples=['"mypkg.mcp_tools"'])] | None = None
+    trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
+    openapi: Annotated[str, Meta(min_length=1)] | None = None
+    base_url: Annotated[str, Meta(min_length=1)] | None = None
+    credentials: dict[str, str] = {}
     headers: dict[str, str] = {}
     auth: AuthTable | None = None
     env: dict[str, str] = {}
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    pin: Literal["first-use", "approve", "off"] = "first-use"
     call_timeout_s: Seconds | None = None
     connect_timeout_s: Seconds = 20
     share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: ToolPrefix | None = None
+    redaction: RedactionLevel | None = None
+    hidden: Hidden | None = None
+    calls: Rates | None = None
+    result_bytes: Count | None = None
     mgp: MgpTable | None = None
     tools: dict[str, ToolRule] = {}
 
@@ -152,3 +201,26 @@ class GrantTable(msgspec.Struct, frozen=True, kw_only=True):
     permissions: tuple[str, ...] = ()
     expires_at: Annotated[datetime, Meta(tz=True)] | None = None
     justification: Annotated[str, Meta(max_length=4096)] = ""
+
+
+class FileTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole file."""
+
+    gateway: Gateway = Gateway()
+    storage: StorageTable = StorageTable()
+    limits: Limits = Limits()
+    audit: Audit = Audit()
+    redaction: Redaction = Redaction()
+    approvals: Approvals = Approvals()
+    permissions: Permissions = Permissions()
+    telemetry: Telemetry = Telemetry()
+    flow: Flow = Flow()
+    secrets: SecretsTable = SecretsTable()
+    servers: tuple[ServerTable, ...] = ()
+    grants: tuple[GrantTable, ...] = ()
+    profiles: dict[str, Profile] = {}
+    agents: dict[str, Agent] = {}
+    rooms: RoomsTable | None = None
+    oauth: OAuth = OAuth()
+    builtin: Builtin = Builtin()
+    mcp: McpTable = McpTable()

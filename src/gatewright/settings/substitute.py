@@ -1,19 +1,31 @@
 """`${VAR}` in values: one pass, no nesting, no command, and never the literal text passed through.
 
 `${VAR}` and `${env:VAR}` are the same; `${VAR:-default}` gives the default when the variable is
-unset or empty, as a shell does; `$${` is a plain `${`. Everything else that begins with `${` is
-refused by name rather than handed to a server that would take it for a secret.
+unset or empty, as a shell does; `${secret:NAME}` comes from the secret store and `${file:PATH}` is the
+content of a file beside the configuration; `$${` is a plain `${`. Everything else that begins with
+`${` is refused by name rather than handed to a server that would take it for a secret. What comes in
+is not looked at again: a secret with a `${` in it stays as it is.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 
-__all__ = ["Undefined", "substitute"]
+from gatewright.stores.errors import StoreError
+from gatewright.stores.secret_rules import NAME
+from gatewright.stores.secrets import Secrets
+
+__all__ = ["MAX_FILE_BYTES", "Sources", "Undefined", "hides", "substitute"]
+
+MAX_FILE_BYTES = 64 * 1024
 
 _PATTERN = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
+_FORMS = "write ${VAR}, ${VAR:-default}, ${secret:NAME}, ${file:PATH}, or $${ for ${"
 
 
 class Undefined(Exception):  # noqa: N818 - says what the variable is
@@ -25,19 +37,17 @@ class Undefined(Exception):  # noqa: N818 - says what the variable is
         self.instead = instead
 
 
-def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with every variable replaced. Raises `Undefined`."""
+class Sources:
+    """Where values come from. The store of `secrets` is opened when the first one is needed."""
 
-    def replaced(found: re.Match[str]) -> str:
-        if found[0] == "$${":
-            return "${"
-        variable = _VARIABLE.fullmatch(found[1]) if found[1] is not None else None
-        if variable is None:
-            raise Undefined(
-                f"{found[0]} is not a substitution", "write ${VAR}, ${VAR:-default} or $${ for ${"
-            )
-        name, default = variable.groups()
-        value = variables.get(name)
+    def __init__(self, variables: Mapping[str, str], secrets: Callable[[], Secrets]) -> None:
+        self._variables = variables
+        self._open = secrets
+        self._secrets: Secrets | None = None
+
+    def variable(self, name: str, default: str | None) -> str:
+        """Of the environment. Raises `Undefined`."""
+        value = self._variables.get(name)
         if default is not None:
             return value or default
         if value is None:
@@ -47,4 +57,77 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
             )
         return value
 
+    def secret(self, name: str) -> str:
+        """Of the store. Raises `Undefined`."""
+        if not NAME.fullmatch(name):
+            raise Undefined(f"{name!r} is no name of a secret", "use letters, digits, '.', _ and -")
+        try:
+            self._secrets = self._secrets or self._open()
+            value = self._secrets.get(name)
+        except StoreError as problem:
+            raise Undefined(
+                f"the secret {name} cannot be read: {problem}", "`gatewright secret test` tries it"
+            ) from None
+        if value is None:
+            raise Undefined(
+                f"the secret {name} is not set", f"keep it with `gatewright secret set {name}`"
+            )
+        return value
+
+
+def substitute(text: str, sources: Sources, folder: Path) -> str:
+    """`text` with everything replaced. `folder` is that of the configuration: no file outside it is
+    read. Raises `Undefined`."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found[0] == "$${":
+            return "${"
+        if found[1] is None:
+            raise Undefined(f"{found[0]} has no end", "write } behind it, or $${ for a plain ${")
+        kind, _, rest = found[1].partition(":")
+        if kind == "secret":
+            return sources.secret(rest)
+        if kind == "file":
+            return _content(rest, folder)
+        variable = _VARIABLE.fullmatch(found[1])
+        if variable is None:
+            raise Undefined(f"{found[0]} is not a substitution", _FORMS)
+        return sources.variable(*variable.groups())
+
     return _PATTERN.sub(replaced, text)
+
+
+def hides(text: str) -> bool:
+    """Whether something may come into this text that is not to be shown."""
+    return any(found[0] != "$${" for found in _PATTERN.finditer(text))
+
+
+def _content(name: str, folder: Path) -> str:
+    """A file below `folder`, without the line end that editors put last."""
+    instead = "name a file below the folder of the configuration, without a link out of it"
+    written = PurePath(name)
+    if not name or written.is_absolute() or ".." in written.parts:
+        raise Undefined(f"${{file:{name}}} is not below the configuration", instead)
+    try:
+        root = folder.resolve()
+        target = (root / written).resolve()
+        if not target.is_relative_to(root):
+            raise Undefined(f"${{file:{name}}} leads out of the configuration's folder", instead)
+        content = _read(target, name)
+        return content.decode().removesuffix("\n").removesuffix("\r")
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise Undefined(f"the file {name} cannot be read: {why}", "check it") from None
+
+
+def _read(path: Path, name: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Undefined(f"{name} is no regular file", "name a file")
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise Undefined(f"the file {name} has more than {MAX_FILE_BYTES} bytes", "name a short one")
+    if b"\0" in content:
+        raise Undefined(f"the file {name} has a NUL character", "name a text file")
+    return content

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
+from gatewright.redaction import without_secrets
 from gatewright.stores.database import DatabaseError
 from gatewright.stores.errors import StoreError
 from gatewright.stores.feeder import Feeder, follow_on
@@ -30,17 +31,20 @@ from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import (
     GATEWAY,
     Actor,
+    Context,
     Record,
-    Request,
     Stamps,
     Subject,
     Verdict,
+    context_of,
     encode,
     end_of,
     intent_of,
-    request_of,
+    own_record,
+    rejections_of,
 )
 from gatewright.stores.recovery import recover
+from gatewright.stores.retention import KEEP_ALL, PRUNED, Keep, Retention
 from gatewright.stores.rows import Rows, open_rows
 
 __all__ = ["AuditLog", "Sync"]
@@ -65,19 +69,28 @@ class AuditLog:
         random: Callable[[int], bytes],
         sync: Sync = "process",
         segment_bytes: int = SEGMENT_BYTES,
+        took: Callable[[Call, Outcome, float], None] = lambda call, outcome, spent_s: None,
+        keep: Keep = KEEP_ALL,
     ) -> None:
         """Take the folder, mend what a crash left, and go on.
 
-        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes.
+        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes. `took` is
+        told how many seconds each recorded call took; it must not raise. What `keep` does
+        not keep goes (see `stores/retention.py`).
         Raises `StoreBusyError` (another gateway), `StoreDamagedError` (records are gone),
         `StoreTooNewError`, or `StoreError`.
         """
         self._monotonic = monotonic
+        self._took = took
         self._stamps = Stamps(clock, random)
         self._mending = Stamps(clock, random)  # for the flusher's thread
+        self._pruning = Stamps(clock, random)  # for the feeder's thread
+        self._retention = Retention(keep, clock=clock, record=self._prune)
         self._always = sync == "always"
         self._failing = False
         self._refused = 0
+        self.witness: Callable[[bytes], None] | None = None
+        """Hears of each record of `event` and of each call, as it is written. Must not raise."""
         self._lock = FolderLock(folder)
         try:
             self._open(folder, segment_bytes)
@@ -100,7 +113,7 @@ class AuditLog:
             self._database.close()
             raise
         self._flusher = Flusher(self._journal, on_fault=self._mend)
-        self._feeder = Feeder(folder, self._journal, rows)
+        self._feeder = Feeder(folder, self._journal, rows, self._retention)
         for piece in found.torn:
             self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
         if lost is not None:
@@ -166,7 +179,13 @@ class AuditLog:
             trace_id=trace_id or id,
             details=details or {},
         )
-        return self._journal.append(encode(record))
+        return self._write(without_secrets(encode(record)))  # details may quote
+
+    def _write(self, line: bytes) -> int:
+        number = self._journal.append(line)
+        if self.witness is not None:
+            self.witness(line)
+        return number
 
     async def on_disk(self) -> None:
         """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
@@ -184,22 +203,17 @@ class AuditLog:
             last.callback(self._feeder.close)
             last.callback(self._flusher.close)
 
+    def _prune(self, details: Mapping[str, Any]) -> int:
+        """Announce that records go. In the feeder's thread. Raises `Unrecorded`."""
+        return self._journal.append(encode(own_record(PRUNED, self._pruning.take(), details)))
+
     def _mend(self) -> None:
         """Try to write again. In the flusher's thread, again and again until it works."""
         if not self._failing:
             self._failing = True
             log.error("calls are refused: %s", self._journal.fault)
-        moment, id = self._mending.take()
-        resumed = Record(
-            id=id,
-            time=moment,
-            event_type="dev.gatewright.audit.resumed",
-            outcome="success",
-            actor=GATEWAY,
-            target=Subject(),
-            trace_id=id,
-            details={"fault": self._journal.fault, "refused": self._refused},
-        )
+        details = {"fault": self._journal.fault, "refused": self._refused}
+        resumed = own_record("dev.gatewright.audit.resumed", self._mending.take(), details)
         try:
             self._journal.repair()
             self._journal.append(encode(resumed))
@@ -213,26 +227,26 @@ class AuditLog:
 class _Trail:
     """The record of one call (`kernel.Trail`)."""
 
-    __slots__ = ("_call", "_forwarded", "_log", "_request", "_seq", "_started")
+    __slots__ = ("_call", "_context", "_forwarded", "_log", "_seq", "_started")
 
     def __init__(self, log: AuditLog, call: Call) -> None:
         self._log = log
         self._call = call
         self._forwarded = False
-        self._request: Request | None = None
+        self._context: Context | None = None
         self._seq = 0
         self._started = log._monotonic()
 
     def intent(self, call: Call) -> bool:
         self._call = call
         self._forwarded = True
-        self._request = request_of(call)
+        self._context = context = context_of(call)
         if call.kind != "tool":
             return False
         risk = "moderate" if call.tool is None else call.tool.security.risk_level
         if risk != "dangerous" and (risk == "safe" or (call.tool and call.tool.read_only)):
             return False
-        record = intent_of(call, self._log._stamps.take(), self._request)
+        record = intent_of(call, self._log._stamps.take(), context)
         self._seq = self._log._journal.append(encode(record))
         return risk == "dangerous"
 
@@ -256,12 +270,14 @@ class _Trail:
 
     def _write_end(self, call: Call, outcome: Outcome) -> None:
         owner = self._log
-        request = self._request if self._forwarded else request_of(call)
         micros = int((owner._monotonic() - self._started) * 1_000_000)
         stamp = owner._stamps.take()
-        record = end_of(call, outcome, stamp, request, self._forwarded, micros / 1000)
+        context = self._context or context_of(call)
+        record = end_of(call, outcome, stamp, context, self._forwarded, micros / 1000)
         if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
-            failed = replace(record, event_type="VALIDATION_FAILED")  # besides the block, MGP §6.4
-            owner._journal.append(encode(failed))
-            record = replace(record, id=owner._stamps.take()[1])
-        self._seq = owner._journal.append(encode(record))
+            for named, more in rejections_of(outcome):
+                besides = replace(record, event_type=named, details={**record.details, **more})
+                owner._write(encode(besides))
+                record = replace(record, id=owner._stamps.take()[1])
+        self._seq = owner._write(encode(record))
+        owner._took(call, outcome, micros / 1_000_000)

@@ -4,6 +4,12 @@ A key is `gw_`, eight characters that name it, `_`, and 256 random bits. Only th
 whole text is kept, so the text is shown once and never again. A random key of that length cannot
 be guessed, which is why a slow password hash would buy nothing here.
 
+A key may say more of whom it speaks for: role, trust, resources, permissions (`UserContext`). That is part of
+the key from its making to its end; who is to have other rights gets another key.
+
+A key that is replaced may go on for a while beside its successor, so that its owner can change over without
+a gap (`rotate`).
+
 `verify` touches no database. Another process may change the keys meanwhile (`gatewright key
 revoke`): whoever owns this store calls `refresh_if_changed` at least twice a second. Each change
 leaves a row in `key_changes` in the same transaction, until the gateway has put it into the audit
@@ -13,17 +19,15 @@ trail (`changes`, `recorded`): also a change made while no gateway ran gets ther
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
-from gatewright.call import Caller
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.errors import StoreError
+from gatewright.call import Caller, UserContext
+from gatewright.stores.database import Database
 
 __all__ = ["Callers", "Key", "KeyChange", "KeyKind", "Rejected"]
 
@@ -50,8 +54,13 @@ _MIGRATIONS = (
             key_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, who TEXT NOT NULL
         ) STRICT""",
     ),
+    (
+        "ALTER TABLE keys ADD COLUMN said TEXT",  # what the key says of its caller, as JSON
+        "ALTER TABLE keys ADD COLUMN replaced_by TEXT",
+    ),
 )
-_COLUMNS = "id, name, kind, created, expires, revoked, last_used"
+_COLUMNS = "digest, id, name, kind, created, expires, revoked, last_used, said, replaced_by"
+_NOTHING_SAID = UserContext()
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -65,6 +74,12 @@ class Key(msgspec.Struct, frozen=True):
     expires: float | None = None
     revoked: float | None = None
     last_used: float | None = None
+    user: UserContext = UserContext()
+    """What it says of whom it speaks for."""
+    replaced_by: str | None = None
+    """The id of its successor."""
+    key_hash: str = ""
+    """SHA-256 of the secret, in hexadecimal: all that is kept of it."""
 
 
 class KeyChange(msgspec.Struct, frozen=True):
@@ -72,7 +87,7 @@ class KeyChange(msgspec.Struct, frozen=True):
 
     number: int
     time: float
-    action: Literal["created", "revoked"]
+    action: Literal["created", "revoked", "replaced"]
     key_id: str
     name: str
     kind: KeyKind
@@ -95,6 +110,8 @@ class Callers:
         self._known: dict[str, tuple[bytes, Key | None, Caller | None]] = {}
         self._used: dict[str, float] = {}
         self._seen = -1
+        self.loads = 0
+        """Grows whenever the keys may have changed."""
         self.refresh_if_changed()
 
     def verify(self, credential: str) -> Caller | Rejected:
@@ -112,27 +129,74 @@ class Callers:
         return caller
 
     def create(
-        self, name: str, *, kind: KeyKind = "agent", expires: float | None = None, by: str
+        self,
+        name: str,
+        *,
+        kind: KeyKind = "agent",
+        expires: float | None = None,
+        user: UserContext = _NOTHING_SAID,
+        by: str,
     ) -> tuple[Key, str]:
         """Make a key for the agent or operator `name`. The second value is the secret, shown once.
 
-        `by` says who did it, for the record. Raises `ValueError` for a name or expiry that cannot
-        be, `StoreError` when the database does not take it.
+        `user` is what else the key says, `by` says who did it, for the record. Raises `ValueError` for a
+        name, an expiry or rights that cannot be, `StoreError` when the database does not take it.
         """
         now = self._clock()
-        _check(name, kind, expires, now)
+        _check(name, kind, expires, now, user)
+        with self._database.reported("the keys"), self._database.transaction():
+            made = self._insert(name, kind, now, expires, user, by)
+        self._load()
+        return made
+
+    def rotate(
+        self, id: str, *, expires: float | None = None, overlap_s: float = 0.0, by: str
+    ) -> tuple[Key, str]:
+        """Make a key that says the same as another one, which ends in `overlap_s` seconds, or when it
+        would have ended before; without any overlap it is revoked.
+
+        Raises `KeyError` for an unknown id, `ValueError` for a key that has ended or was replaced already
+        and for what cannot be, `StoreError` when the database does not take it.
+        """
+        now = self._clock()
+        with self._database.reported("the keys"), self._database.transaction():
+            old = self._read(id)
+            if old.revoked is not None or (old.expires is not None and old.expires <= now):
+                raise ValueError(f"key {id} has ended already")
+            if old.replaced_by is not None:
+                raise ValueError(f"key {id} has been replaced by {old.replaced_by} already")
+            _check(old.name, old.kind, expires, now, old.user)
+            made = self._insert(old.name, old.kind, now, expires, old.user, by)
+            column = "expires" if overlap_s > 0 else "revoked"
+            ends = min(now + overlap_s, old.expires or now + overlap_s)
+            self._database.execute(
+                f"UPDATE keys SET {column} = ?, replaced_by = ? WHERE id = ?",  # noqa: S608 - constants
+                (ends, made[0].id, id),
+            )
+            self._note("replaced" if overlap_s > 0 else "revoked", old, now, by)
+        self._load()
+        return made
+
+    def _insert(
+        self,
+        name: str,
+        kind: KeyKind,
+        now: float,
+        expires: float | None,
+        user: UserContext,
+        by: str,
+    ) -> tuple[Key, str]:
         while (id := _base62(self._random(_NAME_CHARS), _NAME_CHARS)) in self._known:
             pass
         secret = f"{_PREFIX}{id}_{_base62(self._random(_SECRET_BYTES), _SECRET_CHARS)}"
-        key = Key(id, name, kind, now, expires)
-        with _reported(self._database), self._database.transaction():
-            self._database.execute(
-                "INSERT INTO keys (id, digest, name, kind, created, expires) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (id, sha256(secret.encode()).digest(), name, kind, now, expires),
-            )
-            self._note("created", key, now, by)
-        self._load()
+        digest = sha256(secret.encode()).digest()
+        key = Key(id, name, kind, now, expires, user=user, key_hash=digest.hex())
+        self._database.execute(
+            "INSERT INTO keys (id, digest, name, kind, created, expires, said) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (id, digest, name, kind, now, expires, _spelled(user)),
+        )
+        self._note("created", key, now, by)
         return key, secret
 
     def revoke(self, id: str, *, by: str) -> Key:
@@ -141,7 +205,7 @@ class Callers:
         Raises `KeyError` for an unknown id, `StoreError` when the database does not take it.
         """
         now = self._clock()
-        with _reported(self._database), self._database.transaction():
+        with self._database.reported("the keys"), self._database.transaction():
             changed = self._database.execute(
                 "UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, id)
             ).rowcount
@@ -153,11 +217,11 @@ class Callers:
 
     def keys(self) -> list[Key]:
         """Every key, oldest first, ended ones included."""
-        with _reported(self._database):
+        with self._database.reported("the keys"):
             rows = self._database.execute(
                 f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
             ).fetchall()
-        keys = [Key(*row) for row in rows]
+        keys = [_key(row) for row in rows]
         return [
             msgspec.structs.replace(key, last_used=self._used.get(key.id, key.last_used))
             for key in keys
@@ -168,7 +232,7 @@ class Callers:
 
         Raises `StoreError`.
         """
-        with _reported(self._database):
+        with self._database.reported("the keys"):
             if self._database.data_version() == self._seen:
                 return False
         self._load()
@@ -178,14 +242,14 @@ class Callers:
         """Write down when each key was last used; once a minute is enough. Raises `StoreError`."""
         if not self._used:
             return
-        with _reported(self._database), self._database.transaction():
+        with self._database.reported("the keys"), self._database.transaction():
             for id, used in self._used.items():
                 self._database.execute("UPDATE keys SET last_used = ? WHERE id = ?", (used, id))
         self._used.clear()
 
     def changes(self) -> list[KeyChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
-        with _reported(self._database):
+        with self._database.reported("the keys"):
             rows = self._database.execute(
                 "SELECT number, time, action, key_id, name, kind, who FROM key_changes "
                 "ORDER BY number"
@@ -194,7 +258,7 @@ class Callers:
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`. Raises `StoreError`."""
-        with _reported(self._database), self._database.transaction():
+        with self._database.reported("the keys"), self._database.transaction():
             self._database.execute("DELETE FROM key_changes WHERE number <= ?", (number,))
 
     def close(self) -> None:
@@ -205,16 +269,21 @@ class Callers:
             self._database.close()
 
     def _load(self) -> None:
-        with _reported(self._database):
+        with self._database.reported("the keys"):
             seen = self._database.data_version()  # first: what changes while we read is read again
             rows = self._database.execute(
-                f"SELECT digest, {_COLUMNS} FROM keys"  # noqa: S608 - a constant
+                f"SELECT {_COLUMNS} FROM keys"  # noqa: S608 - a constant
             ).fetchall()
-        keys = [(digest, Key(*rest)) for digest, *rest in rows]
-        self._known = {
-            key.id: (digest, key, Caller(key.name, key.kind, key.id)) for digest, key in keys
-        }
+        keys = [(row[0], _key(row)) for row in rows]
+        self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
         self._seen = seen
+        self.loads += 1
+
+    def named(self, name: str) -> Caller | None:
+        """Whom the keys of that name speak for: an agent rather than an operator, whether they are still
+        good or not. None where there are none. Touches no database."""
+        found = [caller for _, _, caller in self._known.values() if caller and caller.id == name]
+        return min(found, key=lambda one: one.kind != "agent", default=None)
 
     def _read(self, id: str) -> Key:
         row = self._database.execute(
@@ -223,7 +292,7 @@ class Callers:
         ).fetchone()
         if row is None:
             raise KeyError(id)
-        return Key(*row)
+        return _key(row)
 
     def _note(self, action: str, key: Key, now: float, by: str) -> None:
         self._database.execute(
@@ -233,23 +302,31 @@ class Callers:
         )
 
 
-@contextmanager
-def _reported(database: Database) -> Iterator[None]:
-    try:
-        yield
-    except DatabaseError as problem:
-        raise StoreError(f"the keys in {database.path} cannot be used: {problem}") from problem
-
-
-def _check(name: str, kind: str, expires: float | None, now: float) -> None:
+def _check(name: str, kind: str, expires: float | None, now: float, user: UserContext) -> None:
     if not 1 <= len(name) <= 128 or not name.isprintable() or name != name.strip():
         raise ValueError("the name of a key's agent is 1 to 128 printable characters")
     if name in _TAKEN:
         raise ValueError(f"{name!r} means somebody else; choose another name")
     if kind not in get_args(KeyKind):
         raise ValueError(f"a key is for an agent or an operator, not for {kind!r}")
+    if kind == "operator" and user != _NOTHING_SAID:
+        raise ValueError("an operator may do everything: rights and limits are for agents")
     if expires is not None and expires <= now:
         raise ValueError("the key would have expired before it was made")
+
+
+def _spelled(user: UserContext) -> str | None:
+    return None if user == _NOTHING_SAID else msgspec.json.encode(user).decode()
+
+
+def _key(row: Sequence[Any]) -> Key:
+    user = _NOTHING_SAID if row[-2] is None else msgspec.json.decode(row[-2], type=UserContext)
+    return Key(*row[1:-2], user, row[-1], row[0].hex())  # type: ignore[call-arg]
+
+
+def _caller(key: Key) -> Caller:
+    said = () if key.user == _NOTHING_SAID else (key.user,)
+    return Caller(key.name, key.kind, key.id, user=said)
 
 
 def _base62(data: bytes, length: int) -> str:

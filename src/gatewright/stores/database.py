@@ -107,6 +107,20 @@ class Database:
             if self._connection.in_transaction:
                 self.execute("ROLLBACK")
 
+    @contextmanager
+    def reported(self, what: str) -> Iterator[None]:
+        """What fails inside is a `StoreError` that says what (`the keys`) cannot be used."""
+        try:
+            yield
+        except DatabaseError as problem:
+            raise StoreError(f"{what} in {self.path} cannot be used: {problem}") from problem
+
+    @contextmanager
+    def changing(self, what: str) -> Iterator[None]:
+        """One transaction, and what fails in it is a `StoreError` that says what cannot be used."""
+        with self.reported(what), self.transaction():
+            yield
+
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._connection.close()

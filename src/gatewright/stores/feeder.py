@@ -8,7 +8,7 @@ The statement that adds a batch runs outside Python's global lock, and batches a
 that what runs inside it takes a tenth of a millisecond, so that the event loop next door hardly
 notices; transactions are large, because SQLite writes each page once for each of them. When a whole
 segment is in the rows and two newer ones exist, its file is deleted; the rows, brought to the disk
-first, hold every line of it.
+first, hold every line of it. So is one whose records retention has taken away.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from gatewright.stores.chain import BrokenChainError, read_link
 from gatewright.stores.errors import damaged_trail
 from gatewright.stores.journal import Journal
+from gatewright.stores.retention import Retention
 from gatewright.stores.rows import Fed, Rows
 from gatewright.stores.segments import Head, lines_from, segment_numbers, segment_path
 
@@ -39,8 +40,11 @@ _KEPT_SEGMENTS = 2
 class Feeder:
     """The thread. `problem` says why the rows fall behind, None while they do not."""
 
-    def __init__(self, folder: Path, journal: Journal, rows: Rows) -> None:
-        """`rows` belongs to the feeder from here on."""
+    def __init__(
+        self, folder: Path, journal: Journal, rows: Rows, retention: Retention | None = None
+    ) -> None:
+        """`rows` belongs to the feeder from here on. Without `retention` everything is kept."""
+        self._retention = retention
         self.problem: str | None = None
         self._folder = folder
         self._journal = journal
@@ -65,6 +69,8 @@ class Feeder:
         while self.fed.seq < self._journal.synced.seq:
             self._rows.feed(self._batches())
             self.fed = self._rows.fed()
+        if self._retention is not None and not self._stopping.is_set():
+            self._retention.look(self._rows, self._journal, self.fed.seq)
         self._forget_segments()
 
     def _run(self) -> None:
@@ -103,8 +109,9 @@ class Feeder:
             yield lines, Fed(seq, segment, offset)
 
     def _forget_segments(self) -> None:
-        numbers = segment_numbers(self._folder)[:-_KEPT_SEGMENTS]
-        done = [number for number in numbers if number < self.fed.segment]
+        numbers = segment_numbers(self._folder)
+        gone = {*numbers[:-_KEPT_SEGMENTS], *self._rows.segments_within(self._rows.pruned()[0])}
+        done = [number for number in numbers if number < self.fed.segment and number in gone]
         if done and self._rows.to_disk():
             for number in done:
                 segment_path(self._folder, number).unlink(missing_ok=True)

@@ -1,24 +1,42 @@
 """The access table (MGP §5): who may use which server and tool, and why.
 
-A grant on a tool beats a grant on its server, which beats the server's default policy. Within a
-level the words for the agent itself and for everybody (`*`) count alike, and deny beats allow.
-An expired grant does not count, from the moment it names. One key holds one word: a later grant
-for the same agent, server and tool replaces the earlier one.
+A grant on a tool beats a grant on its server, which beats the server's default policy. Grants have two
+origins: the configuration, which is what somebody intends, and those that operators issue while a
+gateway runs. Within a level the words of both, for the agent itself and for everybody (`*`), count
+alike, and deny beats allow: what a file forbids nobody can issue, and what it allows can be taken away.
 
-Everything is in memory and every question is at most four look-ups, so a decision costs the same
+An expired grant does not count, from the moment it names. An `allow` that was given for one definition
+of a tool does not count for another one. In each origin one key holds one word: a later grant for the
+same agent, server and tool replaces the earlier one.
+
+Everything is in memory and every question is at most eight look-ups, so a decision costs the same
 with ten grants and with a hundred thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Literal
 
 import msgspec
 
-__all__ = ["EVERYBODY", "Decision", "Grant", "Grants", "Permission", "Policy", "Source"]
+from gatewright.call import Call, Refusal
+
+__all__ = [
+    "EVERYBODY",
+    "Decision",
+    "Digest",
+    "Grant",
+    "Grants",
+    "Key",
+    "Layer",
+    "Permission",
+    "Policy",
+    "Source",
+    "no_grant",
+]
 
 EVERYBODY = "*"
 """The agent that means all agents. Only configuration and operators may use it."""
@@ -27,7 +45,12 @@ Permission = Literal["allow", "deny"]
 Policy = Literal["opt-in", "opt-out"]
 Source = Literal["tool_grant", "server_grant", "default_policy"]
 
-_Key = tuple[str, str, str | None]
+Key = tuple[str, str, str | None]
+"""Agent, server and tool; None for the whole server."""
+
+Digest = Callable[[], str]
+"""The digest of a tool's present definition, asked for only where a grant names one. May raise `ValueError`
+for a definition that has none."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -43,6 +66,13 @@ class Grant(msgspec.Struct, frozen=True):
     justification: str = ""
     permissions: tuple[str, ...] = ()
     """Permissions (MGP §3) that an `allow` brings with it, canonical names."""
+    tool_digest: str | None = None
+    """Of the definition that an `allow` was given for (`validators.definition`); None for any."""
+
+    @property
+    def key(self) -> Key:
+        """What one origin has at most one word about."""
+        return self.agent, self.server, self.tool
 
     @property
     def entry_type(self) -> Literal["tool_grant", "server_grant"]:
@@ -62,6 +92,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     granted_by: str | None = None
     granted_at: float | None = None
     expires_at: float | None = None
+    outdated: bool = False
+    """A grant of the tool does not count because the tool is not what it was given for."""
 
 
 _DEFAULTS: Mapping[Policy, Decision] = {
@@ -70,25 +102,16 @@ _DEFAULTS: Mapping[Policy, Decision] = {
 }
 
 
-class Grants:
-    """The table. Not for several threads at once."""
+class Layer:
+    """The grants of one origin. Not for several threads at once."""
 
-    def __init__(
-        self, grants: Iterable[Grant] = (), defaults: Mapping[str, Policy] | None = None
-    ) -> None:
-        """`defaults` names each server's policy; a server without one is `opt-in`.
-
-        Two grants for one key in `grants`: deny stays, between equals the later.
-        """
-        self._table: dict[_Key, Grant] = {}
-        self._defaults = dict(defaults or {})
-        self._ends: list[tuple[float, int, _Key]] = []  # a heap; the number keeps keys uncompared
+    def __init__(self, grants: Iterable[Grant] = ()) -> None:
+        self._table: dict[Key, Grant] = {}
+        self._ends: list[tuple[float, int, Key]] = []  # a heap; the number keeps keys uncompared
         self._numbers = count()
         self._version = 1
         for grant in grants:
-            known = self._table.get(_key(grant))
-            if known is None or grant.permission in {known.permission, "deny"}:
-                self._put(grant)
+            self._put(grant)
 
     def __iter__(self) -> Iterator[Grant]:
         return iter(tuple(self._table.values()))
@@ -96,62 +119,36 @@ class Grants:
     def __len__(self) -> int:
         return len(self._table)
 
-    def decide(self, agent: str, server: str, tool: str, now: float) -> Decision:
-        """May `agent` call `tool` on `server` at Unix second `now`?"""
-        found = self._word(agent, server, tool, now)
-        if found is None:
-            found = self._word(agent, server, None, now)
-        if found is None:
-            return _DEFAULTS[self._defaults.get(server, "opt-in")]
-        return Decision(
-            found.permission,
-            found.entry_type,
-            found.granted_by,
-            found.granted_at,
-            found.expires_at,
-        )
+    def get(self, key: Key, now: float) -> Grant | None:
+        """The word for this key, if it holds at Unix second `now`."""
+        found = self._table.get(key)
+        return found if found is not None and found.holds(now) else None
 
-    def permissions_of(
-        self, agent: str, server: str, now: float, tool: str | None = None
-    ) -> frozenset[str]:
-        """The permissions that go with the grants of `agent` on `server`, and on `tool` if named.
-
-        A level on which deny holds brings none.
-        """
-        given = self._permissions(agent, server, None, now)
-        return given if tool is None else given | self._permissions(agent, server, tool, now)
-
-    def grant(self, grant: Grant, *, may_name_everybody: bool = False) -> None:
-        """Put one word into the table, in place of the one with the same key.
-
-        Raises `ValueError` for a grant to everybody unless `may_name_everybody`, and for one
-        without a name.
-        """
+    def put(self, grant: Grant) -> None:
+        """Put one word in, in place of the one with the same key. Raises `ValueError` for one without
+        a name."""
         if not grant.agent or not grant.server or grant.tool == "":
             raise ValueError("a grant names an agent and a server, and no empty tool")
-        if grant.agent == EVERYBODY and not may_name_everybody:
-            raise ValueError("only configuration and operators may grant to everybody (*)")
         self._put(grant)
         self._version += 1
 
-    def revoke(self, agent: str, server: str, tool: str | None = None) -> Grant | None:
-        """Take one word out of the table and return it; None where there was none."""
-        gone = self._table.pop((agent, server, tool), None)
+    def remove(self, key: Key) -> Grant | None:
+        """Take one word out and return it; None where there was none."""
+        gone = self._table.pop(key, None)
         if gone is not None:
             self._version += 1
         return gone
 
-    def set_default(self, server: str, policy: Policy) -> None:
-        """Set the policy of `server` for agents without a grant."""
-        self._defaults[server] = policy
+    def replace(self, grants: Iterable[Grant]) -> None:
+        """From now on these are all."""
+        self._table, self._ends = {}, []
+        for grant in grants:
+            self._put(grant)
         self._version += 1
 
     def version(self, now: float) -> int:
-        """A number that changes with every change of the table, expiry included.
-
-        What was decided under one version holds as long as the version does. Grants that have
-        expired by Unix second `now` leave the table here.
-        """
+        """A number that changes with every change, expiry included. Grants that have expired by Unix
+        second `now` leave the layer here."""
         while self._ends and self._ends[0][0] <= now:
             known = self._table.get(key := heappop(self._ends)[2])
             if known is not None and not known.holds(now):
@@ -160,7 +157,7 @@ class Grants:
         return self._version
 
     def _put(self, grant: Grant) -> None:
-        key = _key(grant)
+        key = grant.key
         self._table[key] = grant
         if grant.expires_at is None:
             return
@@ -173,30 +170,119 @@ class Grants:
             ]
             heapify(self._ends)
 
-    def _word(self, agent: str, server: str, tool: str | None, now: float) -> Grant | None:
-        """What one level says: the deny of the two that hold, or the agent's own, or everybody's."""
-        own = self._table.get((agent, server, tool))
-        if own is not None and not own.holds(now):
-            own = None
-        if own is not None and own.permission == "deny":
-            return own
-        shared = self._table.get((EVERYBODY, server, tool))
-        if shared is None or not shared.holds(now):
-            return own
-        return shared if own is None or shared.permission == "deny" else own
 
-    def _permissions(self, agent: str, server: str, tool: str | None, now: float) -> frozenset[str]:
-        word = self._word(agent, server, tool, now)
-        if word is None or word.permission == "deny":
-            return frozenset()
-        held = (self._table.get((name, server, tool)) for name in (agent, EVERYBODY))
-        return frozenset(
-            name
-            for grant in held
-            if grant is not None and grant.holds(now)
-            for name in grant.permissions
+class Grants:
+    """The table: what one configuration says, and what was issued. Not for several threads at once."""
+
+    def __init__(
+        self,
+        grants: Iterable[Grant] = (),
+        defaults: Mapping[str, Policy] | None = None,
+        issued: Layer | None = None,
+    ) -> None:
+        """`defaults` names each server's policy; a server without one is `opt-in`. `issued` is shared
+        with whoever changes it, and with the tables of other configurations.
+
+        Two grants for one key in `grants`: deny stays, between equals the later.
+        """
+        kept: dict[Key, Grant] = {}
+        for grant in grants:
+            known = kept.get(grant.key)
+            if known is None or grant.permission in {known.permission, "deny"}:
+                kept[grant.key] = grant
+        self._intended = Layer(kept.values())
+        self._issued = Layer() if issued is None else issued
+        self._defaults = dict(defaults or {})
+
+    def __iter__(self) -> Iterator[Grant]:
+        yield from self._intended
+        yield from self._issued
+
+    def decide(
+        self, agent: str, server: str, tool: str, now: float, digest: Digest | None = None
+    ) -> Decision:
+        """May `agent` call `tool`, which is of this digest, on `server` at Unix second `now`?"""
+        words, outdated = self._level(agent, server, tool, now, digest)
+        if not words:
+            words, _ = self._level(agent, server, None, now)
+        if not words:
+            found = _DEFAULTS[self._defaults.get(server, "opt-in")]
+            return msgspec.structs.replace(found, outdated=True) if outdated else found
+        word = next((one for one in words if one.permission == "deny"), words[0])
+        return Decision(
+            word.permission,
+            word.entry_type,
+            word.granted_by,
+            word.granted_at,
+            word.expires_at,
+            outdated,
         )
 
+    def permissions_of(
+        self,
+        agent: str,
+        server: str,
+        now: float,
+        tool: str | None = None,
+        digest: Digest | None = None,
+    ) -> frozenset[str]:
+        """The permissions that go with the grants of `agent` on `server`, and on `tool` if named.
 
-def _key(grant: Grant) -> _Key:
-    return grant.agent, grant.server, grant.tool
+        A level on which deny holds brings none.
+        """
+        levels = [self._level(agent, server, None, now)[0]]
+        if tool is not None:
+            levels.append(self._level(agent, server, tool, now, digest)[0])
+        return frozenset(
+            name
+            for words in levels
+            if all(word.permission == "allow" for word in words)
+            for word in words
+            for name in word.permissions
+        )
+
+    def version(self, now: float) -> int:
+        """A number that changes with every change of the table, expiry included.
+
+        What was decided under one version holds as long as the version does.
+        """
+        return self._intended.version(now) + self._issued.version(now)
+
+    def _level(
+        self, agent: str, server: str, tool: str | None, now: float, digest: Digest | None = None
+    ) -> tuple[list[Grant], bool]:
+        """The words of one level, the closest first, and whether one is left out because it was given
+        for another definition of the tool."""
+        words: list[Grant] = []
+        outdated = False
+        for name in (agent, EVERYBODY):
+            for layer in (self._issued, self._intended):
+                word = layer.get((name, server, tool), now)
+                if word is None:
+                    continue
+                if _fits(word, digest):
+                    words.append(word)
+                else:
+                    outdated = True
+        return words, outdated
+
+
+def _fits(grant: Grant, digest: Digest | None) -> bool:
+    """What takes something away holds for every definition."""
+    if grant.tool_digest is None or grant.permission == "deny":
+        return True
+    try:
+        return digest is not None and digest() == grant.tool_digest
+    except ValueError:  # a definition that cannot be read is not the one
+        return False
+
+
+def no_grant(call: Call) -> Refusal:
+    """What a caller hears who may not use what it calls, and also one who calls what there is not, where it could not know
+    that: nothing in it tells the one from the other."""
+    what = "tool" if call.kind == "tool" else call.kind
+    name = call.name[:100] or call.method[:100]
+    return Refusal(
+        "access_denied",
+        f"{call.caller.id} may not use the {what} {name}: it needs a grant from the operator",
+    )

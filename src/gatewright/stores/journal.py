@@ -79,6 +79,19 @@ class Journal:
                 raise
         return seq
 
+    def begin_segment(self) -> None:
+        """Put what comes next into a new file. Raises `Unrecorded`."""
+        with self._lock:
+            if self.fault is not None:
+                raise Unrecorded(self.fault)
+            if not self.end.offset:
+                return
+            try:
+                self.end = self._next_segment(self.end)
+            except OSError as problem:
+                self.fault = f"the audit trail cannot be written: {problem}"
+                raise Unrecorded(self.fault) from problem
+
     def sync(self) -> None:
         """Bring everything acknowledged so far to the disk, and move the head there.
 

@@ -9,7 +9,6 @@ configuration gets none of the old one's.
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ import msgspec
 
 from gatewright.protocol.oauth_client import Client, Grant
 from gatewright.stores.errors import StoreError
+from gatewright.stores.private_file import replace_file
 
 __all__ = ["Kept", "Logins"]
 
@@ -94,16 +94,8 @@ class Logins:
             raise StoreError(f"{path} is damaged: remove it, and log in again") from None
 
     def _write(self, path: Path, value: Kept | Client) -> None:
-        draft = path.with_suffix(f".{os.getpid()}.new")
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(value))
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
+            replace_file(path, msgspec.json.encode(value))
         except OSError as problem:
             raise StoreError(f"{path} cannot be written: {problem}") from problem
 

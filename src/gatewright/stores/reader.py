@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from gatewright.stores.segments import lines_from
 from gatewright.stores.verify import Verification, verify
 
 __all__ = ["AuditReader"]
+
+T = TypeVar("T")
 
 
 class AuditReader:
@@ -34,12 +36,19 @@ class AuditReader:
 
         Raises `StoreError` when there is no trail, or it cannot be read.
         """
+        return self._found(query, msgspec.json.decode)
+
+    def lines(self, query: Query) -> Iterator[bytes]:
+        """The same as they are written, without their newlines."""
+        return self._found(query, bytes)
+
+    def _found(self, query: Query, read: Callable[[bytes], T]) -> Iterator[T]:
         with closing(self._open()) as database:
             try:
                 with database.snapshot():
                     self._see_journal(Rows(database))
                     for line in Rows(database).find(query):
-                        yield msgspec.json.decode(line)
+                        yield read(line)
             except (DatabaseError, msgspec.DecodeError) as problem:
                 raise StoreError(
                     f"the audit trail in {self._folder} cannot be read: {problem}; "

@@ -2,8 +2,9 @@
 
 A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
 and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:
-messages may quote arguments. Members that do not apply are left out. A record above 32 KiB is
-written with its strings cut at 256 characters and without the facts that gates added.
+messages may quote arguments. What looks like a secret in a name that a caller chose is taken out.
+Members that do not apply are left out. A record above 32 KiB is written with its strings cut at 256
+characters and without the facts that gates added.
 
 `event_type` is one of the names of MGP §6.4, or a name of our own in reverse-domain form:
 `dev.gatewright.intent` before a tool call is forwarded that may change something, and
@@ -12,19 +13,23 @@ written with its strings cut at 256 characters and without the facts that gates 
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal, cast
 
 import msgspec
 
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.redaction import without_secrets
 
 __all__ = [
     "GATEWAY",
     "INTENT",
     "Actor",
+    "Context",
     "Decision",
     "Record",
     "Request",
@@ -32,9 +37,12 @@ __all__ = [
     "Stamps",
     "Subject",
     "Verdict",
+    "context_of",
     "encode",
     "end_of",
     "intent_of",
+    "own_record",
+    "rejections_of",
     "request_of",
     "to_mgp",
 ]
@@ -46,6 +54,8 @@ Verdict = Literal["success", "denied", "failure", "error", "cancelled", "pending
 INTENT = "dev.gatewright.intent"
 _RESULTS = {"success": "SUCCESS", "denied": "BLOCKED"}
 _MAX_CHARS = 256
+_MAX_VIOLATIONS = 20
+_ID = re.compile(r"[0-9a-f-]{1,64}")
 _MAX_BYTES = 32 * 1024
 
 
@@ -111,6 +121,10 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     details: Mapping[str, Any] = {}
 
 
+Context = tuple[Actor, Subject, str, str, str, str, str | None, Request | None]
+"""The members of a record that every record of one call shares, in their order."""
+
+
 class Stamps:
     """Times and ids for records, from a clock and a source of randomness. For one thread."""
 
@@ -174,18 +188,26 @@ def request_of(call: Call) -> Request | None:
     return Request(sha256(text).hexdigest(), len(text))
 
 
-def intent_of(call: Call, stamp: tuple[str, str], request: Request | None) -> Record:
+def own_record(event_type: str, stamp: tuple[str, str], details: Mapping[str, Any]) -> Record:
+    """What the gateway did of itself and to nothing but itself. `stamp` is what `Stamps.take` gave."""
+    moment, id = stamp
+    return Record(
+        id, moment, event_type, "success", GATEWAY, Subject(), trace_id=id, details=details
+    )
+
+
+def intent_of(call: Call, stamp: tuple[str, str], context: Context) -> Record:
     """The record before a call is forwarded. `stamp` is what `Stamps.take` gave."""
     moment, id = stamp
     details = _details(call)
-    return Record(id, moment, INTENT, "pending", *_context(call), request, None, None, details)
+    return Record(id, moment, INTENT, "pending", *context, None, None, details)
 
 
 def end_of(
     call: Call,
     outcome: Outcome,
     stamp: tuple[str, str],
-    request: Request | None,
+    context: Context,
     forwarded: bool,
     duration_ms: float,
 ) -> Record:
@@ -209,7 +231,16 @@ def end_of(
     if call.kind != "tool":
         event = f"dev.gatewright.{call.kind}"
     moment, id = stamp
-    return Record(id, moment, event, verdict, *_context(call), request, decision, result, details)
+    return Record(id, moment, event, verdict, *context, decision, result, details)
+
+
+def rejections_of(refusal: Refusal) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What is recorded besides the block when a check of the arguments refused (MGP §6.4): the type of
+    each event, and what its details say more."""
+    yield "VALIDATION_FAILED", {}
+    if refusal.reason == "code_safety":
+        texts = [str(one)[:_MAX_CHARS] for one in refusal.details.get("violations", ())]
+        yield "CODE_REJECTED", {"violations": texts[:_MAX_VIOLATIONS]}
 
 
 def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -236,26 +267,45 @@ def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _context(call: Call) -> tuple[Actor, Subject, str, str, str, str, str | None]:
-    """The members of a record that every record of `call` shares, in their order."""
+def context_of(call: Call) -> Context:
+    """The context of `call`, which stays the same once it is known what is called."""
     caller = call.caller
     return (
         Actor(caller.kind, caller.id, caller.key_id),
         _subject(call),
-        call.trace_id,
+        _chosen(call.trace_id),
         call.id,
-        call.method,
+        _chosen(call.method),
         call.door,
         call.session,
+        request_of(call),
     )
+
+
+def _chosen(text: str) -> str:
+    """What a caller chose, a name or an id, without a secret in it."""
+    if _ID.fullmatch(text):
+        return text
+    return _remembered(text) if len(text) <= _MAX_CHARS else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
+    return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+
+_remembered = lru_cache(4096)(
+    _cleaned
+)  # the names of a gateway are few, and looked at in each call
 
 
 def _subject(call: Call) -> Subject:
     target = call.target if call.tool is None else call.tool.target
     if call.kind == "tool":
-        return Subject(None, call.name) if target is None else Subject(target.server, target.name)
+        if target is None:
+            return Subject(None, _chosen(call.name))
+        return Subject(target.server, _chosen(target.name))
     server = None if target is None else target.server
-    return Subject(server, None, call.name if call.kind != "list" else None)
+    return Subject(server, None, _chosen(call.name) if call.kind != "list" else None)
 
 
 def _details(call: Call) -> dict[str, Any]:

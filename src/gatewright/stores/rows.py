@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.stores.chain import GENESIS, read_link
 from gatewright.stores.database import Database
 
 __all__ = ["DATABASE", "Fed", "Query", "Rows", "open_rows", "open_rows_to_read"]
@@ -46,6 +47,11 @@ _MIGRATIONS = (
         """CREATE TABLE fed (
             segment INTEGER PRIMARY KEY,
             first INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL
+        ) STRICT""",
+    ),
+    (
+        """CREATE TABLE pruned (
+            id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, hash BLOB NOT NULL
         ) STRICT""",
     ),
 )
@@ -119,6 +125,50 @@ class Rows:
             (place.segment, first, place.seq, place.offset),
         )
 
+    def pruned(self) -> tuple[int, bytes]:
+        """Number and hash of the last record that retention has taken away."""
+        row = self._database.execute("SELECT seq, hash FROM pruned").fetchone()
+        return (0, GENESIS) if row is None else (row[0], row[1])
+
+    def hash_of(self, seq: int) -> bytes:
+        """The hash of a record that is there. Raises `BrokenChainError`."""
+        row = self._database.execute(
+            "SELECT CAST(record AS BLOB) FROM records WHERE seq = ?", (seq,)
+        ).fetchone()
+        return read_link(b"" if row is None else row[0]).hash
+
+    def last_before(self, moment: str) -> int:
+        """The number of the last record before the first that is not older than `moment`; 0 where there
+        is none."""
+        low, high = self._ends()
+        for bucket in range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1):
+            (first,) = self._database.execute(
+                "SELECT min(seq) FROM records INDEXED BY records_by_facts "
+                "WHERE bucket = ? AND time >= ?",
+                (bucket, moment),
+            ).fetchone()
+            if first is not None:
+                return int(first) - 1
+        return high
+
+    def prune(self, last: int) -> None:
+        """Delete every record up to `last`, some at a time; the rest goes on from there."""
+        gone, _ = self.pruned()
+        while gone < last:
+            gone = min(last, (gone + 1) | ((1 << _BUCKET_BITS) - 1))
+            with self._database.transaction():
+                self._database.execute(
+                    "INSERT INTO pruned (id, seq, hash) VALUES (1, ?, ?) ON CONFLICT (id) "
+                    "DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+                    (gone, self.hash_of(gone)),
+                )
+                self._database.execute("DELETE FROM records WHERE seq <= ?", (gone,))
+
+    def segments_within(self, last: int) -> set[int]:
+        """The segments whose records all have numbers up to `last`, as far as they are in the rows."""
+        found = self._database.execute("SELECT segment FROM fed WHERE seq <= ?", (last,))
+        return {segment for (segment,) in found}
+
     def to_disk(self) -> bool:
         """Bring every row to the disk; False when a reader is in the way."""
         return not self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]
@@ -129,10 +179,11 @@ class Rows:
         self._database.execute(f"CREATE TEMP TABLE tail ({_COLUMNS})")
         self._insert("temp.tail", lines, last)
 
-    def lines(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Every row behind record `after`, by number."""
+    def lines(self, after: int = 0, *, most: int = -1) -> Iterator[tuple[int, bytes]]:
+        """Every row behind record `after`, by number; `most` limits how many."""
         yield from self._database.execute(
-            "SELECT seq, CAST(record AS BLOB) FROM records WHERE seq > ? ORDER BY seq", (after,)
+            "SELECT seq, CAST(record AS BLOB) FROM records WHERE seq > ? ORDER BY seq LIMIT ?",
+            (after, most),
         )
 
     def find(self, query: Query) -> Iterator[bytes]:
@@ -156,15 +207,18 @@ class Rows:
 
     def _sources(self, query: Query) -> Iterator[tuple[str, dict[str, int]]]:
         """Where to look, in the order of the answer: each bucket, and the temporary table."""
+        low, high = self._ends()
+        numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1) if high else ()
+        buckets = [("records", {"bucket = ?": number}) for number in numbers]
+        everything = [*buckets, ("temp.tail", {})]
+        yield from reversed(everything) if query.newest_first else everything
+
+    def _ends(self) -> tuple[int, int]:
+        """The first and the last number, zeros where there is no row."""
         low, high = self._database.execute(  # apart: together they would read every row
             "SELECT (SELECT min(seq) FROM records), (SELECT max(seq) FROM records)"
         ).fetchone()
-        buckets: list[tuple[str, dict[str, int]]] = []
-        if low is not None:
-            numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1)
-            buckets = [("records", {"bucket = ?": number}) for number in numbers]
-        everything = [*buckets, ("temp.tail", {})]
-        yield from reversed(everything) if query.newest_first else everything
+        return low or 0, high or 0
 
     def _insert(self, table: str, lines: Sequence[bytes], last: int) -> None:
         ends = accumulate((len(line) for line in lines), initial=1)

@@ -1,9 +1,10 @@
 """Proof that the trail is whole: every row, every line of the journal, and where they meet.
 
-The rows must be a chain from record 1. The lines that the journal still has must be a chain of
-their own; it must go through the last row, or begin right behind it. Since each hash covers all
-records before it, one equal hash where they meet makes everything before it equal. At the end, the
-journal must reach the record that the head file names.
+The rows must be a chain from record 1, or from the last one that retention took away: then a later
+record must vouch for its number and hash (`stores/retention.py`). The lines that the journal still
+has must be a chain of their own; it must go through the last row, or begin right behind it. Since each
+hash covers all records before it, one equal hash where they meet makes everything before it equal.
+At the end, the journal must reach the record that the head file names.
 
 A chain proves only itself: who can write the folder can also make a new chain with a new head. For
 that, keep the number and hash of a late record elsewhere and compare them.
@@ -15,9 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.stores.chain import BrokenChainError, Chain, Link, read_link
+from gatewright.stores.chain import GENESIS, BrokenChainError, Chain, Link, read_link
 from gatewright.stores.database import Database, DatabaseError
 from gatewright.stores.errors import StoreDamagedError
+from gatewright.stores.retention import PRUNED
 from gatewright.stores.rows import DATABASE, Rows
 from gatewright.stores.segments import (
     HEAD,
@@ -47,11 +49,14 @@ class Verification(msgspec.Struct, frozen=True):
     hash: str
     """The hash of the last of them: with the number, all that is needed to prove them later."""
     problem: Problem | None = None
+    pruned: int = 0
+    """The number of the last record that retention has taken away."""
     unfinished: int = 0
     """Bytes behind the last line: a write that is under way, or one that a crash cut short."""
 
 
 _FEW = 10_000
+_PRUNED = b'"event_type":"%b"' % PRUNED.encode()
 
 
 class _WrongError(Exception):
@@ -65,7 +70,7 @@ def verify(folder: Path, database: Database) -> Verification:
 
     A gateway may go on writing meanwhile. Raises nothing for a damaged trail: it says so.
     """
-    chain = Chain()
+    chain, beginning = Chain(), _Beginning()
     unfinished = 0
     problem = None
     try:
@@ -74,13 +79,42 @@ def verify(folder: Path, database: Database) -> Verification:
         while new < 0 or new > _FEW:  # a gateway feeds more rows while we walk
             new = -chain.seq
             with database.snapshot():
-                _walk_rows(rows, chain, head)
+                if rows.pruned()[0] > chain.seq:
+                    beginning = _Beginning(*rows.pruned())
+                    chain.seq, chain.hash = beginning.seq, beginning.hash
+                _walk_rows(rows, chain, head, beginning)
             new += chain.seq
+        beginning.check()
         _check_beginnings(folder, rows)
         unfinished = _walk_journal(folder, chain, head)
     except _WrongError as wrong:
         problem = wrong.problem
-    return Verification(chain.seq, chain.hash.decode(), problem, unfinished)
+    except DatabaseError as damage:
+        problem = Problem(DATABASE, 1, f"cannot be read: {damage}")
+    return Verification(chain.seq, chain.hash.decode(), problem, beginning.seq, unfinished)
+
+
+class _Beginning:
+    """Where the rows begin, and whether a record vouches for it."""
+
+    def __init__(self, seq: int = 0, hash: bytes = GENESIS) -> None:  # noqa: A002 - its name
+        self.seq = seq
+        self.hash = hash
+        self._vouched = not seq
+
+    def see(self, line: bytes) -> None:
+        """Look at a record that the chain has proven."""
+        if self._vouched or _PRUNED not in line:
+            return
+        record = msgspec.json.decode(line)
+        said = record.get("details", {})
+        if record.get("event_type") == PRUNED and said.get("last", 0) >= self.seq:
+            self._vouched = said["last"] > self.seq or said.get("hash") == self.hash.decode()
+
+    def check(self) -> None:
+        """Complain where nobody vouches."""
+        if not self._vouched:
+            raise _WrongError(DATABASE, self.seq, "is gone, and no record says that it may be")
 
 
 def _head(folder: Path) -> Head:
@@ -93,13 +127,14 @@ def _head(folder: Path) -> Head:
     return head
 
 
-def _walk_rows(rows: Rows, chain: Chain, head: Head) -> None:
+def _walk_rows(rows: Rows, chain: Chain, head: Head, beginning: _Beginning) -> None:
     try:
         fed = rows.fed()
         for seq, line in rows.lines(chain.seq):
             if seq != chain.seq + 1:
                 raise _WrongError(DATABASE, chain.seq + 1, "is missing")
             _check_head(chain.follow(line), head, DATABASE)
+            beginning.see(line)
     except BrokenChainError as broken:
         raise _WrongError(DATABASE, chain.seq + 1, str(broken)) from broken
     except DatabaseError as problem:

@@ -11,13 +11,24 @@ import asyncio
 import errno
 import ipaddress
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-__all__ = ["MOST_BYTES", "SECONDS", "Egress", "EgressFailed", "is_outside", "is_public"]
+from gatewright.protocol.addresses import is_public
+
+__all__ = [
+    "MOST_BYTES",
+    "SECONDS",
+    "Egress",
+    "EgressFailed",
+    "PublicOnly",
+    "addresses_of",
+    "is_inside",
+    "is_outside",
+]
 
 MOST_BYTES = 256 * 1024
 SECONDS = 15.0
@@ -48,9 +59,9 @@ class Egress:
         """
         where = URL(url, encoded=True)
         host = where.host or ""
-        if outside and _is_address(host) and not is_public(host):
+        if outside and is_inside(host):
             raise EgressFailed(f"{host} is no public address")
-        resolver = _Public() if outside else aiohttp.ThreadedResolver()
+        resolver = PublicOnly() if outside else aiohttp.ThreadedResolver()
         connector = aiohttp.TCPConnector(resolver=resolver, limit=2, force_close=True)
         try:
             async with (
@@ -83,7 +94,7 @@ async def _whole(answer: aiohttp.ClientResponse) -> bytes:
     return b"".join(pieces)
 
 
-class _Public(AbstractResolver):
+class PublicOnly(AbstractResolver):
     """Resolves names to public addresses only. The connection is made to what was judged here, so
     a name that changes its mind between two look-ups gains nothing."""
 
@@ -116,28 +127,24 @@ class _Public(AbstractResolver):
 
 async def is_outside(url: str) -> bool:
     """Whether a URL leads to the public internet only. What cannot be resolved does."""
-    host = URL(url).host or ""
+    return all(map(is_public, await addresses_of(URL(url).host or "")))
+
+
+async def addresses_of(host: str) -> Sequence[str]:
+    """All addresses of a name; none where it has none, or where nobody says so in time."""
+    loop = asyncio.get_running_loop()
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    except OSError:
-        return True
-    return all(is_public(str(address[0])) for *_, address in found)
+        async with asyncio.timeout(SECONDS):
+            found = await loop.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(address[0]) for *_, address in found]
 
 
-def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet. A name is not an address."""
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    judged = mapped or found
-    return judged.is_global and not judged.is_multicast
-
-
-def _is_address(host: str) -> bool:
+def is_inside(host: str) -> bool:
+    """Whether a host is written as an address that is not public; names are judged when they resolve."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
-    return True
+    return not is_public(host)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from gatewright.transport.base import Limits, Receiver
+from gatewright.transport.base import SLOW_READER, Closed, Limits, Receiver
 
 __all__ = ["Backlog", "End"]
 
@@ -82,6 +82,15 @@ class Backlog:
             self._taken = self._sent - size - before
             self._arm()
         return True
+
+    def take(self, size: int, closing: str | None) -> None:
+        """What `Pipe.send` has to ask before it queues a message. Raises `Closed` where the pipe is `closing` for a
+        reason, and where the peer is a slow reader, which then is told to `slow`."""
+        if closing is not None:
+            raise Closed(closing)
+        if not self.admit(size):
+            self._slow()
+            raise Closed(SLOW_READER)
 
     def stop(self) -> None:
         """Judge no longer."""

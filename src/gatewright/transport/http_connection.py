@@ -28,9 +28,11 @@ from gatewright.transport.http_head import (
     new_parser,
     refusal,
     request,
+    scope_of_connection,
     split_target,
     status_of,
 )
+from gatewright.transport.known_heads import KnownHeads
 from gatewright.transport.websocket_connection import Patience, WebSocketConnection
 
 __all__ = ["HttpConnection"]
@@ -45,7 +47,6 @@ IN_LINE = 256
 """How many requests may come before the first of them is answered; they arrive in one piece, or not at all."""
 
 _FRAMING = (b"content-length", b"transfer-encoding")
-_ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
 class HttpConnection(asyncio.Protocol):
@@ -64,7 +65,9 @@ class HttpConnection(asyncio.Protocol):
         self._target = b""  # of the request before, which nearly always is the same
         self._split: tuple[str, bytes, bytes] = ("", b"", b"")
         self._headers: Headers = []
+        self._heads = KnownHeads()
         self._whole = True  # between two requests
+        self._begun = 0  # requests that began in the data at hand
         self._in_body = False
         self._moved = False  # the data at hand brought a head, a piece of a body, or its end
         self._size = 0  # of the data at hand
@@ -82,9 +85,7 @@ class HttpConnection(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
         self._loop = asyncio.get_running_loop()
         self._patience = Patience(self.transport, self._limits)
-        self._scheme = "https" if transport.get_extra_info("sslcontext") else "http"
-        self._client = _address(transport.get_extra_info("peername"))
-        self._server = _address(transport.get_extra_info("sockname"))
+        self._always = scope_of_connection(transport.get_extra_info)
         self.serving.connections.add(cast("Any", self))
         self._deadline.expect("head", self._limits.header_timeout_s)
 
@@ -115,8 +116,16 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._deaf:
             return
+        fresh = self._whole and self._running is None and not self._held
+        known = self._heads.request(self, data) if fresh else None
+        if known is not None:
+            self._deadline.awaited = ""
+            self._incoming = known
+            self._start(known)
+            return
         self._size = len(data)
         self._moved = False
+        self._begun = 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -126,6 +135,8 @@ class HttpConnection(asyncio.Protocol):
         else:
             if not (self._whole and self._moved):
                 self._partly()
+            elif fresh and self._begun == 1 and self._incoming is not None:
+                self._heads.learn(self._incoming, data)
 
     def shutdown(self) -> None:
         """The server stops: finish what was asked, then close."""
@@ -140,6 +151,7 @@ class HttpConnection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """A request begins."""
         self._whole = False
+        self._begun += 1
         self._url = b""
 
     def on_url(self, url: bytes) -> None:
@@ -205,18 +217,13 @@ class HttpConnection(asyncio.Protocol):
             self._target, self._split = self._url, split_target(self._url)
         path, raw_path, query = self._split
         return {
-            "type": "http",
-            "asgi": _ASGI,
+            **self._always,
             "http_version": version,
             "method": self._parser.get_method().decode(),
-            "scheme": self._scheme,
             "path": path,
             "raw_path": raw_path,
             "query_string": query,
-            "root_path": "",
             "headers": headers,
-            "client": self._client,
-            "server": self._server,
         }
 
     def _weigh(self, headers: Headers) -> None:
@@ -390,10 +397,3 @@ class HttpConnection(asyncio.Protocol):
             self.data_received(rest)
         elif not self._whole:
             self._partly()
-
-
-def _address(name: Any) -> tuple[str, int | None] | None:
-    """A socket's name as ASGI spells it. Of Unix sockets only the server's has one."""
-    if isinstance(name, (tuple, list)) and len(name) > 1:
-        return str(name[0]), int(name[1])
-    return (name, None) if isinstance(name, str) and name else None

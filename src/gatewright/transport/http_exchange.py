@@ -18,13 +18,15 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
-from gatewright.transport.http_head import end_of_head, refusal, spell
+from gatewright.transport.http_head import end_of_head, refusal, spell, whole_head
 
 __all__ = ["App", "Connection", "Exchange", "Serving"]
 
 log = logging.getLogger(__name__)
 
 App = Callable[..., Awaitable[None]]
+"""An ASGI application. One that has an attribute `takes_exchange` that is true is given the `Exchange` as a fourth
+argument, and may use `take_whole` and `answer` where that saves it a few messages."""
 
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
@@ -42,6 +44,7 @@ class Serving(ServerState):
         super().__init__()
         self.config = config
         self.app: App = config.loaded_app
+        self.takes_exchange = bool(getattr(config.loaded_app, "takes_exchange", False))
         self.limits = limits
         self.gone = gone
         self.date = b""
@@ -116,11 +119,19 @@ class Exchange:
 
     # -- for the connection
 
+    @property
+    def expecting(self) -> bool:
+        """The client waits for `100 Continue`."""
+        return self._expects
+
     async def run(self) -> None:
         """Run the application for this request, and answer for it if it does not."""
         serving = self._connection.serving
         try:
-            await serving.app(self.scope, self.receive, self.send)
+            if serving.takes_exchange:
+                await serving.app(self.scope, self.receive, self.send, self)
+            else:
+                await serving.app(self.scope, self.receive, self.send)
             if not self.done and not self.gone:
                 log.error("the application returned without a complete response")
                 self._give_up()
@@ -157,12 +168,48 @@ class Exchange:
 
     # -- for the application
 
+    def take_whole(self) -> bytes | None:
+        """The body, where all of it is there and nobody has taken any; `receive` has the rest of the cases."""
+        if not self.whole or self._taken or self.gone or self.done:
+            return None
+        self._taken = True
+        body, self.body = self.body, b""
+        return body if type(body) is bytes else bytes(body)
+
+    def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
+        """Send a whole response at once. False where that is not the usual case: then `send` it."""
+        connection = self._connection
+        if (
+            connection.clogged
+            or self.begun
+            or self.gone
+            or self._expects
+            or not self.keep_alive
+            or self._head is not None
+            or status in _NO_BODY
+            or self.scope["method"] == "HEAD"
+        ):
+            return False
+        head = whole_head(status, connection.serving.date, headers)
+        if head is None:
+            return False
+        self._write_whole(head, body)
+        return True
+
+    def _write_whole(self, head: bytes, body: bytes) -> None:
+        self.begun = self.done = True
+        self.body = b""
+        transport = self._connection.transport
+        if not transport.is_closing():
+            transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        self.wake()
+        self._connection.answered(self)
+
     async def receive(self) -> dict[str, Any]:
         """ASGI's."""
-        if self.whole and not (self._taken or self.gone or self.done):
-            self._taken = True
-            body, self.body = self.body, b""
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
+        whole = self.take_whole()
+        if whole is not None:
+            return {"type": "http.request", "body": whole, "more_body": False}
         if self._expects and not self.whole:
             self._invite()
         news = self._news = self._news or asyncio.Event()
@@ -204,16 +251,15 @@ class Exchange:
             self._bare = True
 
     def _send_body(self, body: bytes, more: bool) -> None:
-        if more or self.begun or self._bare or self._expects or not self.keep_alive:
-            data = self._piece(body, more)
-        else:
+        if not (more or self.begun or self._bare or self._expects or not self.keep_alive):
             # The usual: all of it at once.
-            head, size = self._head, len(body)
-            if head is None:
+            if self._head is None:
                 raise RuntimeError(_NOT_BEGUN)
-            if self._length is not None and self._length != size:
+            if self._length is not None and self._length != len(body):
                 raise RuntimeError(_OTHER_LENGTH)
-            data = b"%bcontent-length: %d\r\n\r\n%b" % (head, size, body)
+            self._write_whole(self._head, body)
+            return
+        data = self._piece(body, more)
         self.begun = True
         transport = self._connection.transport
         if data and not transport.is_closing():

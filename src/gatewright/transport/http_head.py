@@ -10,7 +10,8 @@ from __future__ import annotations
 import http
 import logging
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import httptools
 
@@ -22,15 +23,18 @@ __all__ = [
     "new_parser",
     "refusal",
     "request",
+    "scope_of_connection",
     "spell",
     "split_target",
     "status_of",
+    "whole_head",
 ]
 
 log = logging.getLogger(__name__)
 
 Headers = list[tuple[bytes, bytes]]
 
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 _VERSIONS = ("1.0", "1.1")
 _ONCE = (b"host", b"content-length", b"transfer-encoding")
 
@@ -125,6 +129,24 @@ def spell(
     return b"".join(parts), length, close
 
 
+def whole_head(status: int, date: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> bytes | None:
+    """`spell` for a response whose length its sender adds; None where the headers say more about the framing or ask
+    to close. Blocks made of steady headers alone are kept."""
+    known = _BLOCKS.get((status, headers))
+    if known is None:
+        block, length, close = spell(status, b"", headers)
+        if length is not None or close:
+            return None
+        known = block.split(b"\r\n", 1)
+        if len(_BLOCKS) < _LINES_KEPT and all(header in _LINES for header in headers):
+            _BLOCKS[status, headers] = known
+    return b"%b\r\n%b%b" % (known[0], date, known[1])
+
+
+_BLOCKS: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], list[bytes]] = {}
+"""Status lines with the rest of their blocks, without the date between them."""
+
+
 def _line(name: bytes, header: tuple[bytes, bytes]) -> bytes:
     line = b"%b: %b\r\n" % (name, header[1])
     if line.count(b"\n") != 1 or line.count(b"\r") != 1 or b"\0" in line:
@@ -169,3 +191,22 @@ def request(
     """The head of a request, for another parser to read."""
     fields = b"".join([b"%b: %b\r\n" % header for header in headers])
     return b"%b %b HTTP/%b\r\n%b\r\n" % (method.encode(), target, version.encode(), fields)
+
+
+def scope_of_connection(extra_info: Callable[[str], Any]) -> dict[str, Any]:
+    """What the ASGI scopes of all requests of one connection share; `extra_info` is its transport's."""
+    return {
+        "type": "http",
+        "asgi": _ASGI,
+        "root_path": "",
+        "scheme": "https" if extra_info("sslcontext") else "http",
+        "client": _address(extra_info("peername")),
+        "server": _address(extra_info("sockname")),
+    }
+
+
+def _address(name: Any) -> tuple[str, int | None] | None:
+    """A socket's name as ASGI spells it. Of Unix sockets only the server's has one."""
+    if isinstance(name, (tuple, list)) and len(name) > 1:
+        return str(name[0]), int(name[1])
+    return (name, None) if isinstance(name, str) and name else None

@@ -24,13 +24,16 @@ from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_exchange import App, Serving
 
 __all__ = [
+    "BACKLOG",
     "BodyTimeout",
     "BodyTooLarge",
     "CannotListen",
     "ClientGone",
     "HttpServer",
+    "listen_on",
     "read_body",
     "serve",
+    "tls_context",
 ]
 
 BACKLOG = 2048
@@ -104,16 +107,18 @@ async def serve(
     unix_socket: str | None = None,
     certificate: str | None = None,
     key: str | None = None,
+    client_ca: str | None = None,
     limits: Limits = FROM_CLIENTS,
 ) -> HttpServer:
     """Serve `app` on the running loop. Port 0 takes a free one; a name is listened on at all its addresses.
 
     `unix_socket` is a path, used instead of host and port and readable by its owner alone. With `certificate` and
-    `key` (PEM files) it is HTTPS. Raises `CannotListen`.
+    `key` (PEM files) it is HTTPS, and with `client_ca` for clients that have a certificate of it. Raises
+    `CannotListen`.
     """
-    context = _tls(certificate, key)
+    context = tls_context(certificate, key, client_ca)
     if unix_socket is None:
-        sockets = await _listen(host, port)
+        sockets = await listen_on(host, port)
         urls = [_url("https" if context else "http", host, sockets[0].getsockname()[1])]
     else:
         sockets = [_listen_unix(Path(unix_socket))]
@@ -237,10 +242,14 @@ def _url(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://{shown}:{port}"
 
 
-def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+def tls_context(
+    certificate: str | None, key: str | None, client_ca: str | None = None
+) -> ssl.SSLContext | None:
+    """TLS with these PEM files; None without a certificate. With `client_ca`, clients must have a certificate
+    that it signed. Raises `CannotListen`, which names a file that is not there."""
     if certificate is None:
         return None
-    for path in (certificate, key):
+    for path in (certificate, key, client_ca):
         if path is not None and not Path(path).is_file():
             raise CannotListen(errno.ENOENT, f"there is no file {path}; correct the TLS settings")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -251,10 +260,18 @@ def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
             errno.EINVAL,
             f"{certificate} and its key cannot be used: {problem}; both must be PEM and belong together",
         ) from problem
+    if client_ca is not None:
+        try:
+            context.load_verify_locations(client_ca)
+        except (ssl.SSLError, OSError) as problem:
+            text = f"{client_ca} cannot be used: {problem}; it must be PEM certificates of a CA"
+            raise CannotListen(errno.EINVAL, text) from problem
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
-async def _listen(host: str, port: int) -> list[socket.socket]:
+async def listen_on(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at every address of a name, all on one port. Raises `CannotListen`."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(

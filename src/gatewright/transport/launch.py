@@ -118,7 +118,7 @@ def _locate(command: str, path: str, cwd: str | None) -> str:
         if (Path(folder) / command).is_file():
             return _at(Path(folder).absolute() / command)
     raise CommandNotFound(
-        f"the command {command!r} is not on PATH ({path}); install it, or set `command` to its full path"
+        f"the command {command!r} is not on PATH; install it, or set `command` to its full path"
     )
 
 

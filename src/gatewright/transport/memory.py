@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Limits, Receiver
 from gatewright.transport.ends import Backlog, End
 
 __all__ = ["MemoryPipe", "pair"]
@@ -43,11 +43,7 @@ class MemoryPipe:
 
     def send(self, message: bytes) -> None:
         """Give one message to the peer; see `Pipe.send`."""
-        if self._closing is not None:
-            raise Closed(self._closing)
-        if not self._backlog.admit(len(message)):
-            self._slow()
-            raise Closed(SLOW_READER)
+        self._backlog.take(len(message), self._closing)
         self._peer._take(message)
 
     def close(self) -> None:

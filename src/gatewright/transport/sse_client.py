@@ -17,7 +17,7 @@ from typing import Any
 
 from yarl import URL
 
-from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Limits, Receiver
 from gatewright.transport.ends import Backlog, End
 from gatewright.transport.http_client import BadAnswer, HttpUpstream, Posted, Tls, UpstreamError
 from gatewright.wire.sse import SseEvent
@@ -118,11 +118,7 @@ class SsePipe:
 
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
-        if self._closing is not None:
-            raise Closed(self._closing)
-        if not self._backlog.admit(len(message)):
-            self._slow()
-            raise Closed(SLOW_READER)
+        self._backlog.take(len(message), self._closing)
         self._queue.append(message)
         self._held += len(message)
         self._more.set()

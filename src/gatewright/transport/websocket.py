@@ -25,7 +25,6 @@ from gatewright.transport.base import (
     FROM_CLIENTS,
     FROM_SERVERS,
     SLOW_READER,
-    Closed,
     Limits,
     Receiver,
 )
@@ -47,6 +46,10 @@ OPEN_S = 10.0
 """How long a connection and its handshake may take."""
 CLOSE_S = 2.0
 """How long a peer may take to answer our closing frame."""
+
+
+CLOSED = "closed"
+"""The reason of a pipe that was closed here, for no other reason."""
 
 
 class CannotConnect(Exception):  # noqa: N818 - named after what happened
@@ -89,18 +92,14 @@ class _FramePipe:
 
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
-        if self._closing is not None:
-            raise Closed(self._closing)
-        if not self._backlog.admit(len(message)):
-            self._slow()
-            raise Closed(SLOW_READER)
+        self._backlog.take(len(message), self._closing)
         self._queue.append(message)
         self._held += len(message)
         self._more.set()
 
     def close(self) -> None:
         """Close in an orderly way: what was queued still leaves."""
-        self._shut(NORMAL, "closed")
+        self._shut(NORMAL, CLOSED)
 
     async def wait_closed(self) -> str:
         """Wait for the end; the reason."""
@@ -215,19 +214,20 @@ async def connect(
     url: str,
     *,
     receiver: Receiver,
-    subprotocol: str = "mcp",
+    subprotocol: str | None = "mcp",
     headers: Mapping[str, str] | None = None,
     limits: Limits = FROM_SERVERS,
     tls: ssl.SSLContext | None = None,
 ) -> Connected:
     """Open a WebSocket (`ws:` or `wss:`) as a client. `headers` may hold secrets; they are not logged.
 
-    Goes straight to the address, whatever the environment says about proxies. Raises `CannotConnect`.
+    `subprotocol` is what the server has to choose, None where there is nothing to choose. Goes straight to the
+    address, whatever the environment says about proxies. Raises `CannotConnect`.
     """
     try:
         connection = await dial(
             url,
-            subprotocols=[Subprotocol(subprotocol)],
+            subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
             additional_headers=dict(headers or {}),
             user_agent_header=f"gatewright/{__version__}",
             compression=None,
@@ -269,7 +269,7 @@ class Connected(_FramePipe):
             await asyncio.sleep(
                 0
             )  # whoever connects holds the pipe before its receiver hears of anything
-        reason = "closed"
+        reason = CLOSED
         try:
             while True:
                 frame = await self._connection.recv()
@@ -279,6 +279,8 @@ class Connected(_FramePipe):
                     self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
         except ConnectionClosed as closed:
             reason = self._lost(closed.sent.code if closed.sent else None)
+            if closed.rcvd is not None and closed.rcvd.reason not in ("", CLOSED):
+                reason += f": {closed.rcvd.reason}"
         finally:
             self._finish(reason)
 

@@ -2,25 +2,66 @@
 
 Here is also `Patience`, which is all that HTTP and WebSocket connections have in common: a client that does not take
 what is written to it loses its connection.
+
+An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
+messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and
+neither the application's task nor anything else of the handshake is kept: ten thousand silent connections are cheap.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, cast
 
 from uvicorn.config import Config
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
+from websockets.exceptions import InvalidState
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
 
-from gatewright.transport.base import Limits
+from gatewright.transport.base import Limits, Receiver
+from gatewright.wire.jsonrpc import is_utf8
 
-__all__ = ["Patience", "WebSocketConnection"]
+__all__ = ["DIRECT", "Direct", "Patience", "WebSocketConnection", "text_frame"]
 
 CLOSING_S = 2.0
 """How long the peer may take to answer a closing frame."""
+
+DIRECT = "gatewright.direct"
+"""The extension of the ASGI scope that has the connection itself."""
+
+SEND_BUFFER_BYTES = 64 * 1024
+"""What the system may hold for the peer of a connection that was taken over (Linux doubles it). Left alone it grows to
+megabytes, thousands of times over, for peers that never read."""
+
+UNSUPPORTED_DATA = 1003
+NOT_UTF8 = 1007
+
+
+def text_frame(message: bytes) -> bytes:
+    """One text message as a server writes it. The same bytes are good for every connection without extensions."""
+    return Frame(Opcode.TEXT, message).serialize(mask=False)
+
+
+class Direct(Protocol):
+    """A connection that was taken over."""
+
+    def take_over(self, receiver: Receiver, burst_bytes: int) -> None:
+        """From now on messages go to `receiver`, and at most `burst_bytes` wait for the peer at any one moment. Call
+        it once the upgrade was accepted."""
+
+    def write_frames(self, frames: bytes) -> None:
+        """Write frames of `text_frame`, one or many. Never blocks; a peer that leaves too much unread is cut off,
+        and its receiver told. Without effect on a connection that is closing."""
+
+    def leave(self, code: int, reason: str) -> None:
+        """Say goodbye. What was written before still leaves, unless the peer does not read."""
 
 
 class _NotCancelled(logging.Filter):
@@ -67,6 +108,16 @@ class Patience:
             self.paused()
 
 
+class _Nowhere(asyncio.Queue[Any]):
+    """Where events go that no application waits for."""
+
+    def put_nowait(self, item: Any) -> None:
+        """Forget it: the receiver is told otherwise."""
+
+
+_NOWHERE = _Nowhere()
+
+
 class WebSocketConnection(WebSocketsSansIOProtocol):
     """A connection after its upgrade."""
 
@@ -84,6 +135,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_S
         self._limits = limits
         self._gone = gone
+        self._receiver: Receiver | None = None
+        self._burst_bytes = limits.burst_bytes
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -92,6 +145,9 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.stop()
         super().connection_lost(exc)
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.closed("closed")
         self._gone()
 
     def pause_writing(self) -> None:
@@ -101,6 +157,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._patience.stop()
+
+    def shutdown(self) -> None:
+        with contextlib.suppress(InvalidState):  # it is closing already, and ends by itself
+            super().shutdown()
 
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
@@ -115,9 +175,99 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.transport.write(said or b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
             self.transport.close()
 
+    def handle_parser_exception(self) -> None:
+        if self.conn.close_sent is None:
+            # Garbage behind an upgrade that is not answered yet: there is nobody to say goodbye to.
+            self.transport.abort()
+        else:
+            super().handle_parser_exception()
+
     async def send(self, message: Any) -> None:
         if message["type"] == "websocket.close" and not self.writable.is_set():
             # The peer does not read: a closing frame would wait behind all that it does not take.
             self.transport.abort()
             return
         await super().send(message)
+
+    # -- taken over
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if hasattr(self, "scope"):  # the handshake is in order
+            cast("dict[str, Any]", self.scope["extensions"])[DIRECT] = self
+
+    async def run_asgi(self) -> None:
+        """Run the application. A connection that it takes over outlives it."""
+        try:
+            await self.app(self.scope, self.receive, self.send)
+        except ClientDisconnected:
+            pass  # it left, which is no failure
+        except BaseException:
+            self.logger.exception("Exception in ASGI application\n")
+            self.send_500_response()
+        else:
+            if self._receiver is not None:
+                return
+            if not self.handshake_complete:
+                self.send_500_response()
+        if self.close_timer is None:
+            self.transport.close()
+
+    def take_over(self, receiver: Receiver, burst_bytes: int) -> None:
+        self._burst_bytes = burst_bytes
+        sock = self.transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        early, self.queue = self.queue, _NOWHERE
+        # What only the handshake needed; with thousands of connections it would be most of the memory.
+        del self.scope, self.request, self.response
+        if self.disconnected:
+            self.loop.call_soon(receiver.closed, "closed by the peer")
+            return
+        self._receiver = receiver
+        while not early.empty():
+            event = early.get_nowait()
+            if event["type"] == "websocket.receive":
+                self.frames = [(event.get("text") or "").encode() or event.get("bytes") or b""]
+                self.send_receive_event_to_app()
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+
+    def send_receive_event_to_app(self) -> None:
+        receiver = self._receiver
+        if receiver is None:
+            super().send_receive_event_to_app()
+            return
+        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
+        self.frames = []
+        if self.close_sent:
+            return
+        if self.curr_msg_data_type != "text":
+            self.leave(UNSUPPORTED_DATA, "a binary frame; messages are text")
+        elif not is_utf8(data):
+            self.leave(NOT_UTF8, "a text frame that is not UTF-8")
+        else:
+            receiver.message(bytes(data))
+
+    def write_frames(self, frames: bytes) -> None:
+        transport = self.transport
+        if self.close_sent or transport.is_closing():
+            return
+        if (
+            not self.writable.is_set()
+            and transport.get_write_buffer_size() + len(frames) > self._burst_bytes
+        ):
+            transport.abort()
+            return
+        transport.write(frames)
+
+    def leave(self, code: int, reason: str) -> None:
+        if self.close_sent or self.transport.is_closing():
+            return
+        if not self.writable.is_set():
+            self.transport.abort()
+            return
+        self.conn.send_close(code, reason)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)

@@ -14,10 +14,10 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
+from gatewright.links.authorization import Authorizer, NotAuthorized
 from gatewright.protocol.oauth import Challenge, challenge_of, scopes_in
 from gatewright.protocol.oauth_client import Form, Grant, Identity
 from gatewright.protocol.oauth_login import Get, Granted, Login, Stopped, Visit
@@ -25,15 +25,12 @@ from gatewright.protocol.web_address import origin_of
 from gatewright.stores.errors import StoreError
 from gatewright.stores.logins import Kept, Logins
 from gatewright.transport.egress import Egress, EgressFailed, is_outside
-from gatewright.upstream.link import UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 
 __all__ = [
     "MOST_TURNS",
-    "Authorizer",
     "Bearer",
     "Browser",
-    "NotAuthorized",
     "OAuth",
     "OpenUrl",
     "authorizer_for",
@@ -54,32 +51,6 @@ PAUSE_S = 5.0
 
 RECHECK_S = 1.0
 """How old what is known of the logins in the state folder may be: people log in and out beside us."""
-
-
-class NotAuthorized(UpstreamFailed):
-    """The server wants authorization that there is not. The text says what to do. `altogether` is
-    False where only this request needs more than there is."""
-
-    def __init__(self, text: str, *, altogether: bool = True) -> None:
-        super().__init__(text)
-        self.altogether = altogether
-
-
-class Authorizer(Protocol):
-    """What a link asks. One for each upstream, shared by all its links."""
-
-    async def authorization(self) -> str | None:
-        """The value of `Authorization` for the next request, or None for none."""
-
-    async def challenged(
-        self, turn: int, status: int, challenges: Sequence[str], used: str | None
-    ) -> bool:
-        """A request was answered with `status`. True: send it again, with what `authorization`
-        gives now. False: the status is none of our business. `turn` counts from 0 for each request,
-        `challenges` are its `WWW-Authenticate` headers, `used` is what it carried.
-
-        A 401 or 403 was not processed, so every request may be repeated. Raises `NotAuthorized`.
-        """
 
 
 OpenUrl = Callable[[str], Awaitable[str]]
@@ -366,8 +337,10 @@ def _value(grant: Grant) -> str:
 
 def authorizer_for(spec: ServerSpec, logins: Logins) -> Authorizer | None:
     """What the links of a server ask; None where there is nothing to ask."""
-    if spec.transport == "stdio" or spec.auth.type == "none":
+    if spec.transport in {"stdio", "python"} or spec.auth.type == "none":
         return None
     if spec.auth.type == "bearer":
         return Bearer(spec.auth.bearer)
+    if spec.transport == "openapi":
+        return None  # no MCP server: nobody says where its tokens come from
     return OAuth(spec.id, spec.url, spec.auth.identity, logins)

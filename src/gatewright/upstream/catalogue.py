@@ -8,16 +8,18 @@ things somebody may see, and then only looked up.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from gatewright.call import Caller, Client, Target, Tool
+from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.upstream.about import about_tool
 from gatewright.upstream.listing import EMPTY, Listing
 from gatewright.upstream.shelf import Shelf, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View
+from gatewright.wire.groundhog import About
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
 
@@ -25,6 +27,9 @@ _LISTS_KEPT = 64
 _SIGHTS_KEPT = 4096
 
 _EMPTY_SHELF = Shelf()
+_READS_ALL = Client("", mgp=Mgp("", ("security",)))
+_NOTHING = Profile(servers=("",))
+"""No server has an empty id."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -34,6 +39,8 @@ class Sight(msgspec.Struct, frozen=True):
     tool: Callable[[Caller, Tool], bool]
     server: Callable[[Caller, str], bool]
     version: Callable[[], Hashable]
+    resource: Callable[[Caller, Target], bool] = lambda *_: True
+    """Whether one resource may be seen of a server that may."""
 
 
 EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
@@ -70,18 +77,34 @@ class Catalogue:
         self._changed()
         return True
 
-    def add(self, spec: ServerSpec, listing: Listing) -> None:
-        """A server that came after the start; it is listed last."""
-        self._specs[spec.id] = spec
-        self._changed()
-        self.put(spec.id, listing)
+    def renewed(
+        self,
+        specs: Sequence[ServerSpec],
+        profiles: Mapping[str, Profile] | None,
+        sight: Sight,
+        fresh: Mapping[str, Listing],
+    ) -> Catalogue:
+        """The catalogue of another configuration. What servers said stays said, but for those in
+        `fresh`, which are others than before and say that."""
+        made = Catalogue(specs, profiles, sight)
+        made.version = self.version + 1
+        for spec in specs:
+            listing = fresh.get(spec.id, self.listing(spec.id))
+            if listing is not EMPTY:
+                made._listings[spec.id] = listing
+                made._shelves[spec.id] = self._reshelved(spec, listing)
+        shown = _shown(self._specs.values()), self._profiles, self._shelves
+        if shown == (_shown(specs), made._profiles, made._shelves):
+            made._views, made._lists = dict(self._views), self._lists.copy()
+        return made
 
-    def drop(self, server: str) -> None:
-        """A server is no more."""
-        self._specs.pop(server, None)
-        self._listings.pop(server, None)
-        self._shelves.pop(server, None)
-        self._changed()
+    def _reshelved(self, spec: ServerSpec, listing: Listing) -> Shelf:
+        """The shelf for a listing under other words; what would be the same is the same."""
+        before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
+        if before is None or shelf is None or _judged(before) != _judged(spec):
+            return build_shelf(spec, listing)
+        same = self._listings.get(spec.id) is listing
+        return shelf if same else build_shelf(spec, listing, shelf)
 
     def shelf(self, server: str) -> Shelf:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
@@ -104,16 +127,23 @@ class Catalogue:
         return profile in self._profiles
 
     def view(self, profile: str) -> View:
-        """The names of one profile. Raises `KeyError` for an unknown one."""
+        """The names of one profile. Of one that is not there any more nothing can be seen."""
         found = self._views.get(profile)
         if found is None:
-            shown = self._profiles[profile]
+            shown = self._profiles.get(profile, _NOTHING)
             found = self._views[profile] = View(shown, self._specs, self._shelves)
         return found
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by its exposed or canonical name."""
         return self.view(profile).tools.get(name)
+
+    def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
+        """What a caller knows a server's tool as, by the server's name for it or by that one already; None where it
+        may not see it."""
+        known = self.view(profile).tools
+        tool = known.get(f"{target.server}/{target.name}") or known.get(target.name)
+        return tool.exposed if tool is not None and self.sight.tool(caller, tool) else None
 
     def prompt(self, profile: str, name: str) -> Target | None:
         """A prompt by its exposed or canonical name."""
@@ -153,6 +183,21 @@ class Catalogue:
             _keep(self._lists, key, found, _LISTS_KEPT)
         return found
 
+    def visible(self, profile: str, caller: Caller) -> Sequence[Item]:
+        """The tools that the caller may see, in their order."""
+        seen = self._visible("tools/list", profile, caller)
+        items = self.view(profile).items("tools/list")
+        return [item for n, item in enumerate(items) if seen is None or n in seen]
+
+    def about(self, tool: Tool) -> About:
+        """What is said about a tool beside its definition."""
+        server = tool.target.server
+        return about_tool(tool, self._specs.get(server), self.listing(server).hello)
+
+    def shown(self, method: str, profile: str, caller: Caller) -> bytes:
+        """The same with all that any client may read in it, to compare catalogues by."""
+        return self.list(method, profile, caller, _READS_ALL)
+
     def _visible(self, method: str, profile: str, caller: Caller) -> frozenset[int] | None:
         """Which items of a list the caller may see, by number; None means all of them."""
         key = method, profile, caller, self.sight.version()
@@ -167,12 +212,24 @@ class Catalogue:
     def _may_see(self, caller: Caller, item: Item) -> bool:
         if item.tool is not None:
             return self.sight.tool(caller, item.tool)
+        if item.resource is not None and not self.sight.resource(caller, item.resource):
+            return False
         return self.sight.server(caller, item.server)
 
     def _make(self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool) -> bytes:
         items = self.view(profile).items(method)
         texts = [item.text(mgp) for n, item in enumerate(items) if visible is None or n in visible]
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
+
+
+def _judged(spec: ServerSpec) -> tuple[object, ...]:
+    """What shelves depend on, besides what the server lists."""
+    return spec.transport, spec.tools, spec.catalogue
+
+
+def _shown(specs: Iterable[ServerSpec]) -> list[tuple[str, str | None]]:
+    """What views depend on, besides what is on the shelves."""
+    return [(spec.id, spec.prefix) for spec in specs]
 
 
 def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:

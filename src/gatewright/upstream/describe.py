@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gatewright.protocol.mcp_client import Hello, without_mgp
+from gatewright.redaction import without_secrets
 
 __all__ = ["describe"]
 
@@ -23,7 +24,7 @@ def describe(hellos: Sequence[tuple[str, Hello]], *, mirror: bool) -> tuple[dict
     """Capabilities and instructions. `hellos` are server id and hello of those that are known."""
     if mirror and len(hellos) == 1:
         hello = hellos[0][1]
-        return _mirrored(hello), hello.instructions or ""
+        return _mirrored(hello), _clean(hello.instructions or "")
     return _joined([hello for _, hello in hellos]), _instructions(hellos)
 
 
@@ -56,9 +57,14 @@ def _join(found: dict[str, Any], theirs: dict[str, Any]) -> None:
             found[place] = {**theirs[place], **found.get(place, {})}
 
 
+def _clean(text: str) -> str:
+    """Without secrets: what is said in a handshake is no outcome of a call, and passes no filter."""
+    return without_secrets(text.encode("utf-8", "replace")).decode()
+
+
 def _instructions(hellos: Sequence[tuple[str, Hello]]) -> str:
     parts = [f"## {name}\n\n{hello.instructions}" for name, hello in hellos if hello.instructions]
-    text = "\n\n".join(parts)
+    text = _clean("\n\n".join(parts))
     if len(text.encode()) <= INSTRUCTIONS_BYTES:
         return text
     cut = text.encode()[:INSTRUCTIONS_BYTES].decode(errors="ignore")

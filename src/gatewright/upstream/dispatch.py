@@ -11,12 +11,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal, Target
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.catalogue import Catalogue
+from gatewright.upstream.fallbacks import rename_fallback
+from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
 from gatewright.upstream.view import LISTS
 from gatewright.wire import jsonrpc
+from gatewright.wire.groundhog import WISHES
 
 __all__ = ["Builtin", "Dispatch", "Owner"]
 
@@ -47,11 +52,15 @@ class Dispatch:
         owners: Mapping[str, Owner],
         catalogue: Catalogue,
         builtin: Mapping[str, Builtin] | None = None,
+        before: Dispatch | None = None,
     ) -> None:
+        """`before` is the one whose place this one takes: tasks that it has seen are known here."""
         self._owners = owners
         self._catalogue = catalogue
         self._builtin = dict(builtin or {})
-        self._tasks: OrderedDict[str, str] = OrderedDict()
+        self._tasks: OrderedDict[str, str] = OrderedDict() if before is None else before._tasks
+        self.persist: Persisting | None = None if before is None else before.persist
+        """Who asks again on behalf of callers; set once by whoever composes the gateway."""
         self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
             "completion/complete": self._complete,
             "resources/subscribe": self._subscribe,
@@ -65,7 +74,7 @@ class Dispatch:
         if target is not None:
             return await self._owned(call, target, back)
         if call.kind == "list":
-            return self._list(call)
+            return await self._list(call, back)
         builtin = self._builtin.get(call.method)
         if builtin is not None:
             return await builtin(call, back)
@@ -85,13 +94,38 @@ class Dispatch:
         if params.get(member) != target.name:
             params = {**params, member: target.name}
         outcome = await owner.call(call.method, params, call, back)
+        if type(outcome) is Failure and outcome.error is not None:
+            return await self._failed(outcome, owner, params, call, back)
         if type(outcome) is Answer and b'"taskId"' in outcome.raw:
             self._remember(outcome.raw, target.server)
         return outcome
 
-    def _list(self, call: Call) -> Outcome:
+    async def _failed(
+        self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """Ask an MGP server again where its error says that this may help (MGP §14.6)."""
+        if self.persist is None or owner.hello.mgp is None:
+            return outcome
+
+        async def put() -> Outcome:
+            return await owner.call(call.method, params, call, back)
+
+        found = await self.persist(outcome, call, back, put)
+        if type(found) is not Failure or found.error is None:
+            return found
+
+        def exposed(name: str) -> str | None:
+            return self._catalogue.shown_as(call.profile, Target(owner.id, name), call.caller)
+
+        return replace(found, error=rename_fallback(found.error, exposed))
+
+    async def _list(self, call: Call, back: Back) -> Outcome:
         if call.method not in LISTS:
             return Failure("method_not_found", f"there is no list {call.method!r}")
+        if call.method == "tools/list" and not WISHES.isdisjoint(call.params):
+            search = self._builtin.get(call.method)
+            if search is not None:
+                return await search(call, back)
         if call.params.get("cursor") is not None:
             # We never give one out: every list is one page.
             return Failure("invalid_params", "this cursor was not given out by this gateway")

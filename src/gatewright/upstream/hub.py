@@ -7,28 +7,40 @@ lists at once sees what it was told of.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Caller
 
-__all__ = ["Hub", "Take"]
+__all__ = ["ANNOUNCED", "AUDIT", "Hub", "Listener", "Take"]
 
 log = logging.getLogger("gatewright.upstream")
 
+ANNOUNCED: Mapping[str, str] = {
+    "tools/list": "notifications/tools/list_changed",
+    "prompts/list": "notifications/prompts/list_changed",
+    "resources/list": "notifications/resources/list_changed",
+    "resources/templates/list": "notifications/resources/list_changed",
+}
+"""List → how it is told that it changed."""
+
+AUDIT = "notifications/mgp.audit"
 UPDATED = "notifications/resources/updated"
 
 Take = Callable[[str, str, dict[str, Any]], None]
 """Server id, method and params of one notification. Must not block, and must not change `params`."""
 
 
-class _Listener(msgspec.Struct, frozen=True, eq=False):
+class Listener(msgspec.Struct, frozen=True, eq=False):
+    """Somebody who wants to hear things. `audit`: also what is recorded about them (MGP §6)."""
+
     caller: Caller
     profile: str
     session: str | None
     take: Take
+    audit: bool = False
 
 
 class Hub:
@@ -42,21 +54,49 @@ class Hub:
     ) -> None:
         self._may_see = may_see
         self._uri = uri
-        self._listeners: dict[int, _Listener] = {}
+        self._listeners: dict[int, Listener] = {}
         self._count = 0
+        self.auditing: Callable[[bool], None] = lambda _: None
+        """Hears whether anybody wants to know of what is recorded, whenever that changes."""
+        self._auditors = 0
 
-    def watch(
-        self, caller: Caller, profile: str, take: Take, session: str | None = None
-    ) -> Callable[[], None]:
+    def watch(self, listener: Listener) -> Callable[[], None]:
         """Tell `take` what servers say, until the result is called."""
         self._count += 1
         number = self._count
-        self._listeners[number] = _Listener(caller, profile, session, take)
+        self._listeners[number] = listener
+        self._audited(+1 if listener.audit else 0)
 
         def end() -> None:
-            self._listeners.pop(number, None)
+            if self._listeners.pop(number, None) is not None:
+                self._audited(-1 if listener.audit else 0)
 
         return end
+
+    def _audited(self, more: int) -> None:
+        before, self._auditors = bool(self._auditors), self._auditors + more
+        if before != bool(self._auditors):
+            self.auditing(not before)
+
+    def tell_audit(
+        self, event: dict[str, Any], may_hear: Callable[[Caller, str | None], bool]
+    ) -> None:
+        """Tell whoever wants to know of an event, and may; by caller and session."""
+        for one in list(self._listeners.values()):
+            if one.audit and may_hear(one.caller, one.session):
+                _take(one, "", AUDIT, event)
+
+    def audience(self) -> list[tuple[Caller, str]]:
+        """Who listens, by caller and profile."""
+        return list({(one.caller, one.profile): None for one in self._listeners.values()})
+
+    def tell_audience(self, caller: Caller, profile: str, methods: Sequence[str]) -> None:
+        """Tell those who listen as this caller in this profile that something changed, whichever
+        server it came from."""
+        for one in list(self._listeners.values()) if methods else ():
+            if (one.caller, one.profile) == (caller, profile):
+                for method in methods:
+                    _take(one, "", method, {})
 
     def tell(
         self, server: str, method: str, params: dict[str, Any], session: str | None = None
@@ -76,7 +116,11 @@ class Hub:
             told = params
             if method == UPDATED and isinstance(params.get("uri"), str):
                 told = {**params, "uri": self._uri(one.profile, server, params["uri"])}
-            try:
-                one.take(server, method, told)
-            except Exception:
-                log.exception("a listener failed to take %s of server %s", method, server)
+            _take(one, server, method, told)
+
+
+def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:
+    try:
+        listener.take(server, method, params)
+    except Exception:
+        log.exception("a listener failed to take %s of server %s", method, server)

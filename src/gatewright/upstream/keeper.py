@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from gatewright.call import Failure
-from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.links.link import Link, UpstreamFailed
+from gatewright.upstream.admission import NotPermitted
 from gatewright.upstream.spec import ServerSpec
 
 __all__ = ["Connect", "Keeper", "State"]
@@ -70,11 +72,19 @@ class Keeper:
         self._attempts = 0
         self._next_at = 0.0
         self._tried_at = -1e9
+        self._limit: asyncio.Timeout | None = None
+        self._holding = self._barred = False
 
     def start(self) -> None:
         """Begin. Idempotent."""
         if self._task is None:
             self._task = self._loop.create_task(self._keep())
+
+    def adopt(self, spec: ServerSpec) -> None:
+        """Go on with other words about the same connection."""
+        self.spec = spec
+        if self.link is not None:
+            self.link.spec = spec
 
     async def close(self, reason: str = "the gateway stops") -> None:
         """End the connection and make no other. What is in flight fails."""
@@ -100,8 +110,36 @@ class Keeper:
 
     async def settled(self) -> None:
         """Wait until the first attempt has succeeded or failed."""
-        while self._attempts == 0:
+        while self._attempts == 0 and not self._holding:
             await asyncio.wait([self._turn])
+
+    @contextmanager
+    def hold(self, reason: str) -> Iterator[None]:
+        """While inside, the attempt waits for a person: it has all the time, and nobody waits for it."""
+        limit, left = self._limit, 0.0
+        if limit is not None:
+            left = (limit.when() or 0.0) - self._loop.time()
+            limit.reschedule(None)
+        self._holding = True
+        self._to(self.state, reason)
+        try:
+            yield
+        finally:
+            self._holding = False
+            if limit is not None:
+                limit.reschedule(self._loop.time() + left)
+            self._to(self.state, "")
+
+    def bar(self, reason: str) -> None:
+        """End the connection, and make no other before `again`."""
+        if self.link is not None:
+            self._barred = True
+            self.link.close(reason)
+
+    def again(self) -> None:
+        """What kept the server out has changed: try now."""
+        if self._barred:
+            self._poke.set()
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -122,15 +160,18 @@ class Keeper:
         link: Link | None = None
         self._greeted = False
         try:
-            async with asyncio.timeout(self.spec.connect_s):
+            async with asyncio.timeout(self.spec.connect_s) as self._limit:
                 link = await self._connect()
         except TimeoutError:
             return self._tried(f"no hello within {self.spec.connect_s:g} s")
         except (UpstreamFailed, OSError) as problem:
+            self._barred = isinstance(problem, NotPermitted)
             return self._tried(str(problem))
         except Exception as problem:
             log.exception("server %s could not be connected", self.spec.id)
             return self._tried(f"internal error: {problem}")
+        finally:
+            self._limit = None
         self.link = link
         self._greeted = True
         self._to("connected", "")
@@ -153,6 +194,12 @@ class Keeper:
         """Wait until the next attempt is due: by the restart rule, or because a call wants it."""
         rule = self.spec.restart
         self._poke.clear()
+        if self._barred:
+            self._next_at = float("inf")
+            self._to("error", self.reason)
+            await self._poke.wait()
+            self._barred = False
+            return
         while self._recent and self._recent[0] < now - rule.window_s:
             self._recent.popleft()
         stdio = self.spec.transport == "stdio"
@@ -200,6 +247,8 @@ class Keeper:
         """Why it makes no sense to wait any longer, if so."""
         now = self._loop.time()
         name = self.spec.id
+        if self._holding:
+            return Failure("permission_deferred", f"server {name} {self.reason}")
         if self._task is None:
             return Failure("upstream_unavailable", f"server {name} is stopped: {self.reason}")
         pausing = self.state in ("error", "disconnected", "restarting") and not self._poke.is_set()

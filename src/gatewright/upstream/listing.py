@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
-from gatewright.upstream.link import Link, UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 

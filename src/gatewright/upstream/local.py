@@ -12,16 +12,16 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.keeper import State
 from gatewright.upstream.listing import Listing
-from gatewright.upstream.server import Status
 from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.status import Status
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import LATEST_LEGACY
 
-__all__ = ["Function", "LocalServer"]
+__all__ = ["Function", "LocalServer", "Tools"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -30,24 +30,28 @@ Function = (
     | Callable[[dict[str, Any], Call, Back], Awaitable[Any]]
 )
 """Takes the arguments, the call and the way back. Returns text, a result object (a dict that has
-`content` or `structuredContent`), or any other JSON value, which becomes the structured content."""
+`content` or `structuredContent`), any other JSON value, which becomes the structured content, or an
+outcome as it is to end the call."""
+
+
+Tools = Mapping[str, tuple[Mapping[str, Any], Function]]
+"""Name → definition without the name, and function."""
 
 
 class LocalServer:
-    """A server of this process. `tools` are name → definition (without the name) and function."""
+    """A server of this process."""
 
     def __init__(
         self,
         spec: ServerSpec,
-        tools: Mapping[str, tuple[Mapping[str, Any], Function]],
+        tools: Tools,
         instructions: str | None = None,
     ) -> None:
         self.spec = spec
         self.id = spec.id
-        self._functions = {
-            name: (function, inspect.iscoroutinefunction(function))
-            for name, (_, function) in tools.items()
-        }
+        self._functions: dict[str, tuple[Function, bool]] = {}
+        for name, (_, function) in tools.items():
+            self._put(name, function)
         definitions = [{"name": name, **definition} for name, (definition, _) in tools.items()]
         self.listing = Listing(
             Hello(
@@ -58,6 +62,9 @@ class LocalServer:
             ),
             {"tools": [jsonrpc.decode_members(jsonrpc.encode(one)) for one in definitions]},
         )
+
+    def _put(self, name: str, function: Function) -> None:
+        self._functions[name] = function, inspect.iscoroutinefunction(function)
 
     @property
     def hello(self) -> Hello:
@@ -101,7 +108,9 @@ class LocalServer:
         )
 
 
-def _answer(given: Any) -> Answer:
+def _answer(given: Any) -> Outcome:
+    if isinstance(given, Answer | Refusal | Failure):
+        return given
     if isinstance(given, str):
         return Answer(_text(given))
     if isinstance(given, dict) and ("content" in given or "structuredContent" in given):

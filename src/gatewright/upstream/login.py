@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gatewright.links.authorization import NotAuthorized
+from gatewright.links.connect import Around, connect
+from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.oauth_client import Grant
 from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Browser, NotAuthorized, OAuth
-from gatewright.upstream.connect import Around, connect
-from gatewright.upstream.link import Link, UpstreamFailed
+from gatewright.upstream.authorize import Browser, OAuth
 from gatewright.upstream.spec import ServerSpec
 
 __all__ = ["PATIENCE_S", "log_in"]

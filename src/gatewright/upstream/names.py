@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from gatewright.call import Target
+from gatewright.call import KERNEL, Target
 
 __all__ = [
     "BUDGET",
@@ -29,6 +29,7 @@ __all__ = [
     "Names",
     "expose_names",
     "expose_uris",
+    "kernel_names",
     "unwrap_uri",
     "wrap_template",
     "wrap_uri",
@@ -93,6 +94,12 @@ def expose_names(
                 levels[target] += 1
                 names[target] = _name(target, plain[target], levels[target], budget)
     return _table(names | given)
+
+
+def kernel_names(name: str) -> tuple[str, str]:
+    """What a tool of the gateway itself is called (`access.query`): as hosts see it, in characters that
+    all of them take (`mgp_access_query`), and like the method that does the same (`mgp/access/query`)."""
+    return f"{KERNEL}_{_FOREIGN.sub('_', name)}", f"{KERNEL}/{name.replace('.', '/')}"
 
 
 def _plain(target: Target, prefixes: Mapping[str, str], bare: Collection[str]) -> str:

@@ -8,23 +8,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from gatewright.call import Back, Call, Failure, Outcome
+from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
+from gatewright.links.authorization import Authorizer
+from gatewright.links.connect import Around
+from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import ASKABLE, Hello
-from gatewright.upstream.authorize import Authorizer
-from gatewright.upstream.connect import Around, connect
+from gatewright.redaction import without_secrets
+from gatewright.upstream.admission import Admission
 from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
-from gatewright.upstream.link import Link, Sink, UpstreamFailed
-from gatewright.upstream.listing import EMPTY, Listing, fetch_listing
+from gatewright.upstream.listing import EMPTY, fetch_listing
+from gatewright.upstream.reach import reach
 from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
 
-__all__ = ["CHANGES", "Server", "Status", "Told"]
+__all__ = ["CHANGES", "Server"]
 
 CHANGES: Mapping[str, str] = {
     "notifications/tools/list_changed": "tools",
@@ -41,37 +45,6 @@ DEBOUNCE_S = 0.02
 STDERR_LINES = 200
 
 
-class Status(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an operator sees of a server."""
-
-    id: str
-    state: State
-    transport: str
-    reason: str = ""
-    revision: str = ""
-    info: Mapping[str, Any] = {}
-    mgp_version: str | None = None
-    mgp_extensions: tuple[str, ...] = ()
-    trust_level: str | None = None
-    tools: int = 0
-    sessions: int = 0
-    restarts: int = 0
-    dropped: int = 0
-    warnings: tuple[str, ...] = ()
-    stderr: tuple[str, ...] = ()
-
-
-class Told(msgspec.Struct, frozen=True):
-    """Whom a server tells what: all of it is called on the event loop and must not block."""
-
-    listed: Callable[[str, Listing, frozenset[str]], None]
-    """Server id, what it offers now, and of which kinds the server itself said that they changed."""
-    said: Callable[[str, str, dict[str, Any], str | None], None]
-    """Server id, method, params, and the session whose own connection said it."""
-    event: Callable[[str, str, dict[str, Any]], None]
-    """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
-
-
 class Server:
     """One configured server that is reached over a connection."""
 
@@ -86,15 +59,18 @@ class Server:
         self.id = spec.id
         self.listing = EMPTY
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self.stderr_count = 0
+        """How many lines there were, those included that are not kept any more."""
         self.wishes = Wishes(self)
         self._info = info
         self._told = told
         self._authorizer = authorizer
+        self._admission: Admission | None = None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self._loop = asyncio.get_running_loop()
         self._main = Keeper(
             spec,
-            self._connect,
+            lambda: self._make(self, ASKABLE),
             connected=self._connected,
             changed=self._main_changed,
             leave=self._leave,
@@ -111,8 +87,12 @@ class Server:
 
     def start(self) -> None:
         """Begin to connect, if the configuration lets it."""
+        permits = self._told.permits()
+        if permits is not None:
+            self._admission = Admission(lambda: self.spec, permits)
         if self.spec.problem:
-            self._main.state, self._main.reason = "error", self.spec.problem
+            self._main.state = "disconnected" if self.spec.stopped else "error"
+            self._main.reason = self.spec.problem
         elif self.spec.enabled:
             self._main.start()
 
@@ -121,14 +101,30 @@ class Server:
         if self.spec.enabled and not self.spec.problem:
             await self._main.settled()
 
-    async def close(self, grace_s: float) -> None:
+    def adopt(self, spec: ServerSpec) -> None:
+        """Go on with other words about the same connections (`fleet.reconnects`)."""
+        self.spec = spec
+        for keeper in (self._main, *self._lanes.all()):
+            keeper.adopt(spec)
+
+    def follow(self, before: Server) -> None:
+        """Take the place of another one: what clients wanted to hear of it they want to hear of this, and
+        its last log lines stand before the first of this one."""
+        self.wishes.follow(before.wishes)
+        self.stderr.extendleft(reversed(before.stderr))
+        self.stderr_count += before.stderr_count
+        link = self._main.link
+        if link is not None and link.open:
+            self.spawn(self.wishes.renew(link))
+
+    async def close(self, grace_s: float, reason: str = "the gateway stops") -> None:
         """Stop the server and everything that was started for it."""
         self._grace_s = grace_s
         for task in list(self._tasks):
             task.cancel()
         keepers = [self._main, *self._lanes.all()]
         self._lanes.clear()
-        await asyncio.gather(*(keeper.close() for keeper in keepers))
+        await asyncio.gather(*(keeper.close(reason) for keeper in keepers))
         while self._leaving:
             await asyncio.wait(list(self._leaving))
 
@@ -206,7 +202,11 @@ class Server:
                     return outcome or self._explained(ready)
                 link = ready
             outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
-            if type(outcome) is not Failure or outcome.details.get("sent") is not False:
+            if type(outcome) is not Failure:
+                return outcome
+            if outcome.reason == "upstream_timeout":
+                return _with_limit(outcome, deadline - now)
+            if outcome.details.get("sent") is not False:
                 return outcome
         return outcome or Failure("internal")
 
@@ -236,6 +236,7 @@ class Server:
         keeper = Keeper(
             self.spec, make, connected=connected, changed=lambda *_: None, leave=self._leave
         )
+        sink.keeper = keeper
         keeper.start()
         return keeper
 
@@ -253,6 +254,25 @@ class Server:
     def renewed(self, link: Link) -> None:
         """The main link said hello anew (`Sink`)."""
         self.spawn(self._connected(link))
+
+    async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
+        """Let a connection in, or hold it (`Sink`)."""
+        if self._admission is not None:
+            await self._admission.admit(link, (keeper or self._main).hold)
+
+    async def asked(self, link: Link, params: Any) -> dict[str, Any]:
+        """Answer a server that asks for permissions (`Sink`)."""
+        if self._admission is None:
+            raise CannotAsk("Method not found")
+        return await self._admission.answer(link, params)
+
+    def permitted(self, *, blocked: str) -> None:
+        """Its permissions stand differently. `blocked` says why it may not be connected, where that is so."""
+        for keeper in (self._main, *self._lanes.all()):
+            if blocked:
+                keeper.bar(blocked)
+            else:
+                keeper.again()
 
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         """The same, on a session's own connection."""
@@ -284,12 +304,12 @@ class Server:
 
     # -- the main connection -------------------------------------------------------------------------
 
-    async def _connect(self) -> Link:
-        return await self._make(self, ASKABLE)
-
-    async def _make(self, sink: Sink, capabilities: Mapping[str, Any]) -> Link:
-        around = Around(self._info, sink, self._stderr, self._leave, self._authorizer)
-        return await connect(self.spec, around, capabilities)
+    async def _make(self, sink: Server | _SessionSink, capabilities: Mapping[str, Any]) -> Link:
+        admits = None if self._admission is None else sink
+        around = Around(
+            self._info, sink, self._stderr, self._leave, self._authorizer, admits=admits
+        )
+        return await reach(self.spec, around, capabilities)
 
     async def _connected(self, link: Link) -> None:
         # Listen before looking: what changes in between is then told.
@@ -310,10 +330,18 @@ class Server:
             self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
 
     def _stderr(self, line: str) -> None:
-        self.stderr.append(line)
-        self._log.info("%s", line)
+        clean = without_secrets(line.encode("utf-8", "replace")).decode()
+        self.stderr.append(clean)
+        self.stderr_count += 1
+        self._log.info("%s", clean)
 
     # -- for the operator ----------------------------------------------------------------------------
+
+    def permissions(self) -> Mapping[str, str]:
+        """What it may have and what not."""
+        permits = self._told.permits()
+        found = {} if permits is None else permits.of(self.id)
+        return {name: one.value for name, one in found.items()}
 
     @property
     def state(self) -> State:
@@ -343,8 +371,16 @@ class Server:
         )
 
 
+def _with_limit(failure: Failure, seconds: float) -> Failure:
+    """A time limit that was reached, and which one it was."""
+    details = {**failure.details, "timeout_ms": round(seconds * 1000)}
+    return replace(failure, details=details)
+
+
 class _SessionSink:
     """Remembers whose connection it was that said something."""
+
+    keeper: Keeper | None = None
 
     def __init__(self, server: Server, session: str) -> None:
         self._server = server
@@ -355,3 +391,9 @@ class _SessionSink:
 
     def renewed(self, link: Link) -> None:
         """Nothing is told to a session's own connection that it could forget."""
+
+    async def admit(self, link: Link) -> None:
+        await self._server.admit(link, self.keeper)
+
+    async def asked(self, link: Link, params: Any) -> dict[str, Any]:
+        return await self._server.asked(link, params)

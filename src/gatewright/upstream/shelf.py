@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import Target, Tool
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
+from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
 from gatewright.wire import jsonrpc
@@ -72,7 +74,7 @@ def _tools(
 ) -> Iterable[Tool]:
     count = 0
     for name, definition in _named(listing, "tools", "name", warnings):
-        word = spec.tools.get(name)
+        word = spec.word(name)
         if word is not None and not word.enabled:
             continue
         if count >= spec.catalogue.tools:
@@ -100,14 +102,17 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         except UnusableSchema as problem:
             raise UnusableSchema(f"its input schema {problem}") from None
     hints = _decoded(definition, "annotations")
+    declared, word = _decoded(definition, "security"), spec.word(name)
+    security = effective_security(declared, word, name, hints)
+    flow = marks_of(
+        security.permissions_required, declared, hints, None if word is None else word.flow
+    )
     return Tool(
         target=Target(spec.id, name),
         exposed=name,
         definition=definition,
         schema=schema,
-        security=effective_security(
-            _decoded(definition, "security"), spec.tools.get(name), name, hints
-        ),
+        security=replace(security, flow=flow) if flow else security,
         headers=_headers(spec, text, schema),
         read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
     )

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from gatewright.protocol.negotiate import Face
+from gatewright.links.endpoint import Endpoint
 from gatewright.protocol.oauth_client import Identity
-from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.validators.flow import Mark
 
 __all__ = ["Auth", "CatalogueLimits", "Restart", "ServerSpec", "ToolWord"]
 
@@ -68,54 +68,66 @@ class ToolWord(Protocol):
         """One of the named checks."""
 
     @property
+    def validator_args(self) -> tuple[str, ...]:
+        """JSON pointers of the arguments that it judges; empty: it chooses by itself."""
+
+    @property
+    def validator_options(self) -> Mapping[str, Any]:
+        """Its options."""
+
+    @property
     def confirmation_required(self) -> bool | None:
         """Whether a person has to agree to each call."""
+
+    @property
+    def flow(self) -> tuple[Mark, ...] | None:
+        """Which way data flows through it; None: what its server says."""
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What it is filed under; empty: what its author says."""
 
     @property
     def enabled(self) -> bool:
         """False hides the tool from everybody."""
 
 
-class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool server. Times are seconds."""
+class ServerSpec(Endpoint, frozen=True, kw_only=True):
+    """One tool server. Times are seconds. `face` is None without `[servers.mgp]`."""
 
-    id: str
-    transport: Literal["stdio", "http", "sse"] = "stdio"
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = {}
-    """What the child gets besides the little that every program needs (`transport.launch`)."""
-    cwd: str | None = None
-    url: str = ""
-    headers: Mapping[str, str] = {}
     auth: Auth = Auth()
-    era: Literal["auto", "legacy", "modern"] = "auto"
-    face: Face | None = None
-    """What we offer of MGP; None without `[servers.mgp]`: then the server never hears of it."""
+    python: str = ""
+    """The module, package or folder of a server of this process (`python_server`)."""
+    trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
+    """Its trust gateway: destructive tools of Python run only while it is trusted."""
     share: Literal["auto", "gateway", "session"] = "auto"
     """Who shares a connection: everybody (`gateway`), nobody (`session`), or everybody until the
     server first asks its caller something (`auto`; see `lanes`)."""
     enabled: bool = True
     problem: str = ""
     """Why this server must stay down although the others may start."""
+    stopped: bool = False
+    """The operator stopped it, which `problem` says."""
     restart: Restart = Restart()
     connect_s: float = 20.0
     """From start to hello. Package runners download on their first start."""
-    probe_s: float = 2.0
-    """How long a stdio server may leave `server/discover` unanswered before it is asked the old way."""
     call_s: float = 30.0
     """The time limit of one call, unless the call brings its own."""
     restart_wait_s: float = 10.0
     """How long a call waits for a server that is (re)starting."""
-    in_flight: int = 1024
-    limits: Limits = FROM_SERVERS
     catalogue: CatalogueLimits = CatalogueLimits()
     prefix: str | None = None
     """What its exposed names begin with; None means the id."""
     tools: Mapping[str, ToolWord] = {}
+    """The operator's word by tool; `*` is for every tool that is not named."""
     trust_level: str | None = None
+    local: bool = False
+    """Its tools are functions of this process, and what they say of themselves is ours."""
     permissions: tuple[str, ...] = ()
+    """Those that the configuration names, canonical."""
+    degrades: bool = False
+    """Whether it is offered without all the permissions that it declares (MGP §3.6, `denied`)."""
 
-    def __repr__(self) -> str:
-        """Environment and headers are left out: they carry secrets, and a repr ends in logs."""
-        return f"ServerSpec(id={self.id!r}, transport={self.transport!r})"
+    def word(self, tool: str) -> ToolWord | None:
+        """What the operator says about a tool."""
+        return self.tools.get(tool) or self.tools.get("*")

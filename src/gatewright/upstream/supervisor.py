@@ -1,5 +1,9 @@
 """All servers together: started at the same time, none waiting for another, stopped within a grace.
 
+Another configuration is another fleet. What it does not change goes on as it is; what it changes is
+started beside the old, which ends when no call can need it any more. Between `stage`, which takes its
+time, and `switch`, which does not, the fleet before serves alone.
+
 Also the face of this folder towards the doors: what they ask besides calls.
 """
 
@@ -7,32 +11,49 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from gatewright.call import Caller, Target
-from gatewright.protocol.mcp_client import Hello
-from gatewright.upstream.authorize import Authorizer
-from gatewright.upstream.builtin.discovery import Discovery
+from gatewright.call import Caller, Target, Tool
+from gatewright.links.authorization import Authorizer
+from gatewright.upstream.admission import Permits
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.describe import describe
-from gatewright.upstream.dispatch import Dispatch, Owner
-from gatewright.upstream.hub import Hub, Take
+from gatewright.upstream.dispatch import Builtin, Dispatch
+from gatewright.upstream.fleet import Fleet, reconnects
+from gatewright.upstream.hub import ANNOUNCED, AUDIT, Hub, Listener, Take
 from gatewright.upstream.keeper import State
 from gatewright.upstream.listing import Listing
 from gatewright.upstream.local import LocalServer
-from gatewright.upstream.server import CHANGES, Server, Status, Told
+from gatewright.upstream.server import CHANGES, Server
+from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.status import Status, Told
 from gatewright.upstream.view import Profile
+from gatewright.wire.permissions import RULED
 
-__all__ = ["Supervisor"]
+__all__ = ["HELD_S", "RETIRING_MOST", "Staged", "Supervisor"]
 
 log = logging.getLogger("gatewright.upstream")
 
 Audited = Callable[[str, str, dict[str, Any]], None]
 """Takes a lifecycle event: `SERVER_CONNECTED` or `SERVER_DISCONNECTED`, server id, details."""
+
+RETIRING_MOST = 4
+"""Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
+
+HELD_S = 130.0
+"""For how long gates hold a call up, at most: its caller is asked (`gates.confirm`)."""
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """The servers of a configuration that is not in force yet; `fresh` are those started for it."""
+
+    specs: Mapping[str, ServerSpec]
+    servers: Mapping[str, Server]
+    fresh: tuple[Server, ...]
 
 
 class Supervisor:
@@ -52,18 +73,71 @@ class Supervisor:
         authorizers: Mapping[str, Authorizer] | None = None,
         startup_wait_s: float = 10.0,
     ) -> None:
-        enabled = [spec for spec in specs if spec.enabled]
-        self.catalogue = Catalogue([*enabled, *(one.spec for one in local)], profiles, sight)
+        self.info = info
+        self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
+        """Hears of the tools of each server that lists others than before."""
         self.hub = Hub(self._may_see, self._uri)
-        told = Told(self._listed, self.hub.tell, event)
-        tokens = authorizers or {}
-        self._servers = {spec.id: Server(spec, info, told, tokens.get(spec.id)) for spec in specs}
+        self.sightings = Sightings(self.hub, lambda: self.catalogue)
+        self._event = event
+        self.permits: Permits | None = None
+        """Who decides what servers may have; from `start` on."""
         self._local = {one.id: one for one in local}
-        self._owners: dict[str, Owner] = {**self._servers, **self._local}
-        discovery = Discovery(self.catalogue, self._standing, self._reason)
-        self.dispatch = Dispatch(self._owners, self.catalogue, {"mgp/discovery/list": discovery})
+        tokens = authorizers or {}
+        servers = {spec.id: self._made(spec, tokens.get(spec.id)) for spec in specs}
+        catalogue = Catalogue(self._listable(specs), profiles, sight)
+        self._builtin: dict[str, Builtin] = {}
+        self.fleet = Fleet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
+        self._staged: list[Server] = []
+        self._retiring: dict[Server, asyncio.Future[None]] = {}
+        """What has left the fleet and not yet ended, and what hurries that."""
+        self._departures: set[asyncio.Task[None]] = set()
+
+    def answer(self, builtin: Mapping[str, Builtin]) -> None:
+        """Answer these methods as well, which are the gateway's own. For the calls of every fleet that
+        comes, and of this one where its dispatch has not been handed on yet."""
+        now = self.fleet
+        self._builtin.update(builtin)
+        self.fleet = Fleet(
+            now.specs, now.servers, self._local, now.catalogue, now, builtin=self._builtin
+        )
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What all servers offer together."""
+        return self.fleet.catalogue
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """Where calls go that begin now."""
+        return self.fleet.dispatch
+
+    @property
+    def _servers(self) -> Mapping[str, Server]:
+        return self.fleet.servers
+
+    def _listable(self, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
+        enabled = [spec for spec in specs if spec.enabled]
+        return [*enabled, *(one.spec for one in self._local.values())]
+
+    def _made(self, spec: ServerSpec, authorizer: Authorizer | None) -> Server:
+        """A server that speaks for its id only while it stands in the fleet."""
+
+        def listed(server: str, listing: Listing, announced: frozenset[str]) -> None:
+            if self._servers.get(server) is made:
+                self._listed(server, listing, announced)
+
+        def said(
+            server: str, method: str, params: dict[str, Any], session: str | None = None
+        ) -> None:
+            # What is recorded is the gateway's to say, and no server's.
+            if self._servers.get(server) is made and method != AUDIT:
+                self.hub.tell(server, method, params, session)
+
+        told = Told(listed, said, self._event, lambda: self.permits)
+        made = Server(spec, self.info, told, authorizer)
+        return made
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -82,7 +156,9 @@ class Supervisor:
         """Wait until every server is connected or has failed, but no longer than `startup_wait_s`
         after the first question. False where some are still starting."""
         startup = self._startup
-        if startup is not None and not startup.done():
+        if startup is not None and startup.done():
+            return True
+        if startup is not None:
             await asyncio.wait([startup], timeout=self._startup_wait_s)
             if not startup.done():
                 self._startup_wait_s = 0.0  # nobody else waits for them again
@@ -92,34 +168,117 @@ class Supervisor:
         """Stop everything that was started, giving each server `grace_s` at each step."""
         if self._startup is not None:
             self._startup.cancel()
-        await asyncio.gather(*(server.close(grace_s) for server in self._servers.values()))
+        for hurry in self._retiring.values():
+            _hurry(hurry)
+        every = {*self._servers.values(), *self._staged, *self._retiring}
+        await asyncio.gather(*(server.close(grace_s) for server in every), *self._departures)
+
+    # -- another configuration -----------------------------------------------------------------------
+
+    async def stage(
+        self,
+        specs: Sequence[ServerSpec],
+        authorizers: Mapping[str, Authorizer],
+        *,
+        patience_s: float,
+        anew: Collection[str] = (),
+    ) -> Staged:
+        """Start what another configuration needs and what does not run yet, or is to run `anew`, beside
+        what runs, and wait until it is connected or has failed, for at most `patience_s`. Follow up
+        with `fleet_of` and `switch`, or `discard`."""
+        servers: dict[str, Server] = {}
+        for spec in specs:
+            known = self._servers.get(spec.id)
+            if known is None or spec.id in anew or reconnects(known.spec, spec):
+                known = self._made(spec, authorizers.get(spec.id))
+                self._staged.append(known)
+            servers[spec.id] = known
+        staged = Staged({spec.id: spec for spec in specs}, servers, tuple(self._staged))
+        for server in staged.fresh:
+            server.start()
+        if staged.fresh:
+            settling = asyncio.gather(*(server.settled() for server in staged.fresh))
+            await asyncio.wait([settling], timeout=patience_s)
+            settling.cancel()
+        return staged
+
+    async def discard(self, grace_s: float = 5.0) -> None:
+        """Stop what was staged: it is not wanted after all."""
+        staged, self._staged = self._staged, []
+        await asyncio.gather(*(server.close(grace_s) for server in staged))
+
+    def fleet_of(self, staged: Staged, profiles: Mapping[str, Profile], sight: Sight) -> Fleet:
+        """The fleet of the other configuration. Changes nothing yet."""
+        fresh = {server.id: server.listing for server in staged.fresh}
+        specs = self._listable([*staged.specs.values()])
+        catalogue = self.catalogue.renewed(specs, profiles, sight, fresh)
+        local, builtin = self._local, self._builtin
+        return Fleet(staged.specs, staged.servers, local, catalogue, self.fleet, builtin)
+
+    def switch(
+        self, fleet: Fleet, over: Sequence[asyncio.Future[None]], held_s: float = HELD_S
+    ) -> None:
+        """From now on this fleet serves. What it does not have any more is stopped when all of `over`
+        are done: then no call is left that began before; or after the time limit of a call and
+        `held_s`, for which the gates may hold one up before it is sent."""
+        before, self.fleet = self.fleet, fleet
+        self._staged = []
+        for name, server in fleet.servers.items():
+            former = before.servers.get(name)
+            if former is server:
+                server.adopt(fleet.specs[name])
+            elif former is not None:
+                server.follow(former)
+        for name, server in before.servers.items():
+            if fleet.servers.get(name) is not server:
+                why = (
+                    "it was replaced" if name in fleet.servers else "it is not configured any more"
+                )
+                self._retire(server, over, held_s, why)
+
+    def _retire(
+        self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
+    ) -> None:
+        crowd = [one for one in self._retiring if one.id == server.id]
+        if len(crowd) >= RETIRING_MOST:
+            _hurry(self._retiring[crowd[0]])
+        self._retiring[server] = asyncio.get_running_loop().create_future()
+        most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
+        work = self._leave(server, asyncio.gather(*over), most_s, why)
+        task = asyncio.get_running_loop().create_task(work)
+        self._departures.add(task)
+        task.add_done_callback(self._departures.discard)
+
+    async def _leave(
+        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
+    ) -> None:
+        either = [over, self._retiring[server]]
+        await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        await server.close(5.0, why)
+        del self._retiring[server]
+
+    async def tell_differences(self, before: Catalogue) -> None:
+        """Tell those who listen which of their lists are others than in the catalogue before."""
+        after = self.catalogue
+        for caller, profile in self.hub.audience():
+            changed = {
+                notification
+                for method, notification in ANNOUNCED.items()
+                if before.shown(method, profile, caller) != after.shown(method, profile, caller)
+            }
+            self.hub.tell_audience(caller, profile, sorted(changed))
+            await asyncio.sleep(0)  # calls go before
 
     # -- for operators -------------------------------------------------------------------------------
 
     @property
     def states(self) -> Mapping[str, State]:
         """Server id → state."""
-        return {one.id: one.state for one in self._all}
+        return self.fleet.states
 
     def status(self) -> list[Status]:
         """What an operator sees, in the order of the configuration."""
-        return [self._offered(one.status()) for one in self._all]
-
-    def _offered(self, status: Status) -> Status:
-        shelf = self.catalogue.shelf(status.id)
-        return msgspec.structs.replace(status, tools=len(shelf.tools), warnings=shelf.warnings)
-
-    @property
-    def _all(self) -> list[Server | LocalServer]:
-        return [*self._servers.values(), *self._local.values()]
-
-    def _standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
-        one = self._servers.get(server) or self._local.get(server)
-        return None if one is None else (one.spec, one.state, one.hello)
-
-    def _reason(self, server: str) -> str:
-        one = self._servers.get(server)
-        return "" if one is None else one.status().reason
+        return self.fleet.status()
 
     # -- for doors -----------------------------------------------------------------------------------
 
@@ -127,6 +286,8 @@ class Supervisor:
         """Capabilities and instructions of what is behind a profile for a caller, once the servers
         have started or had their time. Raises `KeyError` for an unknown profile."""
         await self.settled()
+        if not self.catalogue.knows(profile):
+            raise KeyError(profile)
         view = self.catalogue.view(profile)
         visible = self.catalogue.servers(profile, caller)
         hellos = [(one, self.catalogue.listing(one).hello) for one in visible]
@@ -142,6 +303,8 @@ class Supervisor:
     ) -> None:
         """Pass a client's notification on to the servers that exist for the caller; where the session
         has a connection of its own, on that one."""
+        if method == AUDIT or method in RULED:  # both are the gateway's to say
+            return
         mgp = method.startswith("notifications/mgp.")
         for name in self.catalogue.servers("", caller):
             server = self._servers.get(name)
@@ -150,11 +313,30 @@ class Supervisor:
                 continue
             link.notify(method, params)
 
+    def tell_audit(self, server: str, events: Sequence[dict[str, Any]]) -> bool:
+        """Tell an audit server of each event; False where it is not there, or did not negotiate `audit`."""
+        found = self._servers.get(server)
+        link = None if found is None else found.link_of(None)
+        hello = link.hello if link is not None and link.open else None
+        if link is None or hello is None or hello.mgp is None:
+            return False
+        if "audit" not in hello.mgp.extensions:
+            return False
+        for event in events:
+            link.notify(AUDIT, event)
+        return True
+
     def watch(
-        self, caller: Caller, profile: str, take: Take, session: str | None = None
+        self,
+        caller: Caller,
+        profile: str,
+        take: Take,
+        session: str | None = None,
+        *,
+        audit: bool = False,
     ) -> Callable[[], None]:
         """Tell `take` of what servers say that the caller may see; the result ends that."""
-        return self.hub.watch(caller, profile, take, session)
+        return self.hub.watch(Listener(caller, profile, session, take, audit))
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
@@ -164,9 +346,18 @@ class Supervisor:
             return {}
         return tool.headers
 
+    def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
+        """A tool by any of its names, where the caller may see it."""
+        tool = self.catalogue.tool(profile, name)
+        return tool if tool is not None and self.catalogue.sight.tool(caller, tool) else None
+
+    def offers(self, profile: str) -> bool:
+        """Whether there is any tool in a profile, whoever may see it."""
+        return bool(self.catalogue.view(profile).items("tools/list"))
+
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""
-        for server in self._servers.values():
+        for server in (*self._servers.values(), *self._retiring):
             server.forget(session)
 
     # -- what servers say ----------------------------------------------------------------------------
@@ -174,12 +365,22 @@ class Supervisor:
     def _listed(self, server: str, listing: Listing, announced: frozenset[str]) -> None:
         before = self.catalogue.listing(server)
         changed = self.catalogue.put(server, listing)
-        for warning in self.catalogue.shelf(server).warnings if changed else ():
-            log.warning("server %s: %s", server, warning)
+        if changed:
+            self._look_at(server)
         for method, name in CHANGES.items():
             same = all(before.of(one) == listing.of(one) for one in _sections(name))
             if not same or name in announced:
                 self.hub.tell(server, method, {})
+
+    def _look_at(self, server: str) -> None:
+        """Let whoever wants to know see what is on a shelf now."""
+        shelf = self.catalogue.shelf(server)
+        for warning in shelf.warnings:
+            log.warning("server %s: %s", server, warning)
+        try:
+            self.shelved(server, shelf.tools)
+        except Exception:  # what could not be judged is asked about again with each call
+            log.exception("server %s: its tools could not be looked at", server)
 
     def _uri(self, profile: str, server: str, uri: str) -> str:
         if not self.catalogue.knows(profile):
@@ -188,6 +389,11 @@ class Supervisor:
 
     def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
         return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)
+
+
+def _hurry(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _sections(name: str) -> Sequence[Any]:

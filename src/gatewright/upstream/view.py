@@ -12,14 +12,22 @@ from typing import Any
 
 import msgspec
 
-from gatewright.call import Security, Target, Tool
-from gatewright.upstream.names import Names, expose_names, expose_uris, unwrap_uri, wrap_template
+from gatewright.call import KERNEL, SHIPPED, Security, Target, Tool
+from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.upstream.names import (
+    Names,
+    expose_names,
+    expose_uris,
+    kernel_names,
+    unwrap_uri,
+    wrap_template,
+)
 from gatewright.upstream.shelf import Shelf, encode_definition
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.templates import Template
 from gatewright.wire import jsonrpc
 
-__all__ = ["LISTS", "SECURITY_META", "Item", "Profile", "View"]
+__all__ = ["LISTS", "Item", "Profile", "View"]
 
 LISTS: Mapping[str, str] = {
     "tools/list": "tools",
@@ -29,13 +37,11 @@ LISTS: Mapping[str, str] = {
 }
 """The methods that the catalogue answers, and the member of their result."""
 
-SECURITY_META = "dev.cloto/security"
-"""Where `security` stands a second time, for MGP clients on SDKs that drop unknown members of tools."""
-
 
 class Profile(msgspec.Struct, frozen=True):
     """A named view. Empty `servers` or `tools` leave that side open; tools are canonical names
-    (`server/tool`) or exposed ones. `unprefixed` shows the only server's names as they are."""
+    (`server/tool`) or exposed ones. `unprefixed` shows the only server's names as they are. The tools of
+    the gateway itself belong to every view that is not narrowed to other servers or tools."""
 
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -46,7 +52,7 @@ class Item:
     """One entry of a list; its text is made when it is first asked for. `instead` are the members
     that read differently here."""
 
-    __slots__ = ("_definition", "_instead", "_mgp", "_plain", "server", "tool")
+    __slots__ = ("_definition", "_instead", "_mgp", "_plain", "resource", "server", "tool")
 
     def __init__(
         self,
@@ -54,9 +60,11 @@ class Item:
         definition: Mapping[str, Any],
         instead: Mapping[str, str],
         tool: Tool | None = None,
+        resource: Target | None = None,
     ) -> None:
         self.server = server
         self.tool = tool
+        self.resource = resource
         self._definition = definition
         self._instead = instead
         self._plain: bytes | None = None
@@ -84,12 +92,13 @@ class View:
         self, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
     ) -> None:
         wanted = [one for one in specs if not profile.servers or one in profile.servers]
-        self.servers: tuple[str, ...] = tuple(wanted)
-        self.unprefixed = profile.unprefixed and len(wanted) == 1
+        self.servers: tuple[str, ...] = tuple(one for one in wanted if one != KERNEL)
+        foreign = [one for one in self.servers if one != SHIPPED]
+        self.unprefixed = profile.unprefixed and len(foreign) == 1
         self._prefixes = {
             one: prefix for one in wanted if (prefix := specs[one].prefix) is not None
         }
-        self._bare = wanted if self.unprefixed else ()
+        self._bare = self.servers if self.unprefixed else (SHIPPED,)
         self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
         self.tools: dict[str, Tool] = {}
         """By exposed, canonical (`server/tool`) and dotted name."""
@@ -139,7 +148,13 @@ class View:
 
     def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
-        names = expose_names(tools, prefixes=self._prefixes, bare=self._bare)
+        own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
+        names = expose_names(
+            tools,
+            prefixes=self._prefixes,
+            bare=self._bare,
+            fixed={target: exposed for target, (exposed, _) in own.items()},
+        )
         shown: dict[Target, Tool] = {}
         for target, tool in tools.items():
             exposed = names.exposed[target]
@@ -152,6 +167,8 @@ class View:
         self.tools = {
             name: shown[target] for name, target in names.targets.items() if target in shown
         }
+        # The method of that name, called as a tool (decision C-14).
+        self.tools |= {method: shown[one] for one, (_, method) in own.items() if one in shown}
 
     def _place_prompts(self, shelved: list[Shelf]) -> Names:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
@@ -166,7 +183,12 @@ class View:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
         names = expose_uris(resources)
         self._items["resources/list"] = [
-            Item(target.server, entry.definition, _instead("uri", target, names.exposed[target]))
+            Item(
+                target.server,
+                entry.definition,
+                _instead("uri", target, names.exposed[target]),
+                resource=target,
+            )
             for target, entry in resources.items()
         ]
         return names

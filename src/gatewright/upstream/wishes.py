@@ -14,8 +14,8 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
-from gatewright.upstream.link import Link, UpstreamFailed
 
 __all__ = ["LEVELS", "Wished", "Wishes"]
 
@@ -146,6 +146,12 @@ class Wishes:
         return True
 
     # -- connections and sessions --------------------------------------------------------------------
+
+    def follow(self, before: Wishes) -> None:
+        """Want what another server was to tell."""
+        self._levels.update(before._levels)
+        for uri, holders in before._holders.items():
+            self._holders.setdefault(uri, Counter()).update(holders)
 
     def forget(self, session: str) -> None:
         """A session is over, and wants nothing any more."""

@@ -1,147 +1,221 @@
-"""`sandbox`, strict form: text that a shell could read as more than plain words (MGP §4.5).
+"""`sandbox`: command lines, and values that a server may put into one (MGP §4.5).
 
-Theory: what a server does with an argument is unknown, so the text is judged as if a shell read it.
-The strict form needs no grammar: every character that a shell may interpret is refused, quotes
-included, because what is quoted here may be unquoted there. What is left is words, and about words
-only two things are asked: whether they delete recursively, and whether one of them starts a program
-that ends the host, changes who may do what, or runs further programs.
+Three modes. `allow-list` parses a line and accepts known programs in uses that only read; `deny-list`
+parses it the same way and refuses the programs and options that are known for harm; `strict` needs no grammar
+and refuses every metacharacter, as the specification says it literally. A pipe between commands passes where
+`pipes` says so.
 
-Words are collected over all strings of a call before they are judged: `["rm", "-rf", "/"]` says the
-same as `"rm -rf /"`.
+A call's arguments are judged where nobody said which of them are commands: what a command member holds is a
+line (or, in a list, its words), and every other text is a value, which must not begin like an option and must
+not contain anything that a shell could read.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
-from gatewright.validators.leaves import Place, pointer, strings
+import msgspec
+
+from gatewright.validators.leaves import Place
 from gatewright.validators.objection import Objection
+from gatewright.validators.options import read_options
+from gatewright.validators.shell_files import names_sensitive_file
+from gatewright.validators.shell_options import Program
+from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
+from gatewright.validators.shell_strict import SENTENCES, strict, strict_rule, text_rule
+from gatewright.validators.shell_syntax import Unacceptable, Word, is_plain, read
 
-__all__ = ["sandbox"]
+__all__ = ["Options", "Sandbox", "Value", "command_rule", "prepare"]
 
-_META = re.compile(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
-_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
+Mode = Literal["allow-list", "deny-list", "strict"]
 
-_DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
-_RECURSIVE = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive|--no-preserve-root|/[sSqQ]")
-_FIND_ACTIONS = re.compile(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
 
-_PROGRAMS: dict[str, frozenset[str]] = {
-    "runs_programs": frozenset(
-        "sh bash dash zsh ksh csh tcsh fish ash pwsh powershell cmd busybox env xargs eval exec "
-        "source . command builtin nohup setsid time timeout nice ionice stdbuf script watch "
-        "parallel at batch crontab trap alias coproc ssh nsenter unshare chroot".split()
-    ),
-    "changes_rights": frozenset(
-        "sudo su doas pkexec runuser setpriv passwd chpasswd useradd usermod userdel groupadd "
-        "groupmod adduser deluser visudo vipw setenforce setcap chattr insmod modprobe rmmod "
-        "iptables ip6tables nft ufw".split()
-    ),
-    "ends_the_host": frozenset(
-        "shutdown reboot halt poweroff init telinit kexec kill killall pkill mkfs mke2fs mkswap "
-        "wipefs fdisk sfdisk gdisk parted dd systemctl service history".split()
-    ),
-    "opens_a_channel": frozenset({"nc", "ncat", "netcat", "socat", "telnet", "scp"}),
-}
-_RULE_OF = {program: rule for rule, group in _PROGRAMS.items() for program in group}
-_ORDINARY = frozenset(
-    "time watch script at batch history service parallel command source trap alias kill init "
-    "timeout nice . del erase".split()
-)
-"""Program names that are also everyday words: harmless as the only word of a value."""
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an operator may set for one tool."""
 
-_INTERPRETERS = re.compile(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
-_CODE_OPTIONS = re.compile(r"-[A-Za-z]*[ceErpi]|--eval|--exec|--print|--command|eval")
-_PROGRAM_OPTIONS = re.compile(
-    r"(-o)?(ProxyCommand|LocalCommand|PermitLocalCommand)\b.*|--checkpoint-action\b.*|"
-    r"--to-command\b.*|--use-compress-program\b.*|--rsh\b.*|--upload-pack\b.*|--receive-pack\b.*|"
-    r"core\.(pager|editor|sshcommand|fsmonitor)\b.*",
-    re.IGNORECASE,
-)
-_HOST_FILES = re.compile(
-    r"@?/(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
-    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
-)
+    mode: Mode = "allow-list"
+    pipes: bool = False
+    """Whether commands may be joined by a pipe."""
+    programs: tuple[str, ...] = ()
+    """Programs that are allowed besides the known ones, with any options."""
+    value: bool = False
+    """Whether what is judged is one value for a command line instead of a whole one."""
 
+
+_NODES = "has {} where only a plain command is accepted; send one program with its arguments"
 _SAY = {
-    "control_character": "has a control or invisible character; send plain printable text",
-    "metacharacter": "has a shell metacharacter, which strict sandbox validation refuses; "
-    "send plain words without quotes, operators, expansions or wildcards",
-    "assignment": "starts with a variable assignment; send the program and its arguments only",
-    "recursive_delete": "would delete recursively; delete single files by name instead",
-    "inline_code": "gives an interpreter code on the command line; run a file instead",
-    "program_option": "has an option that makes a program run another program",
-    "host_file": "names a file that belongs to the host",
-    "runs_programs": "starts a program that runs other programs; call the program itself",
-    "changes_rights": "starts a program that changes what is allowed on the host",
-    "ends_the_host": "starts a program that can end processes, the host or its disks",
-    "opens_a_channel": "starts a program that opens a connection of its own",
+    "control_character": "has a control or invisible character, or one that becomes a shell operator; "
+    "send plain printable text",
+    "too_long": "is too long for a command line",
+    "empty": "has no command",
+    "program_name": "does not begin with a program's plain name",
+    "unknown_program": "starts a program that is not on the list of known read-only programs",
+    "unknown_arguments": "hands unseen arguments to a program some of whose options are refused",
+    "option": "has an option with which its program writes, runs something or changes the host",
+    "operand": "has an operand with which its program writes or changes the host",
+    "subcommand": "has a subcommand that does not only read",
+    "script": "has a script that runs programs, writes files, or cannot be read",
+    "host_file": "names a file that holds secrets or belongs to the host",
+    "leading_dash": "begins like an option; send a value",
 }
 
 
-def sandbox(arguments: Any) -> Objection | None:
-    """Refuse any string of the arguments that a shell could read as more than plain words."""
-    words: list[str] = []
-    for place, text, is_name in strings(arguments):
-        rule = _text_rule(text)
-        if rule is None and not is_name:
-            found = text.split()
-            rule = _start_rule(found)
-            words.extend(found)
-        if rule is not None:
-            return _objection(place, rule)
-    rule = _words_rule(words)
-    return None if rule is None else _objection(None, rule)
+def prepare(options: Mapping[str, Any], tool: str = "") -> Sandbox:
+    """The validator for one tool; its name does not matter here. Raises `BadOptions`."""
+    del tool
+    return Sandbox(read_options(Options, options))
 
 
-def _text_rule(text: str) -> str | None:
-    if not text.isprintable():
-        return "control_character"
-    if _META.search(text):
-        return "metacharacter"
-    return "assignment" if _ASSIGNMENT.match(text) else None
+class Sandbox:
+    """Judges command lines (text), the words of one (list of texts), and values (`Value`)."""
+
+    takes_words = True
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        extra = dict.fromkeys(options.programs, Program())
+        self._known = {**PROGRAMS, **extra} if extra else PROGRAMS
+
+    def judge(self, value: Any) -> Objection | None:
+        """What speaks against one value."""
+        if self._options.mode == "strict":
+            return strict(value)
+        if self._options.value and isinstance(value, str):
+            value = Value(value)
+        rule = _value_rule(value) if isinstance(value, Value) else self._rule(value)
+        return None if rule is None else Objection("", rule, _sentence(rule))
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        """Command members as lines or words, every other text as a value; for `strict` all together."""
+        return iter([(None, arguments)]) if self._options.mode == "strict" else _parts(arguments)
+
+    def _rule(self, value: Any) -> str | None:
+        try:
+            commands = _commands(value, pipes=self._options.pipes)
+        except Unacceptable as problem:
+            return problem.what
+        found = (command_rule(one, self._known, self._options.mode) for one in commands)
+        return next(filter(None, found), None)
 
 
-def _start_rule(words: list[str]) -> str | None:
-    """What speaks against a string that begins with this word, whatever follows."""
-    if not words:
+class Value(msgspec.Struct, frozen=True):
+    """A text that is one value of a command line."""
+
+    text: str
+    is_name: bool = False
+    """Whether it is a member's name, of which only the characters matter."""
+
+
+def _commands(value: Any, *, pipes: bool) -> list[list[Word]]:
+    if isinstance(value, str):
+        return read(value, pipes=pipes)
+    if not _texts(value) or not value:
+        raise Unacceptable("no_command")
+    if not all(map(is_plain, value)):
+        raise Unacceptable("control_character")
+    # A single word with spaces is a line for a shell; several words go to the program as they are.
+    if len(value) == 1:
+        return read(value[0], pipes=pipes)
+    return [[Word(one, bare=False) for one in value]]
+
+
+def command_rule(
+    words: list[Word], known: Mapping[str, Program] = PROGRAMS, mode: Mode = "allow-list"
+) -> str | None:
+    """What speaks against one command: a rule's name, or None."""
+    name = program_name(words[0].text)
+    if mode == "deny-list" and name not in known:
+        rule = strict_rule([word.text for word in words])
+    else:
+        rule = program_rule(words, known)
+    return rule or _file_rule(name, words[1:], known.get(name))
+
+
+_SEEKERS = frozenset(
+    {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
+)
+
+
+def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str | None:
+    if program is not None and program.textual:
         return None
-    program = _program(words[0])
-    if len(words) == 1 and program in _ORDINARY:
-        return None
-    return "ends_the_host" if program.startswith("mkfs.") else _RULE_OF.get(program)
-
-
-def _words_rule(words: list[str]) -> str | None:
-    """What speaks against all words of the call together."""
-    programs = {_program(word) for word in words}
-    if programs & _DELETERS and any(_RECURSIVE.fullmatch(word) for word in words):
-        return "recursive_delete"
-    if "find" in programs and any(_FIND_ACTIONS.fullmatch(word) for word in words):
-        return "recursive_delete"
-    if programs & {"chmod", "chown", "chgrp"} and any(_RECURSIVE.fullmatch(word) for word in words):
-        return "changes_rights"
-    if any(_INTERPRETERS.fullmatch(one) for one in programs) and any(
-        _CODE_OPTIONS.fullmatch(word) for word in words
-    ):
-        return "inline_code"
-    return _word_rule(words)
-
-
-def _word_rule(words: list[str]) -> str | None:
-    for word in words:
-        if _PROGRAM_OPTIONS.fullmatch(word):
-            return "program_option"
-        if _HOST_FILES.fullmatch(word):
+    pattern = name in _SEEKERS and not any(
+        one.text.startswith(("-e", "-f", "--reg", "--file")) for one in arguments
+    )
+    for word in arguments:
+        if pattern and not word.text.startswith("-"):
+            pattern = False
+        elif names_sensitive_file(word):
             return "host_file"
     return None
 
 
-def _program(word: str) -> str:
-    return word.rpartition("/")[2].casefold().removesuffix(".exe") or word
+def _value_rule(value: Value) -> str | None:
+    if value.is_name:
+        return text_rule(value.text)
+    if value.text.startswith("-") and value.text.strip("-.0123456789"):
+        return "leading_dash"
+    found = strict(value.text)
+    return None if found is None else found.rule
 
 
-def _objection(place: Place | None, rule: str) -> Objection:
-    where = "" if place is None else pointer(place.path())
-    return Objection(where, rule, f"argument {where or '(all of them)'} {_SAY[rule]}")
+def _sentence(rule: str) -> str:
+    return _SAY.get(rule) or SENTENCES.get(rule) or _NODES.format(rule.replace("_", " "))
+
+
+_COMMANDS = frozenset(
+    "command cmd commandline commands cmdline shell script exec execute run program executable binary argv".split()
+)
+_ARGUMENTS = frozenset("args argv arguments params parameters options flags".split())
+
+
+def _parts(arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+    stack: list[tuple[Place | None, Any]] = [(None, arguments)]
+    while stack:
+        place, found = stack.pop()
+        if isinstance(found, str):
+            yield place, Value(found)
+        elif isinstance(found, list):
+            stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
+        elif isinstance(found, dict):
+            taken, lines = _lines(found)
+            yield from ((Place(place, name), line) for name, line in lines)
+            yield from ((Place(place, name), Value(name, is_name=True)) for name in found)
+            rest = (name for name in reversed(found) if name not in taken)
+            stack.extend((Place(place, name), found[name]) for name in rest)
+
+
+def _lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]]]:
+    """The members of one object that are judged as commands, and the lines they make.
+
+    A list of arguments beside a command continues it.
+    """
+    commands = [name for name in found if _plain(name) in _COMMANDS and _is_line(found[name])]
+    if not commands:
+        return set(), []
+    beside = [
+        name
+        for name in found
+        if _plain(name) in _ARGUMENTS and name not in commands and _texts(found[name])
+    ]
+    more = [text for name in beside for text in found[name]]
+    lines = [(name, _continued(found[name], more)) for name in commands]
+    return {*commands, *beside}, lines
+
+
+def _continued(command: Any, more: list[str]) -> Any:
+    words = [command] if isinstance(command, str) else command
+    return [*words, *more] if more else command
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) or (_texts(value) and bool(value))
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()

@@ -9,6 +9,7 @@ as not matching. Numbers that a float cannot hold are compared as decimals, not 
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import islice
 from typing import Any, NoReturn
 
 import jsonschema_rs
@@ -20,11 +21,17 @@ from gatewright.validators.schema_cost import affordable, cost_of
 from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire.jsonrpc import Num
 
-__all__ = ["CompiledSchema", "compile_schema"]
+__all__ = ["CompiledSchema", "Violation", "compile_schema"]
 
 _MIB = 1024 * 1024
 _ONE_PATTERN = 10 * _MIB
 _BACKTRACKS = 20_000
+_TOO_COSTLY = "is too large or too deep for this tool's schema"
+_ASKED = (
+    *("pattern", "limit", "types", "options"),
+    *("property", "unexpected", "expected_value", "multiple_of"),
+)
+"""The library's names for what a rule asks for."""
 _MESSAGE_CHARS = 300
 _TIERS = ((_MIB, False), (_MIB, True), (16 * _MIB, False), (16 * _MIB, True))
 """What all patterns of a schema together may take, in bytes of compiled program (which is also about
@@ -34,6 +41,16 @@ on a schema is `heavy`."""
 _probe = msgspec.json.Encoder().encode
 """Fails on a `Num`, in a fraction of the time that a search in Python takes. The library must never
 see one: some keywords take it for no number at all and let it pass."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One rule of a schema that a value breaks. `expected` is what the rule asks for, as the schema has it:
+    a limit, a pattern, names of types, options, the missing property, the unexpected ones."""
+
+    path: tuple[str | int, ...]
+    rule: str
+    expected: Any
+    message: str
 
 
 class CompiledSchema:
@@ -50,13 +67,30 @@ class CompiledSchema:
         """What is wrong with a decoded JSON value, or None."""
         cost = self._cost
         if cost is not None and not (cost.cheap or affordable(cost, value)):
-            return Objection("", "too_costly", "is too large or too deep for this tool's schema")
+            return Objection("", "too_costly", _TOO_COSTLY)
         try:
             self._check.validate(_exact(value))
         except jsonschema_rs.ValidationError as error:
             path = pointer(error.instance_path)
             return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
         return None
+
+    def violations(self, value: Any, most: int) -> list[Violation]:
+        """The first `most` things that are wrong with a decoded JSON value, in the schema's order."""
+        cost = self._cost
+        if cost is not None and not (cost.cheap or affordable(cost, value)):
+            return [Violation((), "too_costly", None, _TOO_COSTLY)]
+        found = islice(self._check.iter_errors(_exact(value)), most)
+        return [
+            Violation(tuple(one.instance_path), one.kind.name, _expected(one.kind), one.message)
+            for one in found
+        ]
+
+
+def _expected(kind: jsonschema_rs.ValidationErrorKind) -> Any:
+    """What a rule asks for, by whichever name the library has it."""
+    said = kind.as_dict()
+    return next((said[name] for name in _ASKED if name in said), None)
 
 
 def compile_schema(schema: Any, depth: int = 32, subschemas: int = 1000) -> CompiledSchema:

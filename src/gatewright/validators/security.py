@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, cast
 
 from gatewright.call import Security
 from gatewright.validators.by_name import runs_commands
+from gatewright.validators.declared import declared_for
 from gatewright.wire.permissions import canonical_permission
 
 __all__ = ["OperatorWord", "effective_security", "problems"]
@@ -23,7 +24,7 @@ __all__ = ["OperatorWord", "effective_security", "problems"]
 Risk = Literal["safe", "moderate", "dangerous"]
 
 _RISKS: tuple[Risk, ...] = ("safe", "moderate", "dangerous")
-_VALIDATORS = ("sandbox", "readonly", "network_restricted", "code_safety", "none")
+_VALIDATORS = ("sandbox", "readonly", "network_restricted", "code_safety", "paths", "none")
 _SIDE_EFFECTS = ("filesystem", "network", "process", "database", "notification")
 _UNREADABLE = "unreadable"
 """The validator of a tool whose validator is no text. Nobody defines it, so it refuses every call."""
@@ -42,6 +43,10 @@ class OperatorWord(Protocol):
     @property
     def validator(self) -> str | None: ...
     @property
+    def validator_args(self) -> tuple[str, ...]: ...
+    @property
+    def validator_options(self) -> Mapping[str, Any]: ...
+    @property
     def confirmation_required(self) -> bool | None: ...
 
 
@@ -59,12 +64,16 @@ def effective_security(
     if declared is None and operator is None:
         return _PLAIN_SHELL if runs_commands(name) else _PLAIN
     theirs = declared if isinstance(declared, Mapping) else {}
+    validator = _validator(theirs, operator, name)
+    pointers, options = declared_for(validator, theirs, operator)
     return Security(
         risk_level=_risk(declared, operator, annotations),
         permissions_required=_permissions(theirs, operator),
-        validator=_validator(theirs, operator, name),
+        validator=validator,
         confirmation_required=_confirmation(theirs, operator),
         declared=True,
+        validator_args=pointers,
+        validator_options=options,
     )
 
 

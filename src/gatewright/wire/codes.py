@@ -61,6 +61,40 @@ class Reason(msgspec.Struct, frozen=True):
         """JSON-RPC keeps its own numbers on that door, everything else is -32000 (CDM-con-7)."""
         return self.mgp_code if self.mgp_code in _JSONRPC else -32000
 
+    @property
+    def ggen_type(self) -> str:
+        """The `error_type` of ggen's error data."""
+        return (_GGEN_OF.get(self.name) or _GGEN[self.ggen_code])[0]
+
+    @property
+    def ggen_message(self) -> str:
+        """The `message` of ggen's errors; what happened this time stands in `data.reason`."""
+        return (_GGEN_OF.get(self.name) or _GGEN[self.ggen_code])[1]
+
+
+_GGEN = {
+    -32700: ("ParseError", "Parse error"),
+    -32600: ("InvalidRequest", "Invalid request"),
+    -32601: ("MethodNotFound", "Method not found"),
+    -32602: ("InvalidParams", "Invalid params"),
+    -32603: ("InternalError", "Internal error"),
+    -32001: ("ValidationError", "Validation failed"),
+    -32002: ("ToolNotFound", "Tool not found"),
+    -32003: ("ToolExecution", "Tool execution failed"),
+    -32004: ("AuthenticationError", "Authentication failed"),
+    -32005: ("AuthorizationError", "Permission denied"),
+}
+"""ggen's own table: code → error type and message."""
+
+_TIMED_OUT = ("ToolTimeout", "Tool execution timeout")
+_GGEN_OF = {
+    "timeout": _TIMED_OUT,
+    "upstream_timeout": _TIMED_OUT,
+    "rate_limited": ("RateLimitExceeded", "Rate limit exceeded"),
+    "not_found": ("ResourceNotFound", "Resource not found"),
+    "quota_exceeded": ("QuotaExceeded", "Quota exceeded"),
+}
+"""Reasons for which ggen has a name of their own (its time-limit example; decision C-39)."""
 
 _NAMES = {
     -32700: "PARSE_ERROR",
@@ -189,6 +223,10 @@ _ROWS = (
          ("security/authentication_failed", "TransportError")),
     _row("auth_expired",              (  1003,   1003, -32004), 401,   3, _HTTP,
          ("security/session_expired", "TransportError")),
+    _row("issuer_unavailable",        (  1002,   1002, -32004), 503,   4, _HTTP,
+         ("security/authentication_failed", "TransportError")),
+    _row("insufficient_scope",        (  1000,   1000, -32005), 403,   6, _HTTP,
+         ("security/permission_denied", "AccessError")),
     _row("bad_security_context",      (  1000,  _TOOL, -32005), 403,   6, _NEVER,
          ("security/invalid_security_context", "AccessError")),
     # what policy says

@@ -19,6 +19,7 @@ __all__ = [
     "META_SUBSCRIPTION",
     "META_VERSION",
     "NAMED",
+    "OF_THE_SERVER",
     "check_headers",
     "decode_header",
     "encode_header",
@@ -31,6 +32,19 @@ META_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+OF_THE_SERVER = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/subscriptions/acknowledged",
+        "notifications/elicitation/complete",
+        "notifications/tasks/status",
+    }
+)
+"""Notifications that concern a server and not one call of it."""
+
 META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 NAMED: Mapping[str, str] = {

@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from anyio import BrokenResourceError  # type: ignore[import-not-found]
 from mcp import (  # type: ignore[import-not-found]
     ClientSession,
     McpError,
@@ -183,11 +184,18 @@ def _streams(wire: str, target: Any) -> Any:
 
 @asynccontextmanager
 async def _connect(plan: dict[str, Any], target: Any) -> AsyncIterator[_Host]:
-    async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(_streams(plan["wire"], target))
-        host = _Host()
-        await host.connect(stack, streams, plan.get("offer"), mute="mute" in plan)
-        yield host
+    toured = False
+    try:
+        async with AsyncExitStack() as stack:
+            streams = await stack.enter_async_context(_streams(plan["wire"], target))
+            host = _Host()
+            await host.connect(stack, streams, plan.get("offer"), mute="mute" in plan)
+            yield host
+            toured = True
+    except* BrokenResourceError:
+        # This SDK closes its own stream first, and then breaks on what the server says until it has gone.
+        if not toured:
+            raise
 
 
 def main() -> int:

@@ -48,6 +48,7 @@ async def test_mgp_15_2_7_entries_have_their_six_fields() -> None:
                 "id": "echo",
                 "status": "connected",
                 "tools": ["echo__echo"],
+                "mgp_version": None,
                 "extensions": [],
                 "trust_level": "standard",
             },

@@ -6,7 +6,7 @@ the caller are listed, and of their tools only those that the caller may see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome
@@ -14,23 +14,26 @@ from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.keeper import State
 from gatewright.upstream.spec import ServerSpec
+from gatewright.validators.rights import administers
 from gatewright.wire import jsonrpc
 
 __all__ = ["Discovery"]
 
 
 class Discovery:
-    """`standing` gives a server's configuration, state and last hello by its id; `reason` says why it is
-    not connected, which only operators are told: it may name addresses and what to do on this machine."""
+    """`standing` gives a server's configuration, state and last hello by its id. `reason` says why it is
+    not connected, `permissions` what it asked for and how that stands; only operators are told either."""
 
     def __init__(
         self,
         catalogue: Catalogue,
         standing: Callable[[str], tuple[ServerSpec, State, Hello] | None],
         reason: Callable[[str], str],
+        permissions: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
         self._catalogue = catalogue
         self._reason = reason
+        self._permissions = permissions
         self._standing = standing
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
@@ -43,30 +46,42 @@ class Discovery:
         if flaw:
             return Failure("invalid_params", flaw)
         found = []
-        for server in self._catalogue.servers(call.profile, call.caller):
+        for server in self._servers(call):
             standing = self._standing(server)
             if standing is not None and _fits(standing, wanted):
                 found.append(self._entry(call, *standing))
         return Answer(jsonrpc.encode({"servers": found}))
 
+    def _servers(self, call: Call) -> Sequence[str]:
+        """Those that exist for the caller; all of them for one that may read the whole registry."""
+        if _reads_all(call):
+            return self._catalogue.view(call.profile).servers
+        return self._catalogue.servers(call.profile, call.caller)
+
     def _entry(self, call: Call, spec: ServerSpec, state: State, hello: Hello) -> dict[str, Any]:
         view = self._catalogue.view(call.profile)
         items = (item for item in view.items("tools/list") if item.server == spec.id)
-        may = self._catalogue.sight.tool
+        may, every = self._catalogue.sight.tool, _reads_all(call)
         tools = [
             item.tool.exposed
             for item in items
-            if item.tool is not None and may(call.caller, item.tool)
+            if item.tool is not None and (every or may(call.caller, item.tool))
         ]
         entry: dict[str, Any] = {"id": spec.id, "status": state, "tools": tools}
         version, extensions = _mgp(spec, hello)
-        if version is not None:
-            entry["mgp_version"] = version
+        entry["mgp_version"] = version  # null for who speaks plain MCP
         entry["extensions"] = list(extensions)
         entry["trust_level"] = spec.trust_level or "standard"
         if call.caller.kind == "operator" and (reason := self._reason(spec.id)):
             entry["reason"] = reason
+        if call.caller.kind == "operator" and (found := self._permissions(spec.id)):
+            entry["permissions"] = dict(found)
         return entry
+
+
+def _reads_all(call: Call) -> bool:
+    """Whether the caller was given the right to read all registrations (ggen's `AdminRead`)."""
+    return bool(call.caller.user) and administers(call.caller, "read")
 
 
 def _mgp(spec: ServerSpec, hello: Hello) -> tuple[str | None, tuple[str, ...]]:

@@ -1,0 +1,68 @@
+"""Which records are meant, and where they are: what the commands that read the trail share."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gatewright.cli.moments import ago, as_recorded
+from gatewright.cli.names import key_names, server_names
+from gatewright.cli.output import CliError, Exit
+from gatewright.settings import load
+from gatewright.stores.reader import AuditReader
+from gatewright.stores.rows import DATABASE, Query
+
+__all__ = [
+    "Agent",
+    "Event",
+    "Outcome",
+    "Server",
+    "Since",
+    "Tool",
+    "Trace",
+    "Until",
+    "asked_of",
+    "reader_of",
+]
+
+Agent = Annotated[str | None, typer.Option("--agent", help="Who called.", autocompletion=key_names)]
+Server = Annotated[
+    str | None, typer.Option("--server", help="Whose tool.", autocompletion=server_names)
+]
+Tool = Annotated[str | None, typer.Option("--tool", help="The tool's own name.")]
+Event = Annotated[str | None, typer.Option("--event", help="E.g. TOOL_EXECUTED, TOOL_BLOCKED.")]
+Outcome = Annotated[
+    str | None,
+    typer.Option("--outcome", help="success, denied, failure, error, cancelled, pending."),
+]
+Trace = Annotated[str | None, typer.Option("--trace", help="One trace id.")]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Not before: 10m, 2h, 7d ago, or a date.")
+]
+Until = Annotated[str | None, typer.Option("--until", help="Before this moment.")]
+
+
+def asked_of(*, since: str | None, until: str | None, **members: str | None) -> Query:
+    """The question of these options; `members` are those of `Query` by name. Raises `CliError`."""
+    now = time.time()
+    return Query(
+        **members,  # type: ignore[arg-type]  # each is a text of `Query`
+        since=None if since is None else as_recorded(ago(since, now)),
+        until=None if until is None else as_recorded(ago(until, now)),
+    )
+
+
+def reader_of(config: Path | None) -> AuditReader:
+    """The trail of the configured state folder. Raises `CliError` where there is none."""
+    folder = load(config).storage.path
+    if not (folder / DATABASE).exists():
+        raise CliError(
+            f"there is no record in {folder} yet",
+            code="not_found",
+            exit_code=Exit.UNREACHABLE,
+            hint="the gateway begins one when it first runs: gatewright serve",
+        )
+    return AuditReader(folder)

@@ -1,0 +1,34 @@
+"""What `gatewright doctor` looks at: one function a subject, each a stream of findings.
+
+A check reads and never changes anything. Where a finding can be mended without a decision of a person
+(a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.
+"""
+
+from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.checks.hosts import check_hosts
+from gatewright.cli.checks.identity import check_identity
+from gatewright.cli.checks.machine import check_clock, check_config, check_environment
+from gatewright.cli.checks.servers import check_servers
+from gatewright.cli.checks.state import (
+    check_audit,
+    check_folder,
+    check_gateway,
+    check_store,
+    key_names,
+)
+
+__all__ = [
+    "Finding",
+    "Level",
+    "check_audit",
+    "check_clock",
+    "check_config",
+    "check_environment",
+    "check_folder",
+    "check_gateway",
+    "check_hosts",
+    "check_identity",
+    "check_servers",
+    "check_store",
+    "key_names",
+]

@@ -1,0 +1,248 @@
+"""The state folder, the gateway that uses it, the key store and the audit trail in it."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import os
+import shutil
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import gatewright
+from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.output import CliError
+from gatewright.cli.running import Running, read_running
+from gatewright.settings import Settings
+from gatewright.stores.callers import Callers
+from gatewright.stores.errors import StoreError
+from gatewright.stores.reader import AuditReader
+from gatewright.stores.rows import DATABASE
+
+__all__ = ["check_audit", "check_folder", "check_gateway", "check_store", "key_names"]
+
+_MIB = 1 << 20
+_SCARCE = 1024 * _MIB
+_TOO_LITTLE = 50 * _MIB
+_ANSWER_S = 3.0
+_STOP_FIRST = "stop the program that uses it, or choose another: [gateway] port in mgp.toml"
+
+
+def check_folder(folder: Path) -> Iterator[Finding]:
+    """Owner, mode and space: keys and the record lie here, and nobody else may read them."""
+    if not folder.exists():
+        yield _folder(folder, "ok", "is not there yet; `gatewright serve` makes it")
+        return
+    found = folder.stat()
+    if not stat.S_ISDIR(found.st_mode):
+        yield _folder(folder, "problem", "is not a folder", fix="move that file away")
+        return
+    if found.st_uid != os.getuid():
+        why = f"it belongs to user {found.st_uid}, and you are {os.getuid()}"
+        fix = f"run the gateway as that user, or: sudo chown -R $(id -u) {folder}"
+        yield _folder(folder, "problem", "belongs to somebody else", why, fix)
+        return
+    yield from _modes(folder)
+    yield from _space(folder)
+
+
+def _modes(folder: Path) -> Iterator[Finding]:
+    wide = [
+        (path, found)
+        for path in (folder, *sorted(folder.rglob("*")))
+        if (found := _mode(path)) & 0o077
+    ]
+    for path, mode in wide:
+        tight = mode & 0o700
+        yield Finding(
+            check="state",
+            subject=str(path),
+            level="problem",
+            what=f"others may use it: mode {mode:o}",
+            why="keys, tokens and the record are for the owner alone",
+            fix=f"chmod {tight:o} {path}, or: gatewright doctor --fix",
+            mend=partial(path.chmod, tight),
+        )
+    if not wide:
+        yield _folder(folder, "ok", "is yours alone")
+
+
+def _mode(path: Path) -> int:
+    """The permission bits; none of a link, and of what a running gateway has just removed."""
+    try:
+        return 0 if path.is_symlink() else path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0
+
+
+def _space(folder: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(folder).free
+    if free >= _SCARCE:
+        yield _folder(folder, "ok", f"{free // _MIB:,} MiB are free")
+        return
+    yield _folder(
+        folder,
+        "problem" if free < _TOO_LITTLE else "warning",
+        f"only {free // _MIB} MiB are free",
+        "a call that cannot be recorded is refused",
+        "make room on this disk, or set [storage] path to another one",
+    )
+
+
+def check_gateway(settings: Settings) -> Iterator[Finding]:
+    """Whether a gateway runs here and answers; where none does, whether its port is free."""
+    folder = settings.storage.path
+    file = folder / "gateway.json"
+    if not file.exists():
+        yield from _port(settings)
+        return
+    try:
+        running = read_running(folder)
+    except CliError as problem:
+        yield _gateway(file, "problem", "cannot be read", problem.message, problem.hint)
+        return
+    if not _alive(running.pid):
+        why = f"process {running.pid} has ended without removing it"
+        yield Finding(
+            check="gateway",
+            subject=str(file),
+            level="warning",
+            what="no gateway is running, though this file says so",
+            why=why,
+            fix="gatewright doctor --fix removes it; so does the next `gatewright serve`",
+            mend=partial(file.unlink, missing_ok=True),
+        )
+        yield from _port(settings)
+        return
+    yield from _answers(running)
+
+
+def _answers(running: Running) -> Iterator[Finding]:
+    parts = urlsplit(running.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/livez")
+        answered = connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException) as problem:
+        answered, why = False, str(problem)
+    else:
+        why = "it answers, but not as a gateway"
+    finally:
+        connection.close()
+    if not answered:
+        fix = f"look at its log; end it with `kill {running.pid}` and start it again"
+        yield _gateway(running.url, "problem", f"process {running.pid} does not answer", why, fix)
+        return
+    yield _gateway(running.url, "ok", f"runs as process {running.pid}")
+    ours = gatewright.__version__
+    if running.version != ours:
+        what = f"it is of version {running.version}, this command of {ours}"
+        yield _gateway(running.url, "warning", what, fix="restart `gatewright serve`")
+
+
+def _port(settings: Settings) -> Iterator[Finding]:
+    host, port = settings.gateway.host, settings.gateway.port
+    where = f"{host}:{port}"
+    if port == 0:
+        yield _gateway(where, "ok", "no gateway is running; it will take any free port")
+        return
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family[0], socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(family[4])
+    except OSError as problem:
+        taken = problem.errno == errno.EADDRINUSE
+        what = "another program listens here" if taken else "cannot be listened on"
+        yield _gateway(where, "problem", what, str(problem), _STOP_FIRST)
+        return
+    yield _gateway(where, "ok", "no gateway is running; the port is free")
+
+
+def check_store(folder: Path) -> Iterator[Finding]:
+    """The API keys: readable, and none of them about to surprise anybody."""
+    path = folder / "keys.db"
+    if not path.exists():
+        yield Finding(check="store", subject=str(path), level="ok", what="no key was made yet")
+        return
+    try:
+        callers = Callers(path, clock=time.time, random=os.urandom)
+        try:
+            keys = callers.keys()
+        finally:
+            callers.close()
+    except StoreError as problem:
+        fix = "put a copy of the file in its place, or remove it and make the keys again"
+        yield Finding(
+            check="store",
+            subject=str(path),
+            level="problem",
+            what="cannot be used",
+            why=str(problem),
+            fix=fix,
+        )
+        return
+    live = sum(one.revoked is None for one in keys)
+    what = f"{len(keys)} keys, {live} of them in force"
+    yield Finding(check="store", subject=str(path), level="ok", what=what)
+
+
+def key_names(folder: Path) -> frozenset[str]:
+    """Whom keys were made for; nobody where that cannot be read, which `check_store` says."""
+    try:
+        callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
+    except StoreError:
+        return frozenset()
+    try:
+        return frozenset(one.name for one in callers.keys())  # noqa: SIM118 - no dictionary
+    finally:
+        callers.close()
+
+
+def check_audit(folder: Path) -> Iterator[Finding]:
+    """The record, proven from its first line to its last."""
+    if not (folder / DATABASE).exists():
+        yield Finding(check="audit", subject=str(folder), level="ok", what="no record yet")
+        return
+    try:
+        found = AuditReader(folder).verify()
+    except StoreError as problem:
+        why, what = str(problem), "the record cannot be read"
+    else:
+        if found.problem is None:
+            what = f"{found.records} records, unbroken"
+            yield Finding(check="audit", subject=str(folder), level="ok", what=what)
+            return
+        what = f"the record is broken at {found.problem.place}"
+        why = f"record {found.problem.seq} {found.problem.what}"
+    yield Finding(
+        check="audit",
+        subject=str(folder),
+        level="problem",
+        what=what,
+        why=why,
+        fix="keep the folder as evidence and give the gateway another one: [storage] path",
+    )
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _folder(folder: Path, level: Level, what: str, why: str = "", fix: str = "") -> Finding:
+    return Finding(check="state", subject=str(folder), level=level, what=what, why=why, fix=fix)
+
+
+def _gateway(subject: object, level: Level, what: str, why: str = "", fix: str = "") -> Finding:
+    return Finding(check="gateway", subject=str(subject), level=level, what=what, why=why, fix=fix)

@@ -1,0 +1,177 @@
+"""`gatewright doctor`: everything that can be wrong with an installation, each with its cause and its fix."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from gatewright.cli.checks import (
+    Finding,
+    check_audit,
+    check_clock,
+    check_config,
+    check_environment,
+    check_folder,
+    check_gateway,
+    check_hosts,
+    check_identity,
+    check_servers,
+    check_store,
+    key_names,
+)
+from gatewright.cli.host_changes import records
+from gatewright.cli.options import Config, Json, group
+from gatewright.cli.output import (
+    CliError,
+    Exit,
+    is_terminal,
+    note,
+    print_document,
+    print_line,
+    silence_logs,
+)
+from gatewright.cli.progress import Progress
+from gatewright.cli.running import read_running
+from gatewright.settings import Problem, Settings, SettingsError, load
+from gatewright.settings.lookup import state_directory
+from gatewright.settings.model import Storage
+from gatewright.stores.errors import StoreError
+from gatewright.stores.reader import AuditReader
+from gatewright.stores.rows import DATABASE
+
+__all__ = ["app", "doctor"]
+
+app = group("Look for everything that can be wrong, and say what to do.")
+
+
+@app.command()
+def doctor(
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what is safe to mend: modes, stale files.")
+    ] = False,
+    servers: Annotated[
+        bool, typer.Option("--servers/--no-servers", help="Start, list and time each server.")
+    ] = True,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Look for everything that can be wrong, and say what to do.
+
+    Looks at the configuration, Python and the programs that servers need, the port, the state folder,
+    the keys, who else is known and by whom, the hosts that are connected, the record, the clock and each server. Exit code 8 if there is a problem.
+    """
+    silence_logs()
+    settings, problems = _read(config)
+    with Progress("looking around") as progress:
+        found = []
+        for one in _all(settings, problems, progress, servers=servers):
+            known = _mended(one) if fix and one.mend is not None else one
+            found.append(known)
+            if not json:
+                with progress.aside():
+                    _print(known)
+    wrong = sum(one.level == "problem" for one in found)
+    if json:
+        print_document({"ok": not wrong, "findings": [one.document() for one in found]})
+    if wrong:
+        raise CliError(
+            "1 problem was found" if wrong == 1 else f"{wrong} problems were found",
+            code="problems",
+            exit_code=Exit.PROBLEMS,
+            hint="each finding says what to do",
+        )
+    if not json:
+        note("no problem was found")
+
+
+def _read(config: Path | None) -> tuple[Settings, tuple[Problem, ...]]:
+    """The settings; where the file is wrong, the defaults and what is wrong."""
+    try:
+        return load(config), ()
+    except SettingsError as wrong:
+        return Settings(storage=Storage(path=state_directory(os.environ))), tuple(wrong.problems)
+
+
+def _all(
+    settings: Settings, problems: tuple[Problem, ...], progress: Progress, *, servers: bool
+) -> Iterator[Finding]:
+    folder = settings.storage.path
+    yield from check_config(settings, problems, os.environ)
+    yield from check_environment(settings, os.environ)
+    yield from check_gateway(settings)
+    yield from check_folder(folder)
+    yield from check_store(folder)
+    yield from check_identity(settings, key_names(folder) if settings.agents else ())
+    yield from check_hosts(records().all(), _url(settings))
+    progress.say("reading the whole record")
+    yield from check_audit(folder)
+    yield from check_clock(_newest(folder), time.time())
+    if servers and settings.servers:
+        yield from _servers(settings, progress)
+
+
+def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
+    # Starting servers takes the upstream half: who only looks around does not pay for it.
+    from gatewright.compose.preflight import Found, preflight  # noqa: PLC0415
+
+    waiting = {one.id for one in settings.servers}
+
+    def done(found: Found) -> None:
+        waiting.discard(found.id)
+        progress.say(f"waiting for {', '.join(sorted(waiting))}")
+
+    progress.say(f"starting {', '.join(sorted(waiting))}")
+    tried = asyncio.run(preflight(settings, settings.servers, done=done))
+    for found, server in zip(tried, settings.servers, strict=True):
+        yield from check_servers(found, server)
+
+
+def _url(settings: Settings) -> str:
+    """Where the gateway is, or would be; empty where only a running one could say."""
+    try:
+        return read_running(settings.storage.path).url
+    except CliError:
+        gateway = settings.gateway
+        return f"http://{gateway.host}:{gateway.port}/mcp" if gateway.port else ""
+
+
+def _newest(folder: Path) -> str | None:
+    """The time of the last record, if there is one that can be read."""
+    if not (folder / DATABASE).exists():
+        return None
+    try:
+        return next((str(one.get("time")) for one in AuditReader(folder).tail(1)), None)
+    except StoreError:
+        return None
+
+
+def _mended(found: Finding) -> Finding:
+    mend = found.mend
+    if mend is None:
+        return found
+    try:
+        mend()
+    except OSError as problem:
+        return msgspec.structs.replace(found, why=f"--fix could not mend it: {problem}")
+    return msgspec.structs.replace(found, level="ok", fixed=True, mend=None)
+
+
+def _print(found: Finding) -> None:
+    """One row; on a terminal cause and fix below it."""
+    word = "fixed" if found.fixed else found.level
+    if not is_terminal(1):
+        print_line((word, found.check, found.subject, found.what, found.why, found.fix))
+        return
+    subject = found.subject.replace(str(Path.home()), "~", 1)
+    print_line((word, found.check, subject, found.what), widths=(8, 11, 16))
+    if found.level != "ok":
+        for name, text in (("why", found.why), ("fix", found.fix)):
+            if text:
+                print_line(("", f"{name}: {text}"), widths=(8,))

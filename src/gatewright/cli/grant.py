@@ -1,0 +1,321 @@
+"""`gatewright grant`: who may use what, until when and why.
+
+Grants of the configuration are shown and not changed: they are a text that somebody keeps. Others are
+issued, straight in the store; a running gateway follows within a second. That is an operator's: see
+`cli.operators`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+
+from gatewright.cli.moments import ahead, as_shown
+from gatewright.cli.names import grant_targets, key_names
+from gatewright.cli.operators import require_operator
+from gatewright.cli.options import Config, Json, KeyText, group
+from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.settings import Settings, load
+from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
+from gatewright.stores.issued import DATABASE, Issued
+from gatewright.wire.permissions import canonical_permission
+
+__all__ = ["Word", "add", "app", "list_grants", "revoke", "show", "words_of"]
+
+app = group("Who may use what, until when and why.")
+
+_COLUMNS = ("agent", "server", "tool", "permission", "state", "expires", "by", "origin", "why")
+
+Agent = Annotated[
+    str,
+    typer.Argument(
+        metavar="AGENT",
+        help="The name in the agent's key; anonymous; or * for everybody.",
+        autocompletion=key_names,
+    ),
+]
+Where = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVER[/TOOL]",
+        help="A whole server, or one tool by the server's own name for it.",
+        autocompletion=grant_targets,
+    ),
+]
+
+
+class Word(NamedTuple):
+    """A grant and where it stands: `issued`, or the file and line that have it."""
+
+    grant: Grant
+    origin: str
+
+
+class _Desk(NamedTuple):
+    settings: Settings
+    issued: Issued
+    by: str
+
+
+@app.callback()
+def _group() -> None:
+    """Who may use what, until when and why."""
+
+
+@app.command("list")
+def list_grants(
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Only what counts for this agent.")
+    ] = None,
+    server: Annotated[str | None, typer.Option("--server", help="Only of this server.")] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """List all grants, those of the configuration and those that were issued.
+
+    Columns: agent, server, tool, permission, state, expires, by, origin, why.
+    """
+    settings = load(config)
+    words = [
+        word
+        for word in words_of(settings)
+        if agent in (None, word.grant.agent) or word.grant.agent == EVERYBODY
+        if server in (None, word.grant.server)
+    ]
+    if json:
+        print_document([_entry(word) for word in words])
+        return
+    _print(words)
+    if not words:
+        note("no grants; `gatewright grant add AGENT SERVER` issues one")
+
+
+@app.command()
+def show(agent: Agent, where: Where, config: Config = None, json: Json = False) -> None:
+    """Show what holds for an agent on a server or a tool, and all words about it.
+
+    The tool is taken to be what it was when it was granted; `gatewright policy explain` asks the gateway.
+    """
+    settings = load(config)
+    _, server, tool = key = _key(agent, where)
+    known = settings.server(server)
+    if known is None:
+        note(f"no server {server!r} is configured")
+    words = [
+        word
+        for word in words_of(settings)
+        if word.grant.agent in {agent, EVERYBODY}
+        and word.grant.server == server
+        and word.grant.tool in {None, tool}
+    ]
+    found = _decision(settings, words, key)
+    if json:
+        print_document(
+            {**msgspec.to_builtins(found), "grants": [_entry(word) for word in words]}
+            | {"agent_id": agent, "server_id": server, "tool_name": tool}
+        )
+        return
+    print_rows(("permission", "source", "by"), [(found.permission, found.source, found.granted_by)])
+    _print(words)
+
+
+@app.command()
+def add(  # noqa: PLR0913, PLR0917 - one argument for each option
+    agent: Agent,
+    where: Where,
+    deny: Annotated[bool, typer.Option("--deny", help="Forbid it instead.")] = False,
+    permission: Annotated[
+        list[str] | None,
+        typer.Option("--permission", "-p", metavar="NAME", help="Goes with it: network.outbound."),
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="12h, 30d from now, or a date; else never.")
+    ] = None,
+    why: Annotated[str, typer.Option("--why", help="For whoever asks later.")] = "",
+    key: KeyText = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Issue a grant, in place of one that was issued for the same. It holds within a second.
+
+    One for a tool is for what that tool is now: when its definition changes, the grant no longer counts.
+    """
+    grant = Grant(
+        *_key(agent, where),
+        "deny" if deny else "allow",
+        expires_at=None if expires is None else _to_come(expires),
+        justification=why,
+        permissions=tuple(canonical_permission(one) or one for one in permission or ()),
+    )
+    with _desk(config, key) as desk:
+        try:
+            made = desk.issued.grant(msgspec.structs.replace(grant, granted_by=desk.by), by=desk.by)
+        except ValueError as problem:
+            raise _misuse(str(problem)) from None
+        _warn(desk.settings, made)
+    if json:
+        print_document(_entry(Word(made, "issued")))
+    else:
+        what = "may not use" if deny else "may use"
+        note(f"{agent} {what} {where}{_until(made)}")
+
+
+@app.command()
+def revoke(
+    agent: Agent,
+    where: Where,
+    key: KeyText = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Take an issued grant back. Calls that needed it end within a second."""
+    wanted = _key(agent, where)
+    with _desk(config, key) as desk:
+        try:
+            gone = desk.issued.revoke(wanted, by=desk.by)
+        except KeyError:
+            raise _not_issued(desk.settings, wanted, agent, where) from None
+    if json:
+        print_document(_entry(Word(gone, "issued")))
+    else:
+        note(f"the grant of {where} to {agent} is gone")
+
+
+def words_of(settings: Settings) -> list[Word]:
+    """Every grant there is, those of the configuration first. Raises `StoreError`."""
+    written = [
+        Word(
+            Grant(
+                one.agent,
+                one.server,
+                one.tool,
+                one.permission,
+                granted_by="config",
+                expires_at=None if one.expires_at is None else one.expires_at.timestamp(),
+                justification=one.justification,
+                permissions=one.permissions,
+            ),
+            str(one.origin),
+        )
+        for one in settings.grants
+    ]
+    path = settings.storage.path / DATABASE
+    if not path.exists():
+        return written
+    issued = Issued(path, clock=time.time)
+    try:
+        return [*written, *(Word(one, "issued") for one in issued.grants())]
+    finally:
+        issued.close()
+
+
+@contextmanager
+def _desk(config: Path | None, key: str | None) -> Iterator[_Desk]:
+    settings = load(config)
+    folder = settings.storage.path
+    by = require_operator(folder, key)
+    issued = Issued(folder / DATABASE, clock=time.time)
+    try:
+        yield _Desk(settings, issued, by)
+    finally:
+        issued.close()
+
+
+def _key(agent: str, where: str) -> Key:
+    server, slash, tool = where.partition("/")
+    if not agent or not server or (slash and not tool):
+        raise _misuse(f"{where!r} is neither SERVER nor SERVER/TOOL")
+    return agent, server, tool or None
+
+
+def _decision(settings: Settings, words: Sequence[Word], key: Key) -> Decision:
+    agent, server, tool = key
+    defaults = {one.id: one.default_policy for one in settings.servers}
+    plain = [(msgspec.structs.replace(one, tool_digest=None), origin) for one, origin in words]
+    written = [one for one, origin in plain if origin != "issued"]
+    issued = Layer(one for one, origin in plain if origin == "issued")
+    return Grants(written, defaults, issued).decide(agent, server, tool or "", time.time())
+
+
+def _entry(word: Word) -> dict[str, Any]:
+    grant = word.grant
+    return {
+        **{("by" if name == "granted_by" else name): value for name, value in _members(grant)},
+        "entry_type": grant.entry_type,
+        "state": _state(grant),
+        "origin": word.origin,
+    }
+
+
+def _members(grant: Grant) -> Sequence[tuple[str, Any]]:
+    return [(name, getattr(grant, name)) for name in grant.__struct_fields__]
+
+
+def _print(words: Sequence[Word]) -> None:
+    rows = [
+        (
+            one.agent,
+            one.server,
+            "*" if one.tool is None else one.tool,
+            one.permission,
+            _state(one),
+            as_shown(one.expires_at),
+            one.granted_by,
+            origin,
+            one.justification,
+        )
+        for one, origin in words
+    ]
+    print_rows(_COLUMNS, rows)
+
+
+def _state(grant: Grant) -> str:
+    return "active" if grant.holds(time.time()) else "expired"
+
+
+def _until(grant: Grant) -> str:
+    return "" if grant.expires_at is None else f" until {as_shown(grant.expires_at)}"
+
+
+def _to_come(text: str) -> float:
+    moment = ahead(text, now := time.time())
+    if moment <= now:
+        raise _misuse(f"{text!r} is over already")
+    return moment
+
+
+def _warn(settings: Settings, grant: Grant) -> None:
+    """What may be a slip, and may be meant."""
+    if settings.server(grant.server) is None:
+        note(f"no server {grant.server!r} is configured; the grant waits for one")
+    against = [
+        one
+        for one in settings.grants
+        if one.agent in {grant.agent, EVERYBODY}
+        and (one.server, one.tool, one.permission) == (grant.server, grant.tool, "deny")
+    ]
+    if grant.permission == "allow" and against:
+        note(f"{against[0].origin} denies it, and deny goes over allow: change that as well")
+
+
+def _not_issued(settings: Settings, key: Key, agent: str, where: str) -> CliError:
+    written = [one for one in settings.grants if (one.agent, one.server, one.tool) == key]
+    hint = "`gatewright grant list` shows what was"
+    if written:
+        hint = f"it is written at {written[0].origin}: take it out there, or issue a --deny"
+    return CliError(
+        f"no grant of {where} was issued to {agent}",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint=hint,
+    )
+
+
+def _misuse(message: str) -> CliError:
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint="gatewright grant add --help")

@@ -1,0 +1,175 @@
+"""What `gatewright import` says about its plan: to people, to programs, and as comments in the file.
+
+Nothing here has a value of a variable or a header in it, and what looks like a secret is masked.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gatewright.configs.credentials import mask, mask_reference
+from gatewright.configs.plan import Plan, Planned
+from gatewright.configs.substitution import Piece, pieces
+from gatewright.settings import Settings
+from gatewright.stores.errors import StoreError
+from gatewright.stores.secrets import Secrets, open_secrets
+
+__all__ = ["COLUMNS", "Store", "comment", "document", "remarks", "rows"]
+
+COLUMNS = ("does", "id", "transport", "target", "secrets moved", "from")
+
+
+class Store:
+    """The secrets, opened when the first is asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: Secrets | None = None
+
+    def open(self) -> Secrets:
+        """Raises `StoreError`."""
+        if self._opened is None:
+            place = self._settings.secrets
+            folder = self._settings.storage.path
+            self._opened = open_secrets(folder, place.store, key_file=place.key_file)
+        return self._opened
+
+    def get(self, name: str) -> str | None:
+        """The value; None where there is none, or nobody can say."""
+        try:
+            return self.open().get(name)
+        except StoreError:
+            return None
+
+
+def comment(planned: Planned) -> str:
+    """One line to stand above the server's table."""
+    source = planned.source
+    where = f"{Path(source.file).name}, {source.key}" if source.key else Path(source.file).name
+    title = f"{planned.title}. " if planned.title else ""
+    line = " ".join(mask(f"{title}Imported from {where}").split())
+    return "".join(letter for letter in line if letter.isprintable())
+
+
+def _target(table: Mapping[str, Any]) -> str:
+    """How the server is reached, with nothing in it that could be a secret."""
+    words = [table["url"]] if "url" in table else [table["command"], *table.get("args", ())]
+    return " ".join("".join(map(_piece, pieces(str(word)))) for word in words)
+
+
+def _piece(piece: Piece) -> str:
+    if piece.reference is None:
+        return mask(piece.text)
+    return f"${{{mask_reference(piece.reference)}}}"
+
+
+def document(plan: Plan, path: Path, store: Store, *, dry_run: bool) -> dict[str, Any]:
+    """The plan for programs, as `schemas/import.json` describes it."""
+    return {
+        "file": str(path.absolute()),
+        "dry_run": dry_run,
+        "servers": [_planned(one, plan, store) for one in plan.servers],
+        "notes": [
+            {
+                "level": one.level,
+                "server": one.server,
+                "key": one.key,
+                "message": one.what,
+                "hint": one.instead,
+            }
+            for one in plan.notes
+        ],
+        "suggestions": [
+            {"server": one.server, "tools": list(one.tools), "key": one.key}
+            for one in plan.suggestions
+        ],
+    }
+
+
+def _planned(planned: Planned, plan: Plan, store: Store) -> dict[str, Any]:
+    table = planned.table
+    return {
+        "id": planned.id,
+        "action": planned.action,
+        "title": planned.title,
+        "transport": planned.transport,
+        "target": _target(table),
+        "enabled": table.get("enabled", True),
+        "env": sorted(map(mask, table.get("env", {}))),
+        "headers": sorted(map(mask, table.get("headers", {}))),
+        "secrets": list(planned.secrets),
+        "reads": [
+            {"name": mask_reference(name), "there": _is_there(name, plan, store)}
+            for name in planned.reads
+        ],
+        "unpinned": None
+        if planned.unpinned is None
+        else {"package": planned.unpinned.package, "pin": planned.unpinned.pin},
+        "source": {
+            "file": planned.source.file,
+            "key": planned.source.key,
+            "format": planned.source.format,
+            "sha256": planned.source.sha256,
+        },
+    }
+
+
+def _is_there(reference: str, plan: Plan, store: Store) -> bool:
+    if reference.startswith("secret:"):
+        name = reference.removeprefix("secret:")
+        return name in plan.secrets or store.get(name) is not None
+    return reference.startswith("file:") or reference in os.environ
+
+
+def rows(plan: Plan) -> list[tuple[Any, ...]]:
+    """One row a server that is written."""
+    return [
+        (
+            one.action,
+            one.id,
+            one.transport,
+            _target(one.table),
+            one.secrets,
+            f"{_short(one.source.file)}: {one.source.key}".rstrip(": "),
+        )
+        for one in plan.servers
+    ]
+
+
+def _short(file: str) -> str:
+    """A file by its name and the folder's, which says whose it is."""
+    return "/".join(file.split("/")[-2:]) if file.startswith("/") else file
+
+
+def remarks(plan: Plan, store: Store) -> Iterator[str]:
+    """What is to be known beside the rows, a line each."""
+    for told in plan.notes:
+        way = f"; {told.instead}" if told.instead else ""
+        yield f"{told.level}: {told.server or told.key}: {told.what}{way}"
+    for one in plan.servers:
+        yield from _needs(one, plan, store)
+    for confirmed in plan.suggestions:
+        tool = "" if confirmed.tools[0] == "*" else f"/{confirmed.tools[0]}"
+        # Quoted: whoever wrote the name chose what would be pasted into a shell.
+        target = shlex.quote(f"{confirmed.server}{tool}")
+        yield (
+            f"suggested: {confirmed.server} needed no confirmation for {', '.join(confirmed.tools)} "
+            f"({confirmed.key}); nothing is granted: `gatewright grant add AGENT {target}` if it is meant"
+        )
+
+
+def _needs(planned: Planned, plan: Plan, store: Store) -> Iterator[str]:
+    for name in planned.reads:
+        if not _is_there(name, plan, store):
+            kind, _, secret = mask_reference(name).rpartition(":")
+            way = f"`gatewright secret set {secret}`" if kind else f"set {secret} and start again"
+            yield f"needed: {planned.id} stays down without it; {way}"
+    if planned.unpinned is not None:
+        yield (
+            f"warning: {planned.id} runs {planned.unpinned.package} in whatever version is newest; "
+            f"write {planned.unpinned.pin}"
+        )

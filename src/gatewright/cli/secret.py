@@ -1,0 +1,172 @@
+"""`gatewright secret`: what `${secret:NAME}` of the configuration stands for.
+
+A value comes from a prompt that shows nothing, or from standard input; never from the command line,
+which the shell's history and every process list would show. No command prints one.
+"""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gatewright.cli.names import secret_names
+from gatewright.cli.options import Config, Json, group
+from gatewright.cli.output import (
+    CliError,
+    Exit,
+    is_terminal,
+    note,
+    print_document,
+    print_line,
+    print_rows,
+)
+from gatewright.settings import load
+from gatewright.stores.errors import StoreError
+from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
+from gatewright.stores.secrets import Secrets, open_secrets
+
+__all__ = ["app", "list_secrets", "remove", "set_secret", "try_secrets"]
+
+app = group("Secrets by name, for ${secret:NAME} in the configuration.")
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="As in ${secret:NAME}.", autocompletion=secret_names)
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Secrets by name, for ${secret:NAME} in the configuration."""
+
+
+@app.command("set")
+def set_secret(
+    name: Name,
+    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Keep a secret. The value is asked for, or read from standard input where that is no terminal."""
+    if extra:
+        raise _misuse(
+            "a value on the command line would stay in the shell's history",
+            "leave it out: it is asked for, or read from standard input",
+        )
+    try:
+        check_name(name)
+        value = _value(name)
+        check_value(value)
+    except ValueError as problem:
+        raise _misuse(str(problem), "gatewright secret set --help") from None
+    secrets = _secrets(config)
+    known = name in secrets.names()
+    secrets.put(name, value)
+    if json:
+        print_document({"name": name, "where": secrets.where, "replaced": known})
+    else:
+        note(f"{'replaced' if known else 'kept'} in {secrets.where}; write ${{secret:{name}}}")
+
+
+@app.command("list")
+def list_secrets(config: Config = None, json: Json = False) -> None:
+    """List the names.
+
+    Columns: name, where it is kept.
+    """
+    secrets = _secrets(config)
+    names = secrets.names()
+    if json:
+        print_document([{"name": name, "where": secrets.where} for name in names])
+        return
+    print_rows(("name", "where"), [(name, secrets.where) for name in names])
+    if not names:
+        note("no secrets; `gatewright secret set NAME` keeps one")
+
+
+@app.command("rm")
+def remove(name: Name, config: Config = None, json: Json = False) -> None:
+    """Forget a secret."""
+    secrets = _secrets(config)
+    if not secrets.remove(name):
+        raise _missing(name)
+    if json:
+        print_document({"name": name, "where": secrets.where})
+    else:
+        note(f"{name} is forgotten")
+
+
+@app.command("test")
+def try_secrets(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Only this one; all unless given.", autocompletion=secret_names
+        ),
+    ] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Try to read secrets, without showing them; exit code 8 if one cannot be.
+
+    Columns: name, ok or why not.
+    """
+    secrets = _secrets(config)
+    names = secrets.names()
+    if name is not None and name not in names:
+        raise _missing(name)
+    found = {one: _tried(secrets, one) for one in (names if name is None else [name])}
+    if json:
+        print_document([{"name": one, "ok": not why, "message": why} for one, why in found.items()])
+    else:
+        for one, why in found.items():
+            print_line((one, why or "ok"))
+    failed = sum(map(bool, found.values()))
+    if failed:
+        raise CliError(
+            f"{failed} of {len(found)} secrets cannot be read",
+            code="secret",
+            exit_code=Exit.PROBLEMS,
+            hint="set them again with `gatewright secret set NAME`",
+        )
+    if not json:
+        note(f"{secrets.where} answers")
+
+
+def _tried(secrets: Secrets, name: str) -> str:
+    try:
+        return "" if secrets.get(name) else "its value is gone"
+    except StoreError as problem:
+        return str(problem)
+
+
+def _secrets(config: Path | None) -> Secrets:
+    settings = load(config)
+    place = settings.secrets
+    return open_secrets(settings.storage.path, place.store, key_file=place.key_file)
+
+
+def _value(name: str) -> str:
+    if is_terminal(0):
+        return getpass.getpass(f"value of {name} (not shown): ")
+    content = sys.stdin.buffer.read(MAX_BYTES + 3)
+    try:
+        return content.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ValueError("the value is not UTF-8 text") from None
+
+
+def _missing(name: str) -> CliError:
+    return CliError(
+        f"no secret {name!r}",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint="`gatewright secret list` shows the names",
+    )
+
+
+def _misuse(message: str, hint: str) -> CliError:
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)

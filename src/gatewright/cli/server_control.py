@@ -1,0 +1,107 @@
+"""`gatewright server restart`, `start`, `stop` and `logs`: what an operator does to a server while the gateway runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from gatewright.cli.ask import ask
+from gatewright.cli.names import server_names
+from gatewright.cli.options import Config, Json, KeyText, Url
+from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
+from gatewright.cli.running import Endpoint, endpoint
+
+__all__ = ["logs", "restart", "start", "stop"]
+
+_LOOK_S = 0.5
+_STARTING_S = 660.0
+"""A gateway answers when the server is up or had its time (`startup_wait_s`, at most 600)."""
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="As listed.", autocompletion=server_names)]
+
+
+def restart(
+    id: Id, config: Config = None, url: Url = None, key: KeyText = None, json: Json = False
+) -> None:
+    """Start a server anew. Calls that run end with the old one, new ones go to the new one.
+
+    Columns: id, status. The exit code is 4 where it does not come up.
+    """
+    _act("restart", id, endpoint(config, url=url, key=key, role="operator"), json=json)
+
+
+def start(
+    id: Id, config: Config = None, url: Url = None, key: KeyText = None, json: Json = False
+) -> None:
+    """Start a server that was stopped, or that gave up.
+
+    Columns: id, status. The exit code is 4 where it does not come up.
+    """
+    _act("start", id, endpoint(config, url=url, key=key, role="operator"), json=json)
+
+
+def stop(
+    id: Id, config: Config = None, url: Url = None, key: KeyText = None, json: Json = False
+) -> None:
+    """Stop a server until it is started again, or the gateway is. Calls that run are ended first.
+
+    Columns: id, status.
+    """
+    _act("stop", id, endpoint(config, url=url, key=key, role="operator"), json=json)
+
+
+def logs(
+    id: Id,
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what comes; Ctrl-C ends it.")
+    ] = False,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=1000, help="How many to begin with.")
+    ] = 50,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    json: Json = False,
+) -> None:
+    """Show what a server last wrote to its standard error."""
+    where = endpoint(config, url=url, key=key, role="operator")
+    found = _ask(where, "logs", id, lines=count)
+    while True:
+        for line in found.get("lines", ()):
+            if json:
+                print_document({"id": id, "line": line})
+            else:
+                print_text(line)
+        if not follow:
+            return
+        time.sleep(_LOOK_S)
+        found = _ask(where, "logs", id, lines=1000, after=found.get("next", 0))
+
+
+def _act(verb: str, server: str, where: Endpoint, *, json: bool) -> None:
+    found = _ask(where, verb, server)
+    status, reason = found.get("status", ""), found.get("reason", "")
+    if json:
+        print_document({"id": server, "status": status, "reason": reason})
+    else:
+        print_rows(("id", "status"), [(server, status)])
+    if verb == "stop" or status == "connected":
+        return
+    if reason:
+        note(f"{server}: {reason}")
+    raise typer.Exit(Exit.UNREACHABLE)
+
+
+def _ask(where: Endpoint, verb: str, server: str, **more: Any) -> dict[str, Any]:
+    params = {"server": server, **more}
+    try:
+        return ask(where, f"gatewright/server/{verb}", params, timeout_s=_STARTING_S)
+    except CliError as problem:
+        if problem.code == "method_not_found":
+            problem.hint = "only operators may; leave --key out, or use an operator's key"
+        elif problem.code == "not_found":
+            problem.hint = "`gatewright server list` shows what there is"
+        raise

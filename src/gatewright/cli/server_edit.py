@@ -1,0 +1,225 @@
+"""`gatewright server add`, `rm`, `enable`, `disable` and `tool enable`, `disable`: edits of mgp.toml.
+
+What a hand wrote in the file stays as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gatewright.cli.names import server_names, tool_names
+from gatewright.cli.options import Config, Json
+from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.settings import Settings, find, load
+from gatewright.settings.edit import (
+    add_servers,
+    editing,
+    remove_server,
+    set_server_value,
+    set_tool_value,
+)
+from gatewright.settings.lookup import STDIN
+
+__all__ = [
+    "add",
+    "disable_server",
+    "disable_tool",
+    "enable_server",
+    "enable_tool",
+    "file_to_edit",
+    "remove",
+]
+
+Server = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="Its id in the configuration.", autocompletion=server_names
+    ),
+]
+ToolName = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOOL",
+        help="As `tool list` shows it, or SERVER/TOOL.",
+        autocompletion=tool_names,
+    ),
+]
+_NEXT = "a running gateway takes it over by itself"
+_PAIR = re.compile(r"([^=]+)(?:=(.*))?", re.DOTALL)
+
+
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An id of your choice.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND ARGS…", show_default=False)
+    ] = None,
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="An HTTP server instead of a command."),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env", metavar="K=V", help="A variable of the command; K alone passes ours on."
+        ),
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", metavar="K=V", help="An HTTP header.")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Over a server of this name.")] = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Add a tool server to mgp.toml: a command behind `--`, or a --url.
+
+    Secrets in it move to the secret store, and the file names them. Better, because it leaves none in the
+    shell's history: write ${secret:NAME}, and keep it with `gatewright secret set NAME`.
+    """
+    if bool(command) == bool(url):
+        raise CliError(
+            "a server is a command or a URL",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="gatewright server add NAME -- COMMAND ARGS, or --url URL",
+        )
+    table: dict[str, Any] = {"id": name}
+    if command:
+        table |= {"command": command[0], "args": command[1:]}
+    else:
+        table["url"] = url
+    table |= {"env": _pairs(env, "--env")} if env else {}
+    table |= {"headers": _pairs(header, "--header")} if header else {}
+    path = file_to_edit(config)
+    # Only who adds pays for knowing secrets when it sees them.
+    from gatewright.settings.literals import keeping, secured  # noqa: PLC0415
+    from gatewright.stores.secrets import open_secrets  # noqa: PLC0415
+
+    settings = load(config if path.exists() else None)
+    place = settings.secrets
+    secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
+    clean, values = secured(table, secrets)
+    with keeping(secrets, values), editing(path, new="") as draft:
+        add_servers(draft, [clean], replace=replace)
+    for kept in values:
+        note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
+    _told(path, name, "added to", json=json)
+
+
+def remove(name: Server, config: Config = None, json: Json = False) -> None:
+    """Take a server out of mgp.toml, with the grants that name it."""
+    path = _file_of(load(config), name)
+    with editing(path) as draft:
+        remove_server(draft, name)
+    _told(path, name, "removed from", json=json)
+
+
+def enable_server(name: Server, config: Config = None, json: Json = False) -> None:
+    """Let a server run again."""
+    _switch_server(name, config, json=json, enabled=True)
+
+
+def disable_server(name: Server, config: Config = None, json: Json = False) -> None:
+    """Keep a server down without taking it out of the file."""
+    _switch_server(name, config, json=json, enabled=False)
+
+
+def enable_tool(tool: ToolName, config: Config = None, json: Json = False) -> None:
+    """Show a tool again that was disabled."""
+    _switch_tool(tool, config, json=json, enabled=True)
+
+
+def disable_tool(tool: ToolName, config: Config = None, json: Json = False) -> None:
+    """Hide a tool from everybody and refuse its calls."""
+    _switch_tool(tool, config, json=json, enabled=False)
+
+
+def file_to_edit(config: Path | None) -> Path:
+    """The file that decides, `./mgp.toml` where there is none yet."""
+    if config == STDIN:
+        raise CliError(
+            "standard input cannot be edited",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="name a file: --config FILE",
+        )
+    found = find(config)
+    return found[0] if found else Path("mgp.toml")
+
+
+def _switch_server(name: str, config: Path | None, *, json: bool, enabled: bool) -> None:
+    path = _file_of(load(config), name)
+    with editing(path) as draft:
+        set_server_value(draft, name, "enabled", enabled)
+    _told(path, name, "enabled in" if enabled else "disabled in", json=json)
+
+
+def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -> None:
+    settings = load(config)
+    server, name = _tool(settings, tool)
+    path = _file_of(settings, server)
+    with editing(path) as draft:
+        set_tool_value(draft, server, name, "enabled", enabled)
+    _told(path, f"{server}/{name}", "enabled in" if enabled else "disabled in", json=json)
+
+
+def _tool(settings: Settings, tool: str) -> tuple[str, str]:
+    """Server and tool of `files/read`, `files__read` or `files.read`; the longest id that fits."""
+    for server in sorted(settings.servers, key=lambda one: -len(one.id)):
+        for mark in ("/", "__", "."):
+            for prefix in (server.id, server.prefix):
+                begin, _, name = tool.partition(prefix + mark)
+                if not begin and name:
+                    return server.id, name
+    if len(settings.servers) == 1 and "/" not in tool:
+        return settings.servers[0].id, tool
+    raise CliError(
+        f"no server of the configuration has the tool {tool!r}",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint=f"write SERVER/TOOL; servers: {_ids(settings)}",
+    )
+
+
+def _file_of(settings: Settings, name: str) -> Path:
+    server = settings.server(name)
+    if server is None:
+        raise CliError(
+            f"no server {name!r} in the configuration",
+            code="not_found",
+            exit_code=Exit.USAGE,
+            hint=f"servers: {_ids(settings)}",
+        )
+    return server.origin.file
+
+
+def _ids(settings: Settings) -> str:
+    return ", ".join(sorted(server.id for server in settings.servers)) or "there are none"
+
+
+def _pairs(given: list[str], option: str) -> dict[str, str]:
+    found = {}
+    for text in given:
+        pair = _PAIR.fullmatch(text)
+        if pair is None:
+            raise CliError(
+                f"{option} needs a name",
+                code="usage",
+                exit_code=Exit.USAGE,
+                hint=f"{option} NAME=VALUE",
+            )
+        found[pair[1]] = f"${{{pair[1]}}}" if pair[2] is None else pair[2]
+    return found
+
+
+def _told(path: Path, what: str, done: str, *, json: bool) -> None:
+    if json:
+        print_document(
+            {"name": what, "change": done.split(maxsplit=1)[0], "file": str(path.absolute())}
+        )
+    else:
+        note(f"{what} {done} {path}; {_NEXT}")

@@ -1,0 +1,34 @@
+"""How the command line finds the gateway that runs: a private file in the state folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gatewright import __version__
+from gatewright.stores.private_file import replace_file
+from gatewright.wire import jsonrpc
+
+__all__ = ["announced"]
+
+
+@contextlib.contextmanager
+def announced(state: Path, url: str, tokens: Mapping[str, str]) -> Iterator[None]:
+    """While inside, the command line finds this gateway and may speak to it, with the tokens of the
+    `operator` and of the `local` host."""
+    path = state / "gateway.json"
+    body = {
+        "url": url,
+        "pid": os.getpid(),
+        "operator_token": tokens["operator"],
+        "local_token": tokens["local"],
+        "version": __version__,
+    }
+    replace_file(path, jsonrpc.encode(body))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

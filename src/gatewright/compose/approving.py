@@ -1,0 +1,98 @@
+"""The configuration's word about approvals, as the gate and the queue want to know it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from gatewright import gates
+from gatewright.call import Target
+from gatewright.compose.changes import policy_version
+from gatewright.compose.desk import Desk, Record, Tell
+from gatewright.settings import Settings
+from gatewright.stores.approval import Approval
+from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.transport.egress import Egress, EgressFailed
+from gatewright.wire import jsonrpc
+
+__all__ = ["adopt", "desk_of", "queue_of", "rules_of", "webhook"]
+
+log = logging.getLogger("gatewright.approvals")
+
+_TRIES = 3
+
+
+def desk_of(settings: Settings, record: Record) -> Desk:
+    """The queue of a state folder. Raises `StoreError`."""
+    store = Approvals(settings.storage.path / DATABASE, clock=time.time, random=os.urandom)
+    desk = Desk(store, record)
+    adopt(desk, settings)
+    return desk
+
+
+def adopt(desk: Desk, settings: Settings) -> None:
+    """Go on with what a configuration says."""
+    told = settings.approvals.webhook
+    desk.lasts_s = settings.approvals.expires_s
+    desk.tell = webhook(told) if told else None
+
+
+def queue_of(settings: Settings, desk: gates.Desk) -> gates.Queue:
+    """What the gate needs in order to ask operators under this configuration."""
+    version = policy_version(settings)
+    return gates.Queue(desk, version, settings.approvals.hold_s)
+
+
+def rules_of(settings: Settings) -> Callable[[Target], gates.Rule]:
+    """Who has to agree to the calls of which tool."""
+    general = gates.Rule(settings.approvals.approver, settings.approvals.quorum)
+    special = {
+        Target(server.id, name): gates.Rule(rule.approver, settings.approvals.quorum)
+        for server in settings.servers
+        for name, rule in server.tools.items()
+        if rule.approver is not None
+    }
+    return lambda target: special.get(target, general)
+
+
+def webhook(url: str, egress: Egress | None = None) -> Tell:
+    """Tells `url` of each new request: a few tries, and a line in the log where none works."""
+    asks = egress or Egress()
+
+    async def tell(one: Approval) -> None:
+        problem = ""
+        for _ in range(_TRIES):
+            try:
+                status, _body = await asks.ask(
+                    url, {"Content-Type": "application/json"}, _told(one), outside=False
+                )
+            except EgressFailed as failed:
+                problem = str(failed)
+                continue
+            if status < 400:
+                return
+            problem = f"HTTP {status}"
+        log.warning("the webhook was not told of %s: %s", one.id, problem)
+
+    return tell
+
+
+def _told(one: Approval) -> bytes:
+    """Everything that helps to decide whether to look at it, and no argument."""
+    approval = {
+        "id": one.id,
+        "kind": one.kind,
+        "agent": one.agent,
+        "server": one.server,
+        "tool": one.tool,
+        "risk": one.risk,
+        "reason": one.reason,
+        "arguments_digest": one.arguments_digest,
+        "requested": one.requested,
+        "expires": one.expires,
+        "quorum": one.quorum,
+    }
+    decide = f"gatewright approve {one.id}"
+    return jsonrpc.encode({"event": "approval.requested", "approval": approval, "decide": decide})

@@ -1,0 +1,185 @@
+"""Which tools are held back because of what they say of themselves: the pins, as gates and lists want to know them.
+
+Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
+very object that was judged before costs one look into a table, however often it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from gatewright.call import Target, Tool
+from gatewright.settings import Settings
+from gatewright.stores.pins import Pins, Seen, Standing
+from gatewright.stores.records import Actor, Subject
+from gatewright.validators.definition import canonical_definition
+from gatewright.validators.lookalike import keys, twins
+from gatewright.validators.poisoning import suspicion
+
+__all__ = ["Pinning", "Record", "pinned_sight"]
+
+_WHY: Mapping[Standing, str] = {
+    "pinned": "",
+    "changed": "its definition has changed since it was accepted",
+    "new": "nobody has looked at its definition yet",
+    "suspicious": "its definition must be looked at",
+}
+Mode = Literal["first-use", "approve", "off"]
+
+
+class Record(Protocol):
+    """Where steps are written down: `AuditLog.event`."""
+
+    def __call__(
+        self,
+        event_type: str,
+        *,
+        actor: Actor,
+        target: Subject,
+        details: dict[str, Any],
+    ) -> int:
+        """Raises `Unrecorded`."""
+
+
+class _Judged(msgspec.Struct, frozen=True, gc=False):
+    definition: Mapping[str, msgspec.Raw]
+    why: str
+
+
+class Pinning:
+    """The pins of one gateway. `version` changes whenever an answer may have changed, except with what a server
+    lists: whoever takes a listing knows that everything may be different."""
+
+    def __init__(self, store: Pins, record: Record, own: Collection[str] = ()) -> None:
+        """`own` are the names of the gateway's own tools, as hosts see them."""
+        self.version = 0
+        self._own = own
+        self._store = store
+        self._record = record
+        self._modes: Mapping[str, Mode] = {}
+        self._judged: dict[Target, _Judged] = {}
+        self._shelves: dict[str, Sequence[Tool]] = {}
+
+    def adopt(self, settings: Settings) -> None:
+        """Go on with what a configuration says about each server."""
+        modes: Mapping[str, Mode] = {server.id: server.pin for server in settings.servers}
+        if modes != self._modes:
+            self._modes = modes
+            self._again()
+
+    def shelved(self, server: str, tools: Sequence[Tool]) -> None:
+        """Judge what a server lists now. Raises `StoreError`."""
+        self._shelves[server] = tools
+        if self._modes.get(server, "off") != "off":
+            self._judge(server, tools)
+
+    def _judge(self, server: str, tools: Sequence[Tool]) -> None:
+        fresh = [tool for tool in tools if not self._knows(tool)]
+        if not fresh:
+            return
+        alike = self._alike(server, tools)
+        seen = {tool.target.name: _seen(tool, alike.get(tool.target.name, "")) for tool in fresh}
+        ask_first = self._modes[server] == "approve"
+        standing = self._store.judge(server, list(seen.values()), ask_first=ask_first)
+        for tool in fresh:
+            name = tool.target.name
+            why = _WHY[standing[name]]
+            more = seen[name].why if standing[name] in ("suspicious", "changed") else ""
+            self._judged[tool.target] = _Judged(tool.definition, f"{why}: {more}" if more else why)
+        self._write_down()
+
+    def _alike(self, server: str, tools: Sequence[Tool]) -> dict[str, str]:
+        """Name → why, of the tools whose names look like another tool's: of the same server, of the gateway itself, or, with
+        the server's id before it, of another server."""
+        shelf = self._shelves.get(server, ())
+        names = list(dict.fromkeys(tool.target.name for tool in (*shelf, *tools)))
+        pairs = {
+            **twins([*self._own, *names]),
+            **{name: name for name in names if name in self._own},
+        }
+        found = {name: f"its name looks like {other!r}" for name, other in pairs.items()}
+        others = {key: whole for whole in self._elsewhere(server) for key in keys(whole)}
+        for name in names:
+            same = next((others[key] for key in keys(_whole(server, name)) if key in others), None)
+            if same is not None:
+                found.setdefault(name, f"its name is taken for {same!r} of another server")
+        return found
+
+    def _elsewhere(self, server: str) -> Iterator[str]:
+        """Names of the other servers' tools that could be those of this one: their ids begin alike."""
+        mine = keys(server)
+        for other, tools in self._shelves.items():
+            both = zip(mine, keys(other), strict=True)
+            if other != server and any(a.startswith(b) or b.startswith(a) for a, b in both):
+                yield from (_whole(other, tool.target.name) for tool in tools)
+
+    def held(self, tool: Tool) -> str:
+        """Why a tool is held back; empty where it is not."""
+        judged = self._judged.get(tool.target)
+        if judged is None or judged.definition is not tool.definition:
+            if self._modes.get(tool.target.server, "off") == "off":
+                return ""
+            self._judge(tool.target.server, [tool])
+            judged = self._judged[tool.target]
+        return judged.why
+
+    def look(self) -> bool:
+        """Notice what another process accepted. Several times a second. Raises `StoreError`."""
+        if not self._store.changed():
+            return False
+        self._again()
+        self._write_down()
+        return True
+
+    def close(self) -> None:
+        """Give the store back."""
+        self._store.close()
+
+    def _again(self) -> None:
+        """Forget the answers, and judge what is on the shelves once more."""
+        self._judged.clear()
+        self.version += 1
+        for server, tools in self._shelves.items():
+            if self._modes.get(server, "off") != "off":
+                self._judge(server, tools)
+
+    def _knows(self, tool: Tool) -> bool:
+        judged = self._judged.get(tool.target)
+        return judged is not None and judged.definition is tool.definition
+
+    def _write_down(self) -> None:
+        """Put every step that is not yet there into the audit trail. Raises `Unrecorded` (of `call`)."""
+        while steps := self._store.changes():
+            for step in steps:
+                self._record(
+                    f"dev.gatewright.tool.{step.action}",
+                    actor=_actor(step.action, step.by),
+                    target=Subject(server_id=step.server, tool_name=step.tool),
+                    details={"definition_digest": step.digest}
+                    | ({"why": step.why} if step.why else {}),
+                )
+            self._store.recorded(steps[-1].number)
+
+
+def pinned_sight(
+    may_see: Callable[[Any, Tool], bool], held: Callable[[Tool], str]
+) -> Callable[[Any, Tool], bool]:
+    """Who may see a tool, where what is held back is seen by nobody."""
+    return lambda caller, tool: may_see(caller, tool) and not held(tool)
+
+
+def _whole(server: str, name: str) -> str:
+    return f"{server}__{name}"
+
+
+def _seen(tool: Tool, alike: str) -> Seen:
+    text, digest, decoded = canonical_definition(tool.definition)
+    why = suspicion(tool.target.name, decoded)
+    return Seen(tool.target.name, text, digest, "; ".join(one for one in (why, alike) if one))
+
+
+def _actor(action: str, by: str) -> Actor:
+    return Actor("operator", by) if action == "accepted" else Actor("system", "gatewright")

@@ -1,0 +1,109 @@
+"""What is registered while the gateway runs, kept over a restart, and the connections that stand behind tools.
+
+A registration of a shipped tool is a request that was found good, so the file keeps the requests, and the next
+start finds them good again or says why not. A tool behind a connection lives as long as the connection.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
+from gatewright.stores.private_file import replace_file
+from gatewright.upstream.builtin.register import Shipped, registered_of
+from gatewright.upstream.builtin.registration import Flawed, read_registration
+from gatewright.upstream.local import Function
+from gatewright.upstream.registered import Conflict, Registry
+
+__all__ = ["FILE", "Ask", "Registrations"]
+
+log = logging.getLogger("gatewright.registry")
+
+FILE = "registered-tools.json"
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
+"""Puts a request to a connection and waits for the result. Raises `CannotAsk`."""
+
+
+class Registrations:
+    """See the module's text. `shipped` are the tools that can be stood behind, by name."""
+
+    def __init__(self, registry: Registry, folder: Path, shipped: Mapping[str, Shipped]) -> None:
+        self.shipped = shipped
+        self._registry = registry
+        self._file = folder / FILE
+        self._connections: dict[str, Ask] = {}
+        self._theirs: dict[str, list[tuple[str, str]]] = {}
+        self._load()
+
+    def store(self) -> None:
+        """Keep what is registered. Raises `OSError`."""
+        kept = [one.request for one in self._registry.tools if one.request is not None]
+        if kept or self._file.exists():
+            replace_file(self._file, msgspec.json.encode(kept))
+
+    def _load(self) -> None:
+        try:
+            kept = msgspec.json.decode(self._file.read_bytes(), type=list[dict[str, Any]])
+        except FileNotFoundError:
+            return
+        except (OSError, msgspec.MsgspecError) as problem:
+            log.error("%s cannot be read, so nothing is registered: %s", self._file, problem)  # noqa: TRY400 - a sentence for an operator
+            return
+        for request in kept:
+            try:
+                wanted = read_registration(request)
+                base = self.shipped[wanted.name]
+                run = base.make(wanted.profile)
+                self._registry.add(registered_of(wanted, base.definition, run, request))
+            except (Flawed, Conflict, KeyError) as problem:
+                log.warning("a registered tool is not offered any more: %s", problem)
+
+    # -- connections
+
+    def connected(self, session: str, ask: Ask) -> None:
+        """From now on the session can be asked."""
+        self._connections[session] = ask
+
+    def gone(self, session: str) -> None:
+        """It cannot any more: what it stood behind is gone with it."""
+        self._connections.pop(session, None)
+        for name, version in self._theirs.pop(session, ()):
+            self._registry.remove(name, version)
+
+    def connection(self, session: str | None, name: str, version: str) -> Function | None:
+        """The function that asks a session for each call of a tool; None where it cannot be asked."""
+        if session is None or session not in self._connections:
+            return None
+        self._theirs.setdefault(session, []).append((name, version))
+
+        async def run(arguments: dict[str, Any], call: Call, back: Back) -> Outcome | Any:
+            ask = self._connections.get(session)
+            if ask is None:
+                return Failure("upstream_unavailable", f"who offers {name} is not connected")
+            params = {
+                "tool_id": name,
+                "tool_version": version,
+                "execution_id": f"exec-{call.id}",
+                "parameters": arguments,
+            }
+            try:
+                return _wrapped(await ask("tools/invoke", params))
+            except CannotAsk as problem:
+                return Failure("upstream_error", f"who offers {name} said: {problem.message}")
+
+        return run
+
+
+def _wrapped(found: Any) -> Any:
+    """What a connection answered: its `data`, or all of it."""
+    if isinstance(found, dict) and "data" in found:
+        found = found["data"]
+    if isinstance(found, dict) and ("content" in found or "structuredContent" in found):
+        return {"structuredContent": found, "content": []}
+    return found

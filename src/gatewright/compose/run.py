@@ -1,0 +1,69 @@
+"""A gateway as the business of a whole process: run until it is told to stop, following its configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from gatewright.compose.gateway import Gateway, Ready
+from gatewright.compose.reload import Reloader, Source
+from gatewright.compose.signals import on_hangup
+from gatewright.settings import Settings
+from gatewright.upstream.local import LocalServer
+
+__all__ = ["run"]
+
+
+def run(
+    settings: Settings,
+    *,
+    stdio: bool = False,
+    profile: str = "",
+    on_ready: Callable[[Ready], None] = lambda _: None,
+    local: Sequence[LocalServer] = (),
+    source: Source | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing).
+
+    It follows what changes in `source`, at once on SIGHUP, and says so to `tell`.
+    Raises `StoreError` where the state folder cannot be used and `OSError` where the port is taken.
+    """
+
+    async def main() -> None:
+        async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
+            if stdio:
+                await gateway.serve_stdio(profile)
+            else:
+                await gateway.serve_http(on_ready)
+
+    _runner()(main())
+
+
+@contextlib.asynccontextmanager
+async def _following(
+    gateway: Gateway, source: Source | None, tell: Callable[[str], None]
+) -> AsyncIterator[None]:
+    if source is None:
+        yield
+        return
+    reloader = Reloader(
+        source, gateway.settings, gateway.adopt, tell=tell, event=gateway.events.own
+    )
+    on_hangup(reloader.force)
+    following = asyncio.create_task(reloader.follow())
+    try:
+        yield
+    finally:
+        following.cancel()
+        await asyncio.wait([following])
+
+
+def _runner() -> Callable[[Any], None]:
+    try:
+        import uvloop  # noqa: PLC0415 - not there on every platform
+    except ImportError:
+        return asyncio.run
+    return uvloop.run

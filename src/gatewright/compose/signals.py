@@ -1,0 +1,47 @@
+"""What the process is told by signals: to stop, and to read its configuration again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+__all__ = ["on_hangup", "stop_signal"]
+
+
+def stop_signal() -> asyncio.Future[None]:
+    """Done once we are told to stop."""
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[None] = loop.create_future()
+
+    def tell() -> None:
+        if not told.done():
+            told.set_result(None)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, tell)
+    return told
+
+
+def on_hangup(act: Callable[[], None]) -> None:
+    """Call `act` on SIGHUP. A terminal that is closed says the same, and then we stop as it always was,
+    unless whoever started us wanted it ignored (`nohup`)."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    had_terminal = not ignored and _has_terminal()
+
+    def told() -> None:
+        if had_terminal and not _has_terminal():
+            os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            act()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, told)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,160 @@
+"""Which parts of a value are a literal secret: by the name they stand under, by their form, by their entropy.
+
+`gatewright.redaction` knows the forms, and where it would damage what travels it is in doubt for the text.
+Here it is the other way round: missing a secret writes it into a file that may be committed, while taking
+a harmless text for one only makes the file longer, for replacing a part never changes what the server gets.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from gatewright.redaction.scanner import scanner
+
+__all__ = [
+    "is_placeholder",
+    "is_secret_name",
+    "looks_secret",
+    "mask",
+    "mask_reference",
+    "secret_spans",
+]
+
+Span = tuple[int, int]
+
+_NAME = re.compile(
+    r"token|secret|passw|passphrase|pwd|credential|cookie|bearer|jwt|signature|session"
+    r"|auth(?!or(?!i))|(?:^|[^a-z])(?:key|pat|dsn|pin|otp|sid|pass)(?:$|[^a-z])"
+    r"|(?:api|access|private|secret|client|account|encryption|license|service|master|admin|app)_?key"
+    r"|connection_?string|conn_?str|webhook",
+    re.IGNORECASE,
+)
+_NOT_NAME = re.compile(
+    r"(?:^|[^a-z])(?:max|min|limit|num|count|ttl|expir\w*|timeout|file|path|dir|type|method|mode|enabled?)(?:$|[^a-z])",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"<[^<>]*>|\[[^\[\]]*\]|(?:your|my|insert|enter|replace|put)[-_ ][A-Za-z_ -]{0,60}|[xX*.…]{3,}"
+    r"|(?:[A-Za-z]{2,8}[-_])?[xX*.…]{6,}",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+# What begins like a secret, be it as short as it may.
+_BEGUN = re.compile(
+    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9_-]{8,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!-))*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
+)
+_USERINFO = re.compile(r"://[^\s:@/?#]*:(?P<secret>[^\s]{1,1024})@")
+_ONLY_USER = re.compile(r"://(?P<secret>[^\s:@/?#]{8,})@")
+_PARAMETER = re.compile(r"[?&;](?P<name>[^=&;#\s]+)=(?P<secret>[^&;#\s]+)")
+_ASSIGNED = re.compile(
+    r"(?:^|(?<=[\s,;=]))(?:--?)?(?P<name>[A-Za-z_][\w.-]*)\s?[=:]\s*"
+    # Looked at, not consumed: what follows may be the next name.
+    r"(?=(?:(?:Bearer|Basic|Token|ApiKey|Digest)\s+)?(?P<secret>[^\s]+))",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
+_SCHEMED = re.compile(r"\b(?:Bearer|Basic)\s+(?P<secret>[^\s\"',;]{6,})", re.IGNORECASE)
+_WORD = re.compile(r"(?<![A-Za-z0-9+_-])[A-Za-z0-9+_-]{16,}={0,2}")
+_DIGEST = re.compile(r"(?:sha(?:1|256|384|512):|@)$")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{40,128}")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether somebody wrote here what ought to be written: `<token>`, `YOUR_API_KEY`, `xxxx`."""
+    return _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what stands under this name is a secret, whatever it looks like."""
+    plain = _CAMEL.sub("_", name)
+    return _NAME.search(plain) is not None and _NOT_NAME.search(plain) is None
+
+
+def secret_spans(text: str, name: str = "") -> list[Span]:
+    """Where secrets stand in a literal text, in order, without overlap. `name` is what it stands under."""
+    if name and is_secret_name(name):
+        scheme = _SCHEME.match(text)
+        start = scheme.end() if scheme else 0
+        return [(start, len(text))] if text[start:].strip() else []
+    return _joined(sorted(_found(text)))
+
+
+def looks_secret(text: str) -> bool:
+    """Whether any part of a text has a secret's form."""
+    return bool(secret_spans(text))
+
+
+def mask(text: str) -> str:
+    """The text for people, with `***` where a secret may stand, and nothing that cannot be written."""
+    text = text.encode(errors="replace").decode()
+    done, at = [], 0
+    for start, end in secret_spans(text):
+        done += [text[at:start], "***"]
+        at = end
+    return "".join([*done, text[at:]])
+
+
+def mask_reference(name: str) -> str:
+    """What a text refers to (`NAME`, `secret:NAME`, `file:PATH`) for people."""
+    kind, colon, rest = name.rpartition(":")
+    return f"{kind}{colon}{mask(rest)}"
+
+
+def _found(text: str) -> Iterator[Span]:
+    yield from _formed(text)
+    yield from (found.span() for found in _BEGUN.finditer(text))
+    for pattern in (_USERINFO, _ONLY_USER, _SCHEMED):
+        yield from (found.span("secret") for found in pattern.finditer(text))
+    for pattern in (_PARAMETER, _ASSIGNED):
+        for found in pattern.finditer(text):
+            if is_secret_name(found["name"]):
+                yield found.span("secret")
+    for found in _WORD.finditer(text):
+        named = _DIGEST.search(text, 0, found.start()) and _HEXADECIMAL.fullmatch(found[0])
+        if not named and _is_random(found[0]):
+            yield found.span()
+
+
+def _formed(text: str) -> Iterator[Span]:
+    """What the rules for everything that travels know: forms of vendors, names beside values."""
+    raw = text.encode(errors="replace")
+    found = scanner(secrets=True, personal=frozenset())
+    if not found.worth_a_look(raw):
+        return
+    for start, end, _ in found.find(raw):
+        before = len(raw[:start].decode(errors="replace"))
+        yield before, before + len(raw[start:end].decode(errors="replace"))
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _is_random(word: str) -> bool:
+    """Whether a word was drawn rather than written: letters and digits mixed inside one of its parts."""
+    if word.startswith("sha256-") and _HEXADECIMAL.fullmatch(word, len("sha256-")):
+        return False
+    parts = re.split(r"[-_=+]", word)
+    mixed = [part for part in parts if re.search(r"[A-Za-z]", part) and re.search(r"[0-9]", part)]
+    cased = any(len(part) >= 24 and part.lower() != part != part.upper() for part in parts)
+    if sum(map(len, mixed)) < 12 and not cased:
+        return False
+    return _entropy(word) >= (3.0 if len(word) >= 32 else 3.3)
+
+
+def _entropy(word: str) -> float:
+    """Bits for each character."""
+    counts = Counter(word)
+    return -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values())

@@ -1,0 +1,76 @@
+"""How well a tool fits some words: BM25 over its name, its categories and its description.
+
+Theory: Okapi BM25 (Robertson and Zaragoza, 2009) with one field, in which a word of the name counts four
+times and one of a category twice; a word that begins with a wanted one counts half, so that `dir` finds
+`directory`. The index is made for one question over what its asker may see: nobody's ranking depends on
+tools that are hidden from him.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+__all__ = ["Text", "ranked", "words"]
+
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_K1, _B = 1.2, 0.75
+_NAME_TIMES, _CATEGORY_TIMES = 4, 2
+_QUERY_WORDS = 32
+_TEXT_CHARS = 4096
+
+
+class Text(msgspec.Struct, frozen=True):
+    """What is known of one tool in words."""
+
+    name: str
+    description: str = ""
+    categories: tuple[str, ...] = ()
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded; `readFile`, `read_file` and `read file` are the same two."""
+    return [one.casefold() for one in _WORD.findall(_HUMP.sub(" ", text[:_TEXT_CHARS]))]
+
+
+def ranked(query: str, texts: Sequence[Text]) -> list[int]:
+    """The numbers of the texts that fit at all, the best first; equals stay in their order."""
+    wanted = list(dict.fromkeys(words(query)))[:_QUERY_WORDS]
+    bags = [_bag(one) for one in texts]
+    lengths = [sum(bag.values()) for bag in bags]
+    average = sum(lengths) / len(lengths) if lengths else 0.0
+    scores = [0.0] * len(bags)
+    for word in wanted:
+        hits = [(number, count) for number, bag in enumerate(bags) if (count := _hits(word, bag))]
+        rarity = math.log(1 + (len(bags) - len(hits) + 0.5) / (len(hits) + 0.5))
+        for number, count in hits:
+            norm = _K1 * (1 - _B + _B * lengths[number] / average)
+            scores[number] += rarity * count * (_K1 + 1) / (count + norm)
+    fitting = [number for number, score in enumerate(scores) if score > 0]
+    return sorted(fitting, key=lambda number: -scores[number])
+
+
+def _bag(text: Text) -> Counter[str]:
+    bag: Counter[str] = Counter()
+    _add(bag, words(text.name), _NAME_TIMES)
+    for category in text.categories:
+        _add(bag, words(category), _CATEGORY_TIMES)
+    _add(bag, words(text.description), 1)
+    return bag
+
+
+def _add(bag: Counter[str], found: Iterable[str], times: int) -> None:
+    for word in found:
+        bag[word] += times
+
+
+def _hits(wanted: str, bag: Counter[str]) -> float:
+    exact = bag.get(wanted, 0)
+    if exact or len(wanted) < 3:
+        return float(exact)
+    return 0.5 * sum(count for word, count in bag.items() if word.startswith(wanted))

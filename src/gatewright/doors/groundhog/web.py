@@ -1,0 +1,191 @@
+"""How Groundhog comes in by WebSocket and by HTTP POST.
+
+A WebSocket that offers the subprotocol `mcp` never gets here. One that offers none is decided by its first
+message: MCP's handshake makes it MCP, everything else Groundhog (decision C-48). A client without a
+credential may connect and send one in its first message; a wrong one is refused before the upgrade.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatewright.call import Caller, Refusal
+from gatewright.doors.groundhog.parts import Parts
+from gatewright.doors.groundhog.peer import GroundhogPeer
+from gatewright.protocol.mcp_server import is_modern_params
+from gatewright.serving.duplex import Duplex
+from gatewright.serving.http_reply import Send, challenge, send_json, send_plain
+from gatewright.serving.http_request import Connection, HttpRequest, Receive
+from gatewright.transport.base import Limits, Pipe, Receiver
+from gatewright.transport.websocket import Accepted, refuse
+from gatewright.wire import jsonrpc
+from gatewright.wire.codes import reason_of
+
+__all__ = ["SUBPROTOCOL", "GroundhogDoor"]
+
+SUBPROTOCOL = "groundhog"
+_HANDSHAKES = frozenset({"initialize", "server/discover"})
+
+
+class GroundhogDoor:
+    """The door for Upgrades without a subprotocol, and for POSTs where they are Groundhog's."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._open: set[Accepted] = set()
+
+    async def __call__(
+        self,
+        scope: dict[str, Any],
+        receive: Receive,
+        send: Send,
+        *,
+        caller: Caller | Refusal,
+        credential: str | None,
+        profile: str,
+    ) -> None:
+        """Serve one client, or refuse it before the upgrade."""
+        known = self._admit(caller, credential)
+        if isinstance(known, Refusal):
+            await _turn_away(receive, send, known)
+            return
+        front = self.parts.front
+        peer = GroundhogPeer(
+            self.parts, known, door="groundhog", credential=credential, profile=profile
+        )
+        receiver = _ByFirstMessage(self.parts, peer, known, credential, profile)
+        limits = Limits(frame_bytes=front.frame_bytes, queue_bytes=front.queue_bytes)
+        pipe = Accepted(receive, send, receiver, limits)
+        receiver.attach(pipe)
+        self._open.add(pipe)
+        try:
+            offered = scope.get("subprotocols", ())
+            await pipe.serve(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        finally:
+            self._open.discard(pipe)
+
+    async def post(
+        self,
+        connection: Connection,
+        headers: dict[bytes, bytes],
+        caller: Caller | Refusal,
+        credential: str | None,
+    ) -> None:
+        """One message, or an array of them, in the body of a POST."""
+        if connection.scope["method"] != "POST":
+            await send_plain(connection.send, 405, b"send a JSON-RPC message with POST\n")
+            return
+        known = self._admit(caller, credential)
+        if not isinstance(known, Caller):
+            known = known or Refusal("auth_required", "send the header Authorization: Bearer KEY")
+            row = reason_of(known.reason)
+            more = challenge(known.reason) if row.http == 401 else ()
+            await send_json(connection.send, _body(known), row.http, more)
+            return
+        http = HttpRequest(
+            connection,
+            headers=headers,
+            caller=known,
+            credential=credential,
+            profile="",
+            refused=self.parts.front.refused,
+        )
+        body = await http.body(self.parts.front.frame_bytes)
+        if body is None:
+            return
+        peer = GroundhogPeer(self.parts, known, door="groundhog", credential=credential, profile="")
+        try:
+            answer = await peer.answer(body)
+        finally:
+            peer.closed("answered")
+        await send_json(connection.send, answer, 200 if answer else 202)
+
+    def _admit(self, caller: Caller | Refusal, credential: str | None) -> Caller | Refusal | None:
+        """Who asks; None where nobody says yet, and may still say."""
+        terms = self.parts.terms
+        if isinstance(caller, Caller):
+            nobody = caller.kind == "anonymous" and terms.require_authentication
+            if not nobody:
+                return caller
+        elif credential is not None or caller.reason != "auth_required":
+            return caller
+        if self.parts.waiting >= terms.waiting_most:
+            return Refusal("resource_exhausted", "too many connections wait for a credential")
+        return None
+
+    async def close(self) -> None:
+        """End every connection and session."""
+        for pipe in list(self._open):
+            pipe.close()
+        self.parts.sessions.close_all()
+
+
+class _ByFirstMessage:
+    """Hands a connection to whoever speaks the dialect of its first message."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        peer: GroundhogPeer,
+        caller: Caller | None,
+        credential: str | None,
+        profile: str,
+    ) -> None:
+        self._parts = parts
+        self._groundhog = peer
+        self._caller = caller
+        self._credential = credential
+        self._profile = profile
+        self._to: Receiver | None = None
+        self._pipe: Pipe | None = None
+
+    def attach(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._groundhog.attach(pipe)
+
+    def message(self, data: bytes) -> None:
+        if self._to is None:
+            self._to = self._decide(data)
+        self._to.message(data)
+
+    def closed(self, reason: str) -> None:
+        self._groundhog.closed(reason)
+        if self._to is not None and self._to is not self._groundhog:
+            self._to.closed(reason)
+
+    def _decide(self, data: bytes) -> Receiver:
+        if self._caller is None or self._pipe is None or not _is_mcp(data, self._parts):
+            return self._groundhog
+        host = Duplex(
+            self._parts.front,
+            self._caller,
+            door="websocket",
+            credential=self._credential,
+            profile=self._profile,
+        )
+        host.attach(self._pipe)
+        return host
+
+
+def _is_mcp(data: bytes, parts: Parts) -> bool:
+    message = jsonrpc.parse(data, parts.front.limits)
+    return isinstance(message, jsonrpc.Request) and (
+        message.method in _HANDSHAKES or is_modern_params(message.params)
+    )
+
+
+def _body(refusal: Refusal) -> bytes:
+    row = reason_of(refusal.reason)
+    data = {
+        "error_type": row.groundhog_type,
+        "error_code": row.groundhog_code,
+        "error_message": refusal.message,
+    }
+    error = {"code": -32601, "message": "Tool execution failed", "data": data}
+    return jsonrpc.encode({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+async def _turn_away(receive: Receive, send: Send, refusal: Refusal) -> None:
+    row = reason_of(refusal.reason)
+    more = challenge(refusal.reason) if row.http == 401 else ()
+    await refuse(receive, send, row.http, _body(refusal), more)

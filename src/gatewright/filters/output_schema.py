@@ -1,0 +1,68 @@
+"""Is the result what the tool said that it would be? Structured content has to fit the tool's `outputSchema`.
+
+A result that does not fit is not passed on: its caller would act on fields that are not there, or are something else. What has
+no structured content is not judged (a question, a task, a server that speaks a revision from before there was any), nor
+is a result that says that the tool failed. Asked before anything is taken out, because marks do not fit a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from msgspec import Raw
+
+from gatewright.call import Answer, Call, Event, Failure, Outcome
+from gatewright.validators.compiled import Compiled
+from gatewright.wire import jsonrpc
+
+__all__ = ["OutputSchema"]
+
+
+class OutputSchema:
+    """Filter `output_schema`."""
+
+    name = "output_schema"
+
+    def __init__(self, compiled: Compiled, off: Container[str] = frozenset()) -> None:
+        """`compiled` is what the gate `schema` has; `off` holds the servers whose schemas are not enforced."""
+        self._compiled = compiled
+        self._off = off
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+        """The outcome, or a failure in place of an answer that does not fit."""
+        tool = call.tool
+        if tool is None or type(outcome) is not Answer or outcome.tool_error:
+            return outcome
+        output = tool.definition.get("outputSchema")
+        if output is None or tool.target.server in self._off:
+            return outcome
+        try:
+            return self._judged(outcome, output) or outcome
+        except ValueError as problem:
+            return _unfit("", "json", str(problem))
+
+    def _judged(self, answer: Answer, output: Raw) -> Failure | None:
+        members = jsonrpc.decode_members(answer.raw)
+        found = members.get("structuredContent")
+        if found is None:
+            return None
+        compiled = self._compiled.of(output, jsonrpc.decode)
+        if isinstance(compiled, str):
+            return _unfit("", "schema", f"the schema {compiled}")
+        objection = compiled.objection(jsonrpc.decode(found))
+        if objection is None:
+            return None
+        where = "structuredContent" + objection.path
+        return _unfit(objection.path, objection.rule, f"{where}: {objection.message}")
+
+    def event(self, call: Call, event: Event) -> Event | None:
+        """Events have no schema."""
+        return event
+
+
+def _unfit(path: str, rule: str, what: str) -> Failure:
+    return Failure(
+        "output_invalid",
+        f"the tool's result is not what its outputSchema says: {what} (rule: {rule})",
+        {"path": path, "rule": rule},
+    )

@@ -1,0 +1,233 @@
+"""One authorization server whose tokens are taken: its keys, and what it answers when it is asked.
+
+Theory: keys change, networks fail, and anybody may send a token with a key id that nobody has. So a key set
+is fetched when it is needed and not at the start, once at a time, again when it has become old or when a token
+names a key that is not in it, and never more often than every few seconds. A set that is too old and cannot be
+fetched is not used: a key may have been withdrawn. Then the answer is `Unreachable`, and nobody is let in.
+
+Everything is asked through `transport.egress`: small answers, no redirects, a deadline. An issuer on the
+public internet cannot send us into our own network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from gatewright.call import Trust
+from gatewright.protocol import access_tokens
+from gatewright.protocol.access_tokens import Claims, Keys, Peek, Published, TokenRefused
+from gatewright.protocol.oauth import ALGORITHMS, Unusable, server_urls
+from gatewright.protocol.web_address import is_loopback
+from gatewright.transport.egress import Egress, EgressFailed, is_outside
+
+__all__ = ["KEPT_S", "PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
+
+KEPT_S = 600.0
+"""How old a key set may become, and what was published about where it is."""
+
+PAUSE_S = 10.0
+"""A key set is fetched no more often, whatever tokens come; a failure is believed for so long."""
+
+_SECONDS = 5.0
+_AT_ONCE = 8
+_FORM = "application/x-www-form-urlencoded"
+_OK = 200
+
+log = logging.getLogger("gatewright.identity")
+
+
+class Unreachable(Exception):  # noqa: N818 - what happened, not what is wrong with us
+    """Whether a token is good cannot be known now. The text says why, for the log."""
+
+
+class Introspection(msgspec.Struct, frozen=True):
+    """Tokens are not read but asked about (RFC 7662), by this client."""
+
+    client_id: str
+    client_secret: str
+    url: str = ""
+    """Empty: what the issuer publishes."""
+
+    def __repr__(self) -> str:
+        """Without the secret: a repr ends in logs."""
+        return f"Introspection(client_id={self.client_id!r})"
+
+
+class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator says of one issuer. `name` stands before its subjects: `corp:alice`."""
+
+    name: str
+    issuer: str
+    jwks_uri: str = ""
+    """Empty: what the issuer publishes."""
+    algorithms: tuple[str, ...] = ALGORITHMS
+    audience: tuple[str, ...] = ()
+    """What counts as us besides our own URLs."""
+    leeway_s: float = 30.0
+    introspection: Introspection | None = None
+    problem: str = ""
+    """Why it cannot be used; then nobody with a token of it is let in."""
+    subject_claim: str = ""
+    """Empty: `sub`, else the client."""
+    role_claim: str = ""
+    trust: Trust | None = None
+    required_scopes: tuple[str, ...] = ()
+    permissions: Mapping[str, tuple[str, ...]] | None = None
+    """Scope → what it gives, in canonical spelling. None: scopes say nothing of permissions."""
+
+
+class Issuer:
+    """One of them. To be used on one loop."""
+
+    def __init__(
+        self,
+        trusted: Trusted,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        egress: Egress | None = None,
+    ) -> None:
+        """`clock` gives Unix seconds, `monotonic` seconds that only grow."""
+        self.trusted = trusted
+        self._clock = clock
+        self._monotonic = monotonic
+        self._egress = egress or Egress(seconds=_SECONDS)
+        self._lock = asyncio.Lock()
+        self._asking = asyncio.Semaphore(_AT_ONCE)
+        self._published: Published | None = None
+        self._keys: Keys = {}
+        self._keys_at: float | None = None
+        self._tried_at: float | None = None
+        self._failed = ""
+
+    async def check(self, token: str, seen: Peek | None) -> Claims:
+        """What the issuer says with a token; `seen` is what the token says of itself, if it is a JWT.
+        Raises `TokenRefused` and `Unreachable`."""
+        trusted = self.trusted
+        if trusted.problem:
+            raise Unreachable(trusted.problem)
+        if trusted.introspection is not None:
+            return await self._introspect(token, trusted.introspection)
+        if seen is None:
+            raise TokenRefused("malformed")
+        if seen.algorithm not in trusted.algorithms:
+            raise TokenRefused("algorithm")
+        return access_tokens.read_jwt(
+            token,
+            await self._keys_with(seen.key_id),
+            issuer=trusted.issuer,
+            algorithms=trusted.algorithms,
+            now=self._clock(),
+            leeway_s=trusted.leeway_s,
+        )
+
+    async def reach(self) -> None:
+        """Ask for what tokens will need, for whoever wants to know whether that works. Raises
+        `Unreachable`."""
+        if self.trusted.problem:
+            raise Unreachable(self.trusted.problem)
+        try:
+            if self.trusted.introspection is None:
+                await self._fetch()
+            else:
+                await self._introspection_url(self.trusted.introspection)
+        except (Unusable, EgressFailed) as problem:
+            raise Unreachable(str(problem)) from None
+
+    # -- keys
+
+    async def _keys_with(self, key_id: str) -> Keys:
+        if self._are_fresh() and key_id in self._keys:
+            return self._keys
+        async with self._lock:
+            if self._are_fresh() and key_id in self._keys:
+                return self._keys
+            now = self._monotonic()
+            if self._tried_at is None or now - self._tried_at >= PAUSE_S:
+                self._tried_at = now
+                await self._renew()
+        if not self._are_fresh():
+            raise Unreachable(self._failed or "its keys could not be fetched")
+        return self._keys
+
+    def _are_fresh(self) -> bool:
+        return self._keys_at is not None and self._monotonic() - self._keys_at < KEPT_S
+
+    async def _renew(self) -> None:
+        try:
+            self._keys = await self._fetch()
+        except (Unusable, EgressFailed) as problem:
+            self._failed = str(problem)
+            log.warning("the keys of issuer %s: %s", self.trusted.name, problem)
+            return
+        self._keys_at = self._monotonic()
+
+    async def _fetch(self) -> Keys:
+        url = self.trusted.jwks_uri or (await self._discovered()).jwks_uri
+        if not url:
+            raise Unusable("the issuer publishes no jwks_uri: write it into the configuration")
+        status, body = await self._ask(url)
+        if status != _OK:
+            raise Unusable(f"the key set was answered with HTTP {status}")
+        return access_tokens.read_keys(body)
+
+    async def _discovered(self) -> Published:
+        """What the issuer publishes now. Asked for with each key set: a key set may move."""
+        issuer = self.trusted.issuer
+        failed = ""
+        for url in server_urls(issuer):
+            status, body = await self._ask(url)
+            if status == _OK:
+                loopback = is_loopback(issuer)
+                self._published = access_tokens.read_published(body, issuer, loopback=loopback)
+                return self._published
+            failed = failed or f"{url} was answered with HTTP {status}"
+        raise Unusable(failed)
+
+    async def _ask(
+        self, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> tuple[int, bytes]:
+        outside = await is_outside(self.trusted.issuer)
+        return await self._egress.ask(url, headers, body, outside=outside)
+
+    # -- introspection
+
+    async def _introspect(self, token: str, who: Introspection) -> Claims:
+        form = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
+        # RFC 6749 §2.3.1 wants both form-encoded before they are joined.
+        pair = f"{quote(who.client_id, safe='')}:{quote(who.client_secret, safe='')}"
+        headers = {
+            "Content-Type": _FORM,
+            "Authorization": "Basic " + b64encode(pair.encode()).decode(),
+        }
+        try:
+            async with self._asking:
+                url = await self._introspection_url(who)
+                status, body = await self._ask(url, headers, form)
+            if status != _OK:
+                raise Unusable(f"the introspection was answered with HTTP {status}")
+            return access_tokens.read_introspection(
+                body,
+                issuer=self.trusted.issuer,
+                now=self._clock(),
+                leeway_s=self.trusted.leeway_s,
+            )
+        except (Unusable, EgressFailed) as problem:
+            log.warning("the introspection of issuer %s: %s", self.trusted.name, problem)
+            raise Unreachable(str(problem)) from None
+
+    async def _introspection_url(self, who: Introspection) -> str:
+        if who.url:
+            return who.url
+        published = self._published or await self._discovered()
+        if not published.introspection_endpoint:
+            raise Unusable(
+                "the issuer publishes no introspection_endpoint: write introspection_url"
+            )
+        return published.introspection_endpoint

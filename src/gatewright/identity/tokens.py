@@ -1,0 +1,212 @@
+"""Access tokens and whom they make of their bearers.
+
+A token is looked at when it is first shown and again after a while (`RECHECKED_S`, for those that only their
+issuer can judge), never for each call: in between, what is known of it is a look-up by its SHA-256. The token
+itself is kept nowhere, and goes nowhere but to the issuer that is asked about it.
+
+The caller is called `NAME:SUBJECT`, with the name that the configuration gives the issuer, so that nobody's
+subject can be somebody else's API key, nor `local`, nor `*`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from gatewright.call import Caller, Refusal, UserContext
+from gatewright.identity.issuer import Issuer, Trusted, Unreachable
+from gatewright.protocol.access_tokens import MOST_CHARS, Claims, TokenRefused, Why, peek
+from gatewright.wire.permissions import NOTHING
+
+__all__ = ["RECHECKED_S", "Tokens", "caller_of"]
+
+RECHECKED_S = 60.0
+"""How long an issuer's word about an opaque token is believed, and how long nobody asks again about one
+that is good by its own signature."""
+
+_REFUSED_S = 5.0
+"""How long a token stays refused without being looked at again: a flood of one must not become a flood of
+questions to its issuer."""
+
+_KEPT = 10_000
+_T = TypeVar("_T")
+_MOST_NAME = 128
+
+_FAILED = Refusal(
+    "auth_failed",
+    "the access token is not valid here: get one from an authorization server that "
+    "/.well-known/oauth-protected-resource names, for the resource that it names",
+)
+_EXPIRED = Refusal("auth_expired", "the access token has expired: get a new one")
+_UNAVAILABLE = Refusal(
+    "issuer_unavailable",
+    "whether the access token is good cannot be known now, because its authorization server cannot be "
+    "asked: try again later; the gateway's log says why",
+)
+
+log = logging.getLogger("gatewright.identity")
+
+
+class _Good(msgspec.Struct, frozen=True):
+    """A token that is good, and lets somebody in who has what all need. `expires` is Unix seconds, `until` monotonic ones."""
+
+    until: float
+    expires: float
+    caller: Caller
+    audience: frozenset[str]
+    anywhere: bool
+    """It was made for something that counts as all of us."""
+    lacking: Refusal | None = None
+
+
+class Tokens:
+    """The tokens of all issuers, as the gate and the doors want to know them."""
+
+    def __init__(
+        self,
+        issuers: Sequence[Issuer],
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """`clock` gives Unix seconds, `monotonic` seconds that only grow. At most one of the issuers is
+        asked about tokens that do not say whose they are."""
+        self._by_url = {one.trusted.issuer: one for one in issuers}
+        asked = [one for one in issuers if one.trusted.introspection is not None]
+        self._of_opaque = asked[0] if len(asked) == 1 else None
+        self._clock = clock
+        self._monotonic = monotonic
+        self._good: OrderedDict[bytes, _Good] = OrderedDict()
+        # By itself, so that nobody's guesses make us forget the tokens of others.
+        self._bad: OrderedDict[bytes, tuple[float, Refusal]] = OrderedDict()
+
+    def known(self, credential: str) -> Caller | Literal["expired"] | None:
+        """Whom a token that was looked at makes of its bearer; None for every other text."""
+        found = self._good.get(_digest(credential))
+        if found is None or found.lacking is not None:
+            return None
+        return found.caller if self._clock() < found.expires else "expired"
+
+    async def look(self, credential: str, places: Iterable[str] | None = None) -> Refusal | None:
+        """Look at a token, unless that was done a moment ago: why it lets nobody in, or None. `places` are
+        the resources for one of which it has to have been made."""
+        digest, now = _digest(credential), self._monotonic()
+        found = self._good.get(digest)
+        if found is None or now >= found.until:
+            until, refusal = self._bad.get(digest, (now, _FAILED))
+            if now < until:
+                return refusal
+            fresh = await self._looked(credential)
+            if isinstance(fresh, Refusal):
+                self._good.pop(digest, None)
+                _keep(self._bad, digest, (now + _REFUSED_S, fresh))
+                return fresh
+            _keep(self._good, digest, found := fresh)
+        if self._clock() >= found.expires:
+            return _EXPIRED
+        if places is None or found.anywhere or not found.audience.isdisjoint(map(_bare, places)):
+            return found.lacking  # told to those alone whose token is for us
+        log.info("a token was refused: audience")
+        return _FAILED
+
+    async def _looked(self, credential: str) -> _Good | Refusal:
+        seen = peek(credential)
+        issuer = self._of_opaque if seen is None else self._by_url.get(seen.issuer)
+        try:
+            if issuer is None or len(credential) > MOST_CHARS:
+                raise TokenRefused("malformed" if seen is None else "issuer")
+            claims = await issuer.check(credential, seen)
+            caller = caller_of(issuer.trusted, claims)
+        except TokenRefused as problem:
+            return self._refused(problem.why, issuer)
+        except Unreachable:
+            return _UNAVAILABLE
+        trusted = issuer.trusted
+        lacking = [one for one in trusted.required_scopes if one not in claims.scopes]
+        return _Good(
+            self._monotonic() + RECHECKED_S,
+            claims.expires,
+            caller,
+            frozenset(map(_bare, claims.audience)),
+            not set(trusted.audience).isdisjoint(claims.audience),
+            _lacks(trusted, claims, lacking) if lacking else None,
+        )
+
+    def _refused(self, why: Why, issuer: Issuer | None) -> Refusal:
+        name = "no issuer that is configured" if issuer is None else issuer.trusted.name
+        log.info("a token of %s was refused: %s", name, why)
+        return _EXPIRED if why == "expired" else _FAILED
+
+
+def caller_of(trusted: Trusted, claims: Claims) -> Caller:
+    """Whom a token makes of its bearer. Raises `TokenRefused` where it says nothing that could be a name."""
+    subject = claims.every.get(trusted.subject_claim) if trusted.subject_claim else claims.subject
+    if not isinstance(subject, str) or not subject.isprintable() or subject != subject.strip():
+        raise TokenRefused("subject")
+    name = f"{trusted.name}:{subject}"
+    if not subject or len(name) > _MOST_NAME:
+        raise TokenRefused("subject")
+    said = UserContext(
+        _text(claims.every.get(trusted.role_claim)) if trusted.role_claim else "",
+        trusted.trust,
+        (),
+        _permissions(trusted, claims),
+        claims.scopes,
+        _steps(trusted, claims),
+    )
+    user = () if said == UserContext() else (said,)
+    client = f"oauth:{claims.client}" if claims.client else None
+    return Caller(name, "agent", client, token=True, user=user)
+
+
+def _permissions(trusted: Trusted, claims: Claims) -> tuple[str, ...]:
+    if trusted.permissions is None:
+        return ()
+    given = (one for scope in claims.scopes for one in trusted.permissions.get(scope, ()))
+    return tuple(dict.fromkeys(given)) or (NOTHING,)
+
+
+def _steps(trusted: Trusted, claims: Claims) -> tuple[tuple[str, str], ...]:
+    """Which scope would give what the token does not."""
+    return tuple(
+        (permission, scope)
+        for scope, permissions in (trusted.permissions or {}).items()
+        for permission in permissions
+        if scope not in claims.scopes
+    )
+
+
+def _lacks(trusted: Trusted, claims: Claims, lacking: Sequence[str]) -> Refusal:
+    """The challenge names all that a token needs, and what this one has: a client asks for just that."""
+    wanted = dict.fromkeys((*claims.scopes, *trusted.required_scopes))
+    return Refusal(
+        "insufficient_scope",
+        f"the access token lacks the scope {' '.join(lacking)}",
+        {"scope": " ".join(wanted)},
+    )
+
+
+def _keep(kept: OrderedDict[bytes, _T], digest: bytes, value: _T) -> None:
+    kept[digest] = value
+    kept.move_to_end(digest)
+    if len(kept) > _KEPT:
+        kept.popitem(last=False)
+
+
+def _text(value: Any) -> str:
+    """A claim as one word; of several the first."""
+    found = value[0] if isinstance(value, list) and value else value
+    return found[:_MOST_NAME] if isinstance(found, str) and found.isprintable() else ""
+
+
+def _bare(url: str) -> str:
+    return url.rstrip("/")
+
+
+def _digest(credential: str) -> bytes:
+    return sha256(credential.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,78 @@
+"""Reading what a tool server answered: the outcome of a call, or what it wants to know first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
+from gatewright.links.exchange import Reply
+from gatewright.links.questions import UNATTRIBUTABLE
+from gatewright.protocol.eras import Interim
+from gatewright.wire import jsonrpc
+
+__all__ = ["ask_all", "read_reply"]
+
+
+def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
+    """The outcome in an answer: the result's own text, or the server's own error object."""
+    if type(reply) is not jsonrpc.Response:
+        return reply  # type: ignore[return-value]
+    raw = reply.result
+    if not raw:
+        return _failed(reply.error)
+    if not jsonrpc.is_utf8(raw):
+        return Failure("upstream_error", "the server's answer is not UTF-8")
+    if raw[:1] != b"{" and kind != "method":
+        return Failure("upstream_error", "the server's answer is not an object")
+    tool_error = False
+    # The member's name may be spelled with escapes; a plain search rules out nearly everything.
+    if kind == "tool" and (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0):
+        try:
+            tool_error = bytes(jsonrpc.decode_members(raw).get("isError", b"")) == b"true"
+        except ValueError:
+            return Failure("upstream_error", "the server's answer cannot be read")
+        if tool_error and UNATTRIBUTABLE.encode() in raw:
+            return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    return Answer(raw, tool_error, modern)
+
+
+def _failed(error: bytes) -> Failure:
+    if not jsonrpc.is_utf8(error) or error[:1] != b"{":
+        return Failure("upstream_error", "the server answered with an error that cannot be read")
+    if UNATTRIBUTABLE.encode() in error:
+        return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    return Failure("upstream_error", "the server answered with an error", error=error)
+
+
+async def ask_all(interim: Interim, back: Back) -> dict[str, Any] | Failure:
+    """The answers to all questions of an interim result, asked at the same time.
+
+    One that cannot be asked fails the call: a modern server has no way to be told so.
+    """
+    tasks = {key: asyncio.ensure_future(back.ask(one)) for key, one in interim.questions.items()}
+    try:
+        await asyncio.gather(*tasks.values())
+    except CannotAsk as no:
+        return _cannot(no)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+    return {key: task.result() for key, task in tasks.items()}
+
+
+def _cannot(no: CannotAsk) -> Failure:
+    error = {"code": no.code, "message": no.message}
+    if no.data is not None:
+        error["data"] = no.data
+    return Failure(
+        "upstream_error",
+        f"the server needs to ask the caller, and cannot: {no.message}",
+        error=jsonrpc.encode(error),
+    )
+
+
+_UNATTRIBUTABLE = (
+    "the server asked something while calls of several sessions were in flight, and it cannot be "
+    'told whose question it was; set share = "session" for this server'
+)

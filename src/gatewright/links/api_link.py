@@ -1,0 +1,244 @@
+"""A link to an HTTP API that is no MCP server: its OpenAPI document is its list of tools.
+
+For everything above it is a server like any other: it says hello (with the title of the document), lists
+tools, answers calls, can be restarted (which reads the document anew) and has the same limits. What it
+knows of a call is its arguments; a caller's credentials never get here.
+
+Where calls go is the operator's `base_url`. Without one the document's own word counts only as far as
+it can do no harm: the origin that it was fetched from, or, for a file, a public address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from gatewright.call import Failure
+from gatewright.links.authorization import Authorizer
+from gatewright.links.endpoint import ApiPlace, Endpoint
+from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.link import Link, Sink, UpstreamFailed
+from gatewright.protocol.api_document import Api, definition_of, read_api, server_url
+from gatewright.protocol.api_request import BadArgument, Prepared, prepare
+from gatewright.protocol.api_result import result_of
+from gatewright.protocol.api_text import BadDocument
+from gatewright.protocol.mcp_client import Hello
+from gatewright.transport.api_client import ApiAnswer, ApiClient, ApiFailed
+from gatewright.wire import jsonrpc
+from gatewright.wire.versions import LATEST_LEGACY
+
+__all__ = ["DOCUMENT_BYTES", "ApiLink", "connect_api"]
+
+log = logging.getLogger("gatewright.upstream")
+
+DOCUMENT_BYTES = 8 * 1024 * 1024
+"""The longest document that is read."""
+
+_FETCH_S = 15.0
+_REASONS = {
+    "unreachable": "upstream_unavailable",
+    "broken": "upstream_error",
+    "too_large": "upstream_error",
+}
+
+
+async def connect_api(
+    spec: Endpoint, info: Mapping[str, Any], sink: Sink, authorizer: Authorizer | None
+) -> ApiLink:
+    """A link that has read its document. Raises `UpstreamFailed`."""
+    place = spec.api
+    if place is None:
+        raise UpstreamFailed("no document is configured")
+    headers = spec.headers if _one_origin(place.document, place.base_url) else {}
+    text = await _document(place.document, headers)
+    try:
+        api = await asyncio.to_thread(read_api, text)
+    except BadDocument as problem:
+        raise UpstreamFailed(f"{place.document}: {problem}") from None
+    for why in api.left_out:
+        log.warning("server %s: left out of its document: %s", spec.id, why)
+    base, outside = _base(place, api)
+    client = ApiClient(
+        outside=outside, most_bytes=spec.limits.frame_bytes, connections=min(spec.in_flight, 64)
+    )
+    return ApiLink(spec, info, sink, api, base, client, authorizer)
+
+
+class ApiLink(Link):
+    """See the module's text. `base` is where paths begin; `client` is the link's own."""
+
+    def __init__(  # noqa: PLR0917 - each is another part
+        self,
+        spec: Endpoint,
+        info: Mapping[str, Any],
+        sink: Sink,
+        api: Api,
+        base: str,
+        client: ApiClient,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        super().__init__(spec, info, sink)
+        self._api = api
+        self._base = base.rstrip("/")
+        self._client = client
+        self._authorizer = authorizer
+        self._operations = {one.name: one for one in api.operations}
+        tools = [definition_of(one) for one in api.operations]
+        self._listed = jsonrpc.encode({"tools": tools})
+        self._ended: asyncio.Future[str] = self._loop.create_future()
+        self._calls: set[asyncio.Future[Any]] = set()
+        self.hello = Hello(
+            LATEST_LEGACY,
+            {"tools": {}},
+            {"name": api.title, "version": api.version},
+            api.description or None,
+        )
+
+    # -- life
+
+    @property
+    def open(self) -> bool:
+        """Whether a call can be sent now."""
+        return not self._ended.done()
+
+    def close(self, reason: str) -> None:
+        """End what is in flight. Idempotent."""
+        if not self._ended.done():
+            self._ended.set_result(reason or "closed")
+        for one in list(self._calls):
+            one.cancel()
+
+    async def wait_closed(self) -> str:
+        """Wait for the end, and return its reason."""
+        return await asyncio.shield(self._ended)
+
+    async def stop(self, grace_s: float) -> None:
+        """Like `close`, after what is in flight had its time."""
+        if not self._ended.done():
+            self._ended.set_result("stopped")
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=grace_s)
+        self.close("stopped")
+        await self._client.close()
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """An API is told nothing."""
+
+    def _reply(self, frame: bytes) -> None:
+        """An API asks nothing."""
+
+    # -- calls
+
+    async def _exchange(
+        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
+    ) -> Reply:
+        if method == "tools/list":
+            return jsonrpc.Response(b"0", self._listed)
+        operation = self._operations.get(str(params.get("name")))
+        if method != "tools/call" or operation is None:
+            return Failure("method_not_found", f"server {self.spec.id} has no {method}")
+        arguments = params.get("arguments") or {}
+        try:
+            request = prepare(self._api, operation, arguments, self._credentials())
+        except BadArgument as problem:
+            return Failure("invalid_args", str(problem))
+        asking = asyncio.ensure_future(self._ask(request))
+        self._calls.add(asking)
+        self._pending[exchange.ident] = exchange  # counted: there is a most that may be in flight
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await asyncio.shield(asking)
+        except TimeoutError:
+            return EXPIRED
+        except ApiFailed as problem:
+            details = {} if problem.sent else {"sent": False}
+            return Failure(_REASONS[problem.kind], str(problem), details)
+        except asyncio.CancelledError:
+            if asking.cancelled() and self._ended.done():
+                return Failure("upstream_unavailable", f"server {self.spec.id} was stopped")
+            raise
+        finally:
+            asking.cancel()
+            self._calls.discard(asking)
+            del self._pending[exchange.ident]
+        return jsonrpc.Response(b"0", self._result(answer, request))
+
+    def _credentials(self) -> Mapping[str, str]:
+        return {} if self.spec.api is None else self.spec.api.credentials
+
+    async def _ask(self, request: Prepared) -> ApiAnswer:
+        headers = {**self.spec.headers, **request.headers}
+        if self._authorizer is not None and "Authorization" not in headers:
+            used = await self._authorizer.authorization()
+            headers |= {} if used is None else {"Authorization": used}
+        return await self._client.ask(
+            request.method, self._base + request.target, headers, request.body
+        )
+
+    def _result(self, answer: ApiAnswer, request: Prepared) -> bytes:
+        uri = self._base + request.target.partition("?")[0]
+        return result_of(
+            answer.status, answer.media, answer.body, location=answer.location, uri=uri
+        )
+
+
+async def _document(where: str, headers: Mapping[str, str]) -> bytes:
+    """The text of a document, from a file or from where the operator says."""
+    if not where.startswith(("http://", "https://")):
+        try:
+            return await asyncio.to_thread(_file, Path(where))
+        except OSError as problem:
+            raise UpstreamFailed(f"{where} cannot be read: {problem.strerror}") from None
+    client = ApiClient(outside=False, most_bytes=DOCUMENT_BYTES)
+    try:
+        async with asyncio.timeout(_FETCH_S):
+            answer = await client.ask("GET", where, {**headers, "Accept": "application/json, */*"})
+    except TimeoutError:
+        raise UpstreamFailed(f"{where} did not answer in {_FETCH_S:g} s") from None
+    except ApiFailed as problem:
+        raise UpstreamFailed(f"{where}: {problem}") from None
+    finally:
+        await client.close()
+    if answer.status != 200:
+        raise UpstreamFailed(f"{where} answered HTTP {answer.status}")
+    return answer.body
+
+
+def _one_origin(document: str, base: str) -> bool:
+    """Whether what is meant for the API may be shown to where its document comes from."""
+    return not base or urlsplit(document)[:2] == urlsplit(base)[:2]
+
+
+def _file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        text = file.read(DOCUMENT_BYTES + 1)
+    if len(text) > DOCUMENT_BYTES:
+        raise OSError(27, f"it is longer than {DOCUMENT_BYTES} bytes")
+    return text
+
+
+def _base(place: ApiPlace, api: Api) -> tuple[str, bool]:
+    """Where calls go, and whether only public addresses may be asked."""
+    if place.base_url:
+        return place.base_url, False
+    said = server_url(api)
+    fetched = place.document if place.document.startswith(("http://", "https://")) else ""
+    base = urljoin(fetched, said)
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UpstreamFailed(
+            f'the document sends calls to {said[:200]!r}; write base_url = "https://…"'
+        )
+    if not fetched:
+        return base, True
+    own = urlsplit(fetched)
+    if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
+        raise UpstreamFailed(
+            f"the document comes from {own.netloc} and sends calls to {parts.netloc}; "
+            f'if that is right, write base_url = "{parts.scheme}://{parts.netloc}…"'
+        )
+    return base, False

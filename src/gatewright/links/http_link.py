@@ -1,0 +1,367 @@
+"""A link over Streamable HTTP, both eras: each request is a POST of its own, answered as JSON or as a stream.
+
+What comes on the stream of a POST belongs to that request for certain, so questions need no guessing.
+A legacy server gives a session, which can be lost: it is made again, and what was refused for its sake
+is repeated, because it was not executed. What broke on its way is repeated only where repeating is
+harmless; otherwise the caller is told that the outcome is unknown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any
+
+from gatewright.call import RECONNECT, Event, Failure
+from gatewright.links.authorization import NotAuthorized
+from gatewright.links.endpoint import Endpoint
+from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.http_rules import error_in, may_repeat, messages, refusal, session_is_lost
+from gatewright.links.http_wire import HttpWire
+from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
+from gatewright.transport.http_client import (
+    AnswerTooLarge,
+    BadAnswer,
+    ConnectionBroken,
+    Posted,
+    UpstreamError,
+)
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import request_headers
+
+__all__ = ["DRAIN_S", "HttpLink"]
+
+log = logging.getLogger("gatewright.links")
+
+BACKGROUND_S = 30.0
+"""The time limit of what nobody waits for: answers to the server, notifications."""
+
+RESUME_MS = 1000
+"""How soon a stream that broke off is asked for again, where the server does not say."""
+
+DRAIN_S = 1.0
+"""How long the end of a stream is waited for after its answer, so that its connection can be used again."""
+
+_RESUMES = 100
+"""How often one answer may be asked for again; the call's own time limit usually ends it before."""
+
+
+class HttpLink(Link):
+    """`greet` says hello over a wire; it is called again when the server has lost our session."""
+
+    def __init__(
+        self,
+        spec: Endpoint,
+        info: Mapping[str, Any],
+        sink: Sink,
+        wire: HttpWire,
+        greet: Callable[[HttpLink], Awaitable[None]],
+    ) -> None:
+        super().__init__(spec, info, sink)
+        self.wire = wire
+        self._greet = greet
+        self._closing = ""
+        self._ended: asyncio.Future[str] = self._loop.create_future()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._listening: asyncio.Task[Any] | None = None
+        self._renewing: asyncio.Task[None] | None = None
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Say hello. Raises `UpstreamFailed`."""
+        try:
+            await self._greet(self)
+        except UpstreamError as problem:
+            raise UpstreamFailed(str(problem)) from None
+        if not self.modern:
+            self._listening = self.spawn(self._listen_for_unsolicited())
+
+    @property
+    def open(self) -> bool:
+        """Whether a call can be sent now."""
+        return self.hello is not None and not self._closing
+
+    def close(self, reason: str) -> None:
+        """End the connection; what is in flight fails. Idempotent."""
+        self._retire(reason)
+        self._questions.close()
+        for exchange in list(self._pending.values()):
+            exchange.settle(self._gone(sent=True))
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _retire(self, reason: str) -> None:
+        """Take no more calls. What is in flight on its own connection may still be answered."""
+        if not self._closing:
+            self._closing = reason or "closed"
+            self._ended.set_result(self._closing)
+
+    async def wait_closed(self) -> str:
+        """Wait for the end, and return its reason."""
+        return await asyncio.shield(self._ended)
+
+    async def stop(self, grace_s: float) -> None:
+        """Like `close`, after what is in flight had its time; ends the session where there is one."""
+        self._retire("stopped")
+        calls = [one.future for one in self._pending.values() if one.call is not None]
+        if calls:
+            await asyncio.wait(calls, timeout=grace_s)
+        self.close("stopped")
+        try:
+            async with asyncio.timeout(grace_s):
+                await self.wire.goodbye()
+        except (TimeoutError, UpstreamError, UpstreamFailed):
+            log.debug("server %s did not hear our goodbye", self.spec.id)
+        finally:
+            await self.wire.close()
+
+    def _gone(self, *, sent: bool) -> Failure:
+        what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
+        return Failure(
+            "upstream_unavailable",
+            f"server {self.spec.id} is gone ({self._closing}); {what}",
+            {"sent": sent},
+            retry_after_ms=1000,
+        )
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Do something that ends with the link."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.warning("server %s: %s: %s", self.spec.id, type(problem).__name__, problem)
+
+    # -- one request ---------------------------------------------------------------------------------
+
+    async def _exchange(
+        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
+    ) -> Reply:
+        if self._closing:
+            return self._gone(sent=False)
+        ident = exchange.ident
+        self._pending[ident] = exchange
+        exchange.arm(deadline)
+        talk = self.spawn(self._talk(exchange, method, params))
+        reply: Reply = EXPIRED
+        try:
+            reply = await exchange.future
+        finally:
+            exchange.end()
+            self._pending.pop(ident, None)
+            if reply is EXPIRED:
+                self._abandon(exchange, talk)
+            else:
+                self._questions.answered(exchange)
+            if not talk.done():
+                self._loop.call_later(DRAIN_S, talk.cancel)
+        return reply
+
+    def _abandon(self, exchange: Exchange, talk: asyncio.Task[Any]) -> None:
+        """Nobody waits for the answer any more."""
+        talk.cancel()  # closes the stream, which is how a modern call is cancelled
+        if self.modern:
+            self._questions.answered(exchange)
+            return
+        if self._listening is None or self._listening.done():
+            self._questions.answered(exchange)
+        else:
+            # It may still run over there, and ask on the stream that belongs to no call.
+            self._questions.abandoned(exchange)
+        gone = {"requestId": exchange.ident, "reason": "nobody waits for the answer any more"}
+        self.notify("notifications/cancelled", gone)
+
+    async def _talk(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+        """Send one request and settle its exchange."""
+        try:
+            await self._converse(exchange, method, params)
+        except LinkClosed:
+            exchange.settle(self._gone(sent=False))
+        except NotAuthorized as problem:
+            if problem.altogether:
+                self._retire(str(problem))  # no call can do better before a person has logged in
+            exchange.settle(Failure("upstream_unavailable", str(problem)))
+        except UpstreamFailed as problem:
+            exchange.settle(Failure("upstream_unavailable", str(problem)))
+        except Exception:
+            log.exception("server %s: %s broke the link", self.spec.id, method)
+            exchange.settle(Failure("internal"))
+
+    async def _converse(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+        """Send one request, again where that is right."""
+        body = jsonrpc.request(b"%d" % exchange.ident, method, params)
+        headers = self._headers(exchange, method, params)
+        take = partial(self._arrived, exchange)
+        again = may_repeat(exchange.call)
+        renewed = False
+        while True:
+            await self._renewal()
+            session = self.wire.session
+            try:
+                posted = await self.wire.post(body, headers, take)
+                if not renewed and self._is_lost(posted, session):
+                    renewed = True
+                    await self._renew(session)
+                    continue
+                await self._read(posted, exchange)
+                return
+            except UpstreamError as problem:
+                if not again or problem.not_sent or not isinstance(problem, ConnectionBroken):
+                    self._failed(problem, exchange)
+                    return
+                again = False
+
+    def _failed(self, problem: UpstreamError, exchange: Exchange) -> None:
+        if problem.not_sent:
+            self._retire(str(problem))
+            exchange.settle(self._gone(sent=False))
+        elif isinstance(problem, AnswerTooLarge | BadAnswer):
+            exchange.settle(Failure("upstream_error", str(problem)))
+        else:
+            text = f"{problem}; the outcome of the call is unknown"
+            failure = Failure("upstream_unavailable", text, {"sent": True}, retry_after_ms=1000)
+            exchange.settle(failure)
+
+    def _headers(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, str]:
+        if not self.modern or self.hello is None:
+            return {}
+        call = exchange.call
+        annotations = call.tool.headers if call is not None and call.tool is not None else {}
+        return request_headers(method, params, annotations, self.hello.revision)
+
+    def _is_lost(self, posted: Posted, session: str | None) -> bool:
+        """Whether a request was refused because the server forgot our session, and so not executed."""
+        if posted.status not in (400, 404) or posted.body is None:
+            return False
+        return session_is_lost(posted.status, error_in(posted.body), session is not None)
+
+    async def _renew(self, lost: str | None) -> None:
+        """Make the session again, once for all requests that were refused for it."""
+        if not await self._renewal() and self.wire.session == lost:
+            self._renewing = self.spawn(self._greet_again())
+            await self._renewal()
+
+    async def _renewal(self) -> bool:
+        """Wait for a new session, where one is being made."""
+        renewing = self._renewing
+        if renewing is None or renewing.done():
+            return False
+        await asyncio.shield(renewing)
+        return True
+
+    async def _greet_again(self) -> None:
+        log.info("server %s lost our session; it is made again", self.spec.id)
+        self.wire.session = self.wire.revision = None
+        if self._listening is not None:
+            self._listening.cancel()
+        try:
+            await self.start()
+        except UpstreamFailed as problem:
+            self._retire(str(problem))
+            raise LinkClosed(str(problem)) from None
+        self.sink.renewed(self)
+
+    # -- what comes back -------------------------------------------------------------------------------
+
+    async def _read(self, posted: Posted, exchange: Exchange) -> None:
+        """Settle a request by its answer, whichever form that has."""
+        if posted.body is None:
+            await self._follow(posted, exchange)
+        elif not 200 <= posted.status < 300:
+            error = error_in(posted.body)
+            exchange.settle(refusal(self.spec.id, posted.status, posted.headers, error))
+        else:
+            self._arrived(exchange, posted.body)
+            if not exchange.future.done():
+                text = f"server {self.spec.id} answered HTTP {posted.status} without an answer"
+                exchange.settle(Failure("upstream_error", text))
+
+    async def _follow(self, posted: Posted, exchange: Exchange) -> None:
+        """A stream has ended. Where it did so before the answer, ask for the rest of it."""
+        last_id, wait_ms = posted.last_event_id, RESUME_MS
+        for _ in range(_RESUMES):
+            if exchange.future.done():
+                return
+            last_id = posted.last_event_id or last_id
+            if not last_id or self.modern:
+                raise ConnectionBroken("the stream ended before the answer")
+            wait_ms = wait_ms if posted.retry_ms is None else posted.retry_ms
+            if exchange.back is not None and posted.ended == "complete":
+                exchange.back.emit(Event(RECONNECT, {"retry_ms": wait_ms}))
+            await asyncio.sleep(wait_ms / 1000)
+            posted = await self._resumed(exchange, last_id)
+        raise ConnectionBroken("the stream ended too often before the answer")
+
+    async def _resumed(self, exchange: Exchange, last_id: str) -> Posted:
+        try:
+            posted = await self.wire.listen(partial(self._arrived, exchange), last_id)
+        except UpstreamError as problem:
+            # Whether this request was sent matters to nobody: the call itself was sent long ago.
+            raise ConnectionBroken(str(problem)) from None
+        if not posted.streamed:
+            status = posted.status
+            raise ConnectionBroken(f"the stream ended and cannot be resumed (HTTP {status})")
+        return posted
+
+    def _arrived(self, exchange: Exchange | None, data: bytes) -> None:
+        """Take what came in answer to a request, or, without one, on the stream for everything else."""
+        for message in messages(data):
+            if isinstance(message, jsonrpc.Response):
+                self._answered(message, exchange)
+            elif isinstance(message, jsonrpc.Notification):
+                self._notified(message, exchange)
+            elif isinstance(message, jsonrpc.Request):
+                exact = exchange is not None
+                candidates = [exchange] if exchange is not None else list(self._pending.values())
+                self._questions.put(message, candidates, exact=exact)
+            else:
+                self._drop(f"an unreadable message: {message.message}")
+
+    def _answered(self, response: jsonrpc.Response, exchange: Exchange | None) -> None:
+        if response.id != b"null":
+            # Also answers to other requests: one stream may bring what another lost.
+            exchange = self._pending.get(int(response.id)) if response.id.isdigit() else None
+        if exchange is None or not exchange.settle(response):
+            self._drop("an answer to a request that is not open")
+
+    async def _listen_for_unsolicited(self) -> None:
+        """Hold the stream of a legacy server for what belongs to no request, where it has one."""
+        last_id, pause_s = "", RESUME_MS / 1000
+        while self.open:
+            try:
+                posted = await self.wire.listen(partial(self._arrived, None), last_id)
+                if not posted.streamed:
+                    return
+                last_id = posted.last_event_id or last_id
+                pause_s = RESUME_MS / 1000 if posted.retry_ms is None else posted.retry_ms / 1000
+            except UpstreamError:
+                pause_s = min(30.0, max(0.1, pause_s) * 2)
+            await asyncio.sleep(pause_s)
+
+    # -- out -----------------------------------------------------------------------------------------
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the server something. Lost without a word when the connection is gone."""
+        if not self._closing:
+            self.spawn(self._post(jsonrpc.notification(method, params), method, params))
+
+    def _reply(self, frame: bytes) -> None:
+        if not self._closing:
+            self.spawn(self._post(frame, "", {}))
+
+    async def _post(self, frame: bytes, method: str, params: dict[str, Any]) -> None:
+        headers = {}
+        if self.modern and self.hello is not None:
+            headers = request_headers(method, params, {}, self.hello.revision)
+        try:
+            async with asyncio.timeout(BACKGROUND_S):
+                await self.wire.post(frame, headers, partial(self._arrived, None))
+        except (TimeoutError, UpstreamError, UpstreamFailed) as problem:
+            log.info("server %s was not told %s: %s", self.spec.id, method or "an answer", problem)

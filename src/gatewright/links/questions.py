@@ -1,0 +1,292 @@
+"""What a tool server asks in the middle of a call, and who is asked: never the wrong caller.
+
+On a pipe that several sessions share, a server's request does not say which call it belongs to. It
+can only belong to a call that was in flight when it arrived. Where all of those are of one session,
+that session is asked. Where they are not, the question is held: the server that asks is waiting,
+calls that do not wait come to their end, and soon the candidates are of one session. Where they do
+not become so in time, nobody is asked and the server gets an error that names the way out.
+
+Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
+candidates that nobody can be asked for, until the server answers them or `GHOST_S` have passed.
+
+`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from gatewright.call import Back, CannotAsk, Question
+from gatewright.links.exchange import Exchange
+from gatewright.wire import jsonrpc
+from gatewright.wire.permissions import ASKED
+
+__all__ = ["GHOST_S", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
+
+log = logging.getLogger("gatewright.links")
+
+UNATTRIBUTABLE = "question_unattributable"
+"""The marker in the error a server gets, by which its failing call is recognised afterwards."""
+
+HELD_S = 30.0
+"""How long a question waits at most to become one session's; less where a candidate has less time."""
+
+GHOST_S = 15.0
+_MOST = 256
+
+Own = Callable[[Any], Awaitable[dict[str, Any]]]
+"""Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
+
+
+async def _nobody(params: Any) -> dict[str, Any]:
+    raise CannotAsk("Method not found", jsonrpc.METHOD_NOT_FOUND)
+
+
+Outside = Callable[[Question], Awaitable[dict[str, Any]]]
+"""Answers a question that belongs to no call. Raises `CannotAsk`."""
+
+
+class _Held:
+    """A question that waits for its candidates to become one session's."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, exchanges: list[Exchange]) -> None:
+        self.live = exchanges
+        self.ghosts: dict[int, str] = {}
+        self.changed: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def settled(self) -> bool:
+        """Nobody is left to ask, or one party only could have made the server ask."""
+        parties = {one.party for one in self.live}
+        return not parties or len(parties.union(self.ghosts.values())) == 1
+
+    def wake(self) -> None:
+        if not self.changed.done():
+            self.changed.set_result(None)
+
+
+class Questions:
+    """The questions of one connection. `send` writes a response frame and may fail silently."""
+
+    def __init__(self, server: str, send: Callable[[bytes], None]) -> None:
+        self._server = server
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._running: dict[bytes, asyncio.Task[None]] = {}
+        self._held: list[_Held] = []
+        self._ghosts: dict[int, tuple[str, asyncio.TimerHandle]] = {}
+        self.asked = False
+        """Whether the server has ever asked something in the middle of a call."""
+        self.own: Own = _nobody
+        """Who answers what the server asks the gateway itself."""
+        self.outside: Outside | None = None
+        """Who answers what the server asks outside any call; without one roots are none, and the rest is refused."""
+
+    def put(
+        self, request: jsonrpc.Request, candidates: Sequence[Exchange], *, exact: bool = False
+    ) -> None:
+        """Take one request of the server. `candidates` are the exchanges it may belong to, oldest
+        first; `exact` says that it came on the one candidate's own stream."""
+        if request.method == "ping":
+            self._send(jsonrpc.response(request.id, b"{}"))
+            return
+        found = [one for one in candidates if one.call is not None]
+        ours = request.method in ASKED
+        if not found and not ours:
+            self._nobody(request)
+            return
+        if len(self._running) >= _MOST or request.id in self._running:
+            self._refuse(request.id, f"at most {_MOST} questions with distinct ids may be open")
+            return
+        try:
+            params = jsonrpc.decode(request.params) if request.params else None
+        except ValueError as problem:
+            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+            return
+        if ours:
+            work = self._answer(request.id, params)
+        else:
+            self.asked = self.asked or not exact
+            question = Question(request.method, params)
+            work = self._run(request.id, question, found, exact=exact)
+        task = self._loop.create_task(work)
+        self._running[request.id] = task
+        task.add_done_callback(lambda _: self._running.pop(request.id, None))
+
+    def withdraw(self, ident: bytes) -> None:
+        """The server does not want the answer any more."""
+        task = self._running.get(ident)
+        if task is not None:
+            task.cancel()
+
+    def answered(self, exchange: Exchange) -> None:
+        """An exchange got its answer, and can no longer be the one that asks."""
+        if self._held:
+            self._leave(exchange)
+
+    def abandoned(self, exchange: Exchange) -> None:
+        """We gave an exchange up; the server may not have."""
+        if exchange.call is None:
+            return
+        for held in self._held:
+            if exchange in held.live:
+                held.ghosts[exchange.ident] = exchange.party
+        handle = self._loop.call_later(GHOST_S, self.laid, exchange.ident)
+        self._ghosts[exchange.ident] = exchange.party, handle
+        self._leave(exchange)
+
+    def laid(self, ident: int) -> bool:
+        """The server answered an exchange that was given up; True where there was one."""
+        ghost = self._ghosts.pop(ident, None)
+        if ghost is None:
+            return False
+        ghost[1].cancel()
+        for held in self._held:
+            held.ghosts.pop(ident, None)
+            held.wake()
+        return True
+
+    def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
+        """The newest exchange where all candidates are of one party, else None."""
+        parties = {one.party for one in candidates if one.call is not None}
+        if len(parties) != 1 or any(who not in parties for who, _ in self._ghosts.values()):
+            return None
+        return next(one for one in reversed(candidates) if one.call is not None)
+
+    def close(self) -> None:
+        """The connection is gone: nobody needs an answer."""
+        for _, handle in self._ghosts.values():
+            handle.cancel()
+        self._ghosts.clear()
+        for task in list(self._running.values()):
+            task.cancel()
+
+    async def _answer(self, ident: bytes, params: Any) -> None:
+        """Answer what the gateway itself was asked; no caller ever hears of it."""
+        try:
+            self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+        except Exception:
+            log.exception("server %s: a question to the gateway broke", self._server)
+            self._refuse(ident, "internal error")
+
+    # -- one question ------------------------------------------------------------------------------
+
+    async def _run(
+        self, ident: bytes, question: Question, candidates: list[Exchange], *, exact: bool
+    ) -> None:
+        held = _Held(self._loop, candidates)
+        if not exact:
+            held.ghosts.update((n, who) for n, (who, _) in self._ghosts.items())
+        self._held.append(held)
+        try:
+            await self._settle(held)
+            if not held.live:
+                self._refuse(ident, "the call that this belongs to is over")
+            elif held.settled:
+                await self._put(ident, question, held)
+            else:
+                log.warning("server %s asked %s; %s", self._server, question.method, _HINT)
+                self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+        finally:
+            self._held.remove(held)
+
+    async def _settle(self, held: _Held) -> None:
+        # While the calls themselves still have time to fail with a better reason than its end.
+        patience_s = min(HELD_S, *(0.8 * one.left for one in held.live))
+        deadline = self._loop.time() + patience_s
+        while not held.settled and (left := deadline - self._loop.time()) > 0:
+            await asyncio.wait([held.changed], timeout=left)
+            held.changed = self._loop.create_future()
+
+    async def _put(self, ident: bytes, question: Question, held: _Held) -> None:
+        """Ask the newest exchange that can be asked, while any candidate is alive."""
+        paused = list(held.live)
+        for one in paused:
+            one.pause()
+        asking = asyncio.ensure_future(self._ask(question, list(reversed(held.live))))
+        try:
+            while held.live and not asking.done():
+                both: list[asyncio.Future[Any]] = [asking, held.changed]
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if held.changed.done():
+                    held.changed = self._loop.create_future()
+            if asking.done():
+                self._send(jsonrpc.response(ident, jsonrpc.encode(asking.result())))
+            else:
+                self._refuse(ident, "the call that this belongs to is over")
+        finally:
+            asking.cancel()
+            for one in paused:
+                one.resume()
+
+    @staticmethod
+    async def _ask(question: Question, newest_first: list[Exchange]) -> dict[str, object]:
+        no: CannotAsk | None = None
+        for one in newest_first:
+            try:
+                return await _back(one).ask(question)
+            except CannotAsk as problem:
+                no = no or problem
+        raise no or CannotAsk("nobody can be asked")
+
+    async def _run_outside(self, request: jsonrpc.Request, ask: Outside) -> None:
+        try:
+            params = jsonrpc.decode(request.params) if request.params else None
+            found = await ask(Question(request.method, params))
+        except CannotAsk as no:
+            self._refuse(request.id, no.message, no.code, no.data)
+        except ValueError as problem:
+            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+        else:
+            self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
+
+    def _leave(self, exchange: Exchange) -> None:
+        for held in self._held:
+            if exchange in held.live:
+                held.live.remove(exchange)
+                held.wake()
+
+    def _nobody(self, request: jsonrpc.Request) -> None:
+        if self.outside is not None:
+            task = self._loop.create_task(self._run_outside(request, self.outside))
+            self._running[request.id] = task
+            task.add_done_callback(lambda _: self._running.pop(request.id, None))
+            return
+        if request.method == "roots/list":
+            # Asked outside any call. The gateway has no roots of its own, and what one caller
+            # shows is nobody else's business.
+            self._send(jsonrpc.response(request.id, b'{"roots":[]}'))
+            return
+        self._refuse(
+            request.id,
+            "no call is in flight on this connection, so there is nobody to ask",
+            jsonrpc.INVALID_REQUEST,
+        )
+
+    def _refuse(
+        self,
+        ident: bytes,
+        message: str,
+        code: int = jsonrpc.INTERNAL_ERROR,
+        data: object = None,
+    ) -> None:
+        self._send(jsonrpc.error(ident, (code, message, data)))
+
+
+_HINT = (
+    "calls of several sessions are in flight on one connection and none can be told to be the one "
+    'that asks; set share = "session" for this server to give each session its own'
+)
+
+
+def _back(exchange: Exchange) -> Back:
+    if exchange.back is None:
+        raise CannotAsk("the gateway itself made this request")
+    return exchange.back

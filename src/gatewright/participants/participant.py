@@ -1,0 +1,394 @@
+"""One participant of one room: strict about what it hears, and never acting on what was not said to it.
+
+It knows no transport: `send` takes the text of each envelope, `receive` is given each one that arrives, `lost` the end.
+What the gateway does not check is checked here (MCPx §4.3): that a payload is what its kind says. What it hears of
+itself, and what is put to others, it only watches.
+
+A request is answered where it is addressed to this participant. One that is addressed to nobody in particular goes to
+everybody, so it is answered only where it asks what somebody can do. The answer goes to who asked and, where the request
+fulfils a proposal, to who proposed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from gatewright.participants.awaited import Awaited
+from gatewright.participants.faults import (
+    AnswerTimeoutError,
+    Conduct,
+    GoneError,
+    NotAllowedError,
+    NotFulfillableError,
+    RoomError,
+    RoomRefusedError,
+)
+from gatewright.participants.proposals import EXPIRES_S, Ledger, Pending, Proposal
+from gatewright.participants.roster import Roster
+from gatewright.protocol.room_payload import (
+    Chat,
+    Content,
+    Operation,
+    Proposed,
+    Requested,
+    Responded,
+    Said,
+    Unfit,
+    examine,
+    kind_of,
+)
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcpx import Envelope, compose, read
+from gatewright.wire.mcpx_capabilities import Capabilities
+
+__all__ = ["ANSWER_S", "Heard", "Participant", "Responder"]
+
+log = logging.getLogger("gatewright.participants")
+
+Responder = Callable[[bytes, Envelope], Awaitable[bytes | None]]
+"""JSON-RPC request (or notification) and the envelope it came in → JSON-RPC response, None for a notification."""
+
+ANSWER_S = 30.0
+_RUNNING = 64
+_HARMLESS = frozenset(
+    {
+        "initialize",
+        "ping",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    }
+)
+_BUSY = (-32000, "too many requests at once; ask again")
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A message and what it says."""
+
+    envelope: Envelope
+    content: Content | Unfit
+
+
+class Participant:
+    """See the module's text. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        send: Callable[[bytes], None],
+        *,
+        responder: Responder | None = None,
+        conduct: Conduct | None = None,
+        report_to: str | None = None,
+        clock: Callable[[], float] = time.time,
+        fresh: Callable[[], str] = lambda: str(uuid.uuid4()),
+        expires_s: float = EXPIRES_S,
+    ) -> None:
+        """`responder` answers MCP requests; without it every request is answered with an error. `report_to` is the
+        participant that is told, by chat, of others who send what nobody may act upon. `clock` gives Unix seconds."""
+        self._send = send
+        self._responder = responder
+        self._report_to = report_to
+        self._clock = clock
+        self._fresh = fresh
+        self.roster = Roster()
+        self.conduct = conduct or Conduct()
+        self.proposals = Ledger(clock=clock, expires_s=expires_s)
+        self.watchers: list[Callable[[Heard], None]] = []
+        """Told of every message, also of those that are put to others."""
+        self._requests = Awaited()
+        self._proposed = Awaited()
+        self._welcomed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lost: str | None = None
+        self._over = asyncio.Event()
+
+    @property
+    def id(self) -> str:
+        """Who this is, once the gateway has said so."""
+        return self.roster.id
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this participant may send."""
+        return self.roster.capabilities
+
+    # -- what arrives
+
+    def receive(self, text: bytes) -> None:
+        """Take one message. Total: whatever comes, nothing is raised."""
+        envelope = read(text)
+        if not isinstance(envelope, Envelope):
+            log.debug("a message that is no envelope was dropped: %s", envelope.message)
+            return
+        content = examine(envelope)
+        if isinstance(content, Said):
+            self._said(envelope, content)
+        elif envelope.sender != self.id and not self.conduct.is_ignored(envelope.sender):
+            self._heard(envelope, content)
+        for watcher in list(self.watchers):
+            watcher(Heard(envelope, content))
+
+    def lost(self, reason: str) -> None:
+        """The place is gone: whatever is waited for ends."""
+        self._lost = reason
+        self._welcomed.set()
+        self._over.set()
+        for task in list(self._tasks):
+            task.cancel()
+        problem = GoneError(f"the place in the room is lost: {reason}")
+        self._requests.lose(problem)
+        self._proposed.lose(problem)
+
+    def _heard(self, envelope: Envelope, content: Content | Unfit) -> None:
+        if isinstance(content, Unfit):
+            self._unfit(envelope, content)
+        elif isinstance(content, Requested):
+            self._requested(envelope, content)
+        elif isinstance(content, Responded):
+            self._responded(envelope, content)
+        elif isinstance(content, Proposed):
+            target = envelope.to[0] if len(envelope.to) == 1 else None
+            self.proposals.open(envelope.id, envelope.sender, content.operation, target)
+        elif isinstance(content, Chat):
+            decided = self.proposals.hear(envelope.correlation_id, envelope.sender, content)
+            if decided is not None and decided.status == "rejected":
+                said = f"{envelope.sender} rejected the proposal: {decided.reason or 'no reason given'}"
+                self._end(decided.id, NotFulfillableError(said))
+
+    def _said(self, envelope: Envelope, said: Said) -> None:
+        if self.roster.take(envelope, said):
+            self._welcomed.set()
+        elif said.what == "error" and envelope.correlation_id is not None:
+            payload = said.payload
+            error = RoomRefusedError(str(payload.get("error")), str(payload.get("message")))
+            self._end(envelope.correlation_id, error)
+
+    def _unfit(self, envelope: Envelope, flaw: Unfit) -> None:
+        self.conduct.count(envelope.sender, self._tell_on)
+        log.debug("a message of %s was dropped: %s", envelope.sender, flaw.message)
+        if flaw.ident is not None and self.id in envelope.to:
+            self._answer(envelope, jsonrpc.error(flaw.ident, (-32600, flaw.message)))
+
+    def _tell_on(self, sender: str, count: int) -> None:
+        if self._report_to is not None and self.capabilities.allows("chat"):
+            times = "a message" if count == 1 else f"{count} messages"
+            self.chat(f"{sender} has sent {times} that nobody may act upon", to=[self._report_to])
+
+    def _requested(self, envelope: Envelope, request: Requested) -> None:
+        about = envelope.correlation_id
+        if self.proposals.find(about) is not None:
+            self.proposals.fulfil(about, envelope.id, envelope.sender, request.operation)
+        mine = self.id in envelope.to
+        if not mine and (envelope.to or request.operation.method not in _HARMLESS):
+            return
+        if len(self._tasks) >= _RUNNING:
+            if request.ident is not None:
+                self._answer(envelope, jsonrpc.error(request.ident, _BUSY))
+            return
+        task = asyncio.get_running_loop().create_task(self._respond(envelope, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _respond(self, envelope: Envelope, request: Requested) -> None:
+        answer: bytes | None = None
+        if self._responder is not None:
+            try:
+                answer = await self._responder(request.frame, envelope)
+            except Exception:
+                log.exception("a request of %s broke", envelope.sender)
+                answer = jsonrpc.error(request.ident or b"null", (-32603, "internal error"))
+        elif request.ident is not None:
+            said = f"{self.id} offers nothing: it has no tools, prompts or resources"
+            answer = jsonrpc.error(request.ident, (-32601, said))
+        if answer is not None and request.ident is not None:
+            self._answer(envelope, answer)
+
+    def _answer(self, envelope: Envelope, payload: bytes) -> None:
+        kind = "mcp/response" + envelope.kind.removeprefix("mcp/request")
+        if not self.capabilities.allows(kind):
+            log.warning("%s may not send %s; the request stays unanswered", self.id, kind)
+            return
+        to = [envelope.sender]
+        proposal = self.proposals.fulfilled_by(envelope.id)
+        if proposal is not None and proposal.proposer not in to:
+            to.append(proposal.proposer)
+        id = self._put(kind, payload, to, envelope.id)
+        message = jsonrpc.parse(payload)
+        if isinstance(message, jsonrpc.Response):
+            error = jsonrpc.decode(message.error) if message.error else None
+            result = jsonrpc.decode(message.result) if message.result else None
+            self.proposals.answer(envelope.id, id, Responded(message.id, result, error))
+
+    def _responded(self, envelope: Envelope, said: Responded) -> None:
+        about = envelope.correlation_id or ""
+        done = self.proposals.answer(about, envelope.id, said)
+        if done is not None:
+            self._proposed.answer(done.id, envelope.sender, said)
+        self._requests.answer(about, envelope.sender, said)
+
+    def _end(self, id: str, problem: RoomError) -> None:
+        self._requests.fail(id, problem)
+        self._proposed.fail(id, problem)
+
+    # -- what leaves
+
+    async def welcomed(self, *, timeout_s: float = 10.0) -> None:
+        """Wait until the gateway has said who this is. Raises `AnswerTimeoutError` or `GoneError`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._welcomed.wait()
+        except TimeoutError:
+            raise AnswerTimeoutError(
+                f"the gateway sent no welcome within {timeout_s:g} s"
+            ) from None
+        if self._lost is not None:
+            raise GoneError(f"the place in the room is lost: {self._lost}")
+
+    async def until_lost(self) -> None:
+        """Wait until the place is lost. Raises `GoneError`."""
+        await self._over.wait()
+        raise GoneError(f"the place in the room is lost: {self._lost}")
+
+    def say(
+        self,
+        kind: str,
+        payload: bytes,
+        *,
+        to: Sequence[str] = (),
+        about: str | None = None,
+    ) -> str:
+        """Send one message, whose id is the result. `payload` is the JSON text of an object; `about` becomes its
+        `correlation_id`. Raises `NotAllowedError` for a kind that this participant may not send, and `GoneError`."""
+        if not self.capabilities.allows(kind):
+            raise NotAllowedError(kind, self.capabilities.patterns)
+        return self._put(kind, payload, to, about)
+
+    def _put(self, kind: str, payload: bytes, to: Sequence[str], about: str | None) -> str:
+        if self._lost is not None:
+            raise GoneError(f"the place in the room is lost: {self._lost}")
+        id = self._fresh()
+        now = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+        ts = now.removesuffix("+00:00") + "Z"
+        self._send(
+            compose(
+                id=id,
+                ts=ts,
+                sender=self.id,
+                kind=kind,
+                payload=payload,
+                to=to,
+                correlation_id=about,
+            )
+        )
+        return id
+
+    def chat(
+        self,
+        text: str,
+        *,
+        markdown: bool = False,
+        to: Sequence[str] = (),
+        about: str | None = None,
+    ) -> str:
+        """Say something to people; the id of the message. Raises `NotAllowedError`."""
+        payload = {"text": text, "format": "markdown" if markdown else "plain"}
+        return self.say("chat", jsonrpc.encode(payload), to=to, about=about)
+
+    def notify(self, to: str, method: str, params: dict[str, Any] | None = None) -> str:
+        """Send an MCP notification. Raises `NotAllowedError`."""
+        operation = Operation(method, params or {})
+        payload = jsonrpc.notification(method, operation.params)
+        return self.say(kind_of("mcp/request", operation), payload, to=[to])
+
+    async def request(
+        self,
+        to: str,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = ANSWER_S,
+        about: str | None = None,
+    ) -> Any:
+        """Ask another participant, and wait for its result. Raises `NotAllowedError`, `RoomRefusedError`, `CallError`,
+        `AnswerTimeoutError`, `GoneError`."""
+        operation = Operation(method, params or {})
+        ident = jsonrpc.encode(self._fresh())
+        payload = jsonrpc.request(ident, method, operation.params)
+        id = self.say(kind_of("mcp/request", operation), payload, to=[to], about=about)
+        if about is not None:
+            self.proposals.fulfil(about, id, self.id, operation)
+        future = self._requests.expect(id, [to])
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await future
+        except TimeoutError:
+            raise AnswerTimeoutError(
+                f"{to} did not answer {method} within {timeout_s:g} s"
+            ) from None
+        finally:
+            self._requests.forget(id)
+
+    def propose(
+        self, method: str, params: dict[str, Any] | None = None, *, to: Sequence[str] = ()
+    ) -> Pending:
+        """Propose an operation to who may fulfil it; `to` is who shall do it. Raises `NotAllowedError`."""
+        operation = Operation(method, params or {})
+        payload = jsonrpc.encode({"method": method, "params": operation.params})
+        id = self.say(kind_of("mcp/proposal", operation), payload, to=to)
+        proposal = self.proposals.open(id, self.id, operation, to[0] if len(to) == 1 else None)
+        self._proposed.expect(id)
+        return Pending(proposal, outcome=self._outcome, decline=self.decline)
+
+    async def fulfil(self, id: str, *, to: str | None = None, timeout_s: float = ANSWER_S) -> Any:
+        """Make the operation that a proposal asks for, and wait for its result. `to` says who shall do it, where the
+        proposal does not. Raises `NotFulfillableError`, and what `request` raises."""
+        proposal = self.proposals.find(id)
+        if proposal is None:
+            raise NotFulfillableError(
+                f"no proposal {id!r} was heard of; its id is that of its envelope"
+            )
+        if proposal.status != "pending":
+            raise NotFulfillableError(f"the proposal is {proposal.status}; ask for a new one")
+        target = to or proposal.target
+        if target is None:
+            raise NotFulfillableError("the proposal was put to everybody; say who shall do it")
+        operation = proposal.operation
+        return await self.request(
+            target, operation.method, operation.params, timeout_s=timeout_s, about=id
+        )
+
+    def decline(self, id: str, reason: str = "") -> str:
+        """Reject a proposal, or withdraw one's own; by a chat message that names it. Raises `NotFulfillableError` where it
+        is not open, and `NotAllowedError`."""
+        proposal = self.proposals.find(id)
+        if proposal is None or proposal.status != "pending":
+            state = "unknown" if proposal is None else proposal.status
+            raise NotFulfillableError(f"the proposal is {state}; there is nothing to decide")
+        word = "withdrawn" if proposal.proposer == self.id else "rejected"
+        text = f"{word}: {reason}" if reason else word
+        sent = self.chat(text, about=id)
+        self.proposals.hear(id, self.id, Chat(text))
+        return sent
+
+    async def _outcome(self, proposal: Proposal, timeout_s: float) -> Any:
+        future = self._proposed.find(proposal.id)
+        if future is None:
+            raise NotFulfillableError(f"the proposal is {proposal.status} already")
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.shield(future)
+        except TimeoutError:
+            if proposal.status == "pending" and self.capabilities.allows("chat"):
+                self.decline(proposal.id, f"nobody fulfilled it within {timeout_s:g} s")
+            raise AnswerTimeoutError(f"nobody fulfilled it within {timeout_s:g} s") from None
+        finally:
+            self._proposed.forget(proposal.id)

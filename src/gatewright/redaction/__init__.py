@@ -1,0 +1,90 @@
+"""What must not travel: secrets, and personal data where that is asked for. Pure rules, no I/O.
+
+`Redactor` is all of it for one policy: text in, text without it out, together with the rules that
+found something. What was found is never said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gatewright.redaction.invisible import visible, visible_json
+from gatewright.redaction.json_text import redacted_json
+from gatewright.redaction.mark import marker
+from gatewright.redaction.personal import PERSONAL
+from gatewright.redaction.scanner import scanner
+from gatewright.redaction.stream import Stream
+
+__all__ = ["HIDDEN", "PERSONAL", "Clean", "Redactor", "Stream", "without_secrets"]
+
+HIDDEN = "hidden"
+"""The rule that takes out what nobody sees. It leaves no mark."""
+
+
+class Clean(NamedTuple):
+    """A text as it may travel, and the rules that took something out of it, one for each place."""
+
+    text: bytes
+    rules: Sequence[str]
+
+
+class Redactor:
+    """One policy. Made once; the compiled rules are shared by all of one kind."""
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        secrets: bool = True,
+        personal: frozenset[str] = frozenset(),
+        terms: tuple[str, ...] = (),
+        hidden: bool = False,
+    ) -> None:
+        """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
+        `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees."""
+        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms)
+        self._mark = marker(key)
+        self._terms = terms
+        self._hidden = hidden
+        self.worth_a_look = _always if hidden else self._scanner.worth_a_look
+        """False for text, JSON or not, in which nothing can be found. The quick half of all this."""
+
+    def json(self, raw: bytes) -> Clean:
+        """A JSON text; `raw` itself where nothing was found."""
+        if not self._hidden:
+            return Clean(*redacted_json(raw, self._scanner, self._mark))
+        seen, count = visible_json(raw)  # first: what nobody sees may stand inside a secret
+        text, rules = redacted_json(seen, self._scanner, self._mark)
+        return Clean(text, [*rules, *[HIDDEN] * count])
+
+    def text(self, text: str) -> Clean:
+        """A text for people, as UTF-8."""
+        count = 0
+        if self._hidden:
+            text, count = visible(text)
+        clean, rules = self._scanner.replaced(text.encode("utf-8", "replace"), self._mark)
+        return Clean(clean, [*rules, *[HIDDEN] * count])
+
+    def stream(self) -> Stream:
+        """For a text that comes in pieces."""
+        return Stream(self._scanner, self._mark, self._terms)
+
+
+def _always(raw: bytes) -> bool:
+    return bool(raw)
+
+
+def _unmarked(rule: str, secret: bytes) -> bytes:
+    del secret
+    return f"[REDACTED:{rule}]".encode()
+
+
+def without_secrets(text: bytes) -> bytes:
+    """A line for a log or a record, JSON or not, with every secret replaced by the name of its rule."""
+    found = scanner(secrets=True, personal=frozenset())
+    if not found.worth_a_look(text):
+        return text
+    if text[:1] == b"{":
+        return redacted_json(text, found, _unmarked)[0]
+    return found.replaced(text, _unmarked)[0]

@@ -1,0 +1,276 @@
+"""Secrets that are told by what stands beside them: a name, a vendor, a scheme, an address.
+
+`HINTS` is what a text must hold for any of it, JSON text with its escapes included; `RULES` find the
+exact places in text without escapes, `of_member` judges a member of a JSON object. Each finding is (start, end, rule).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gatewright.redaction.names import is_secret_name, looks_random, may_be_secret
+from gatewright.redaction.patterns import Pattern, either
+from gatewright.redaction.vendors import NUMBERED, VENDORS, VERSION_CONTROL
+
+__all__ = ["HINTS", "RULES", "Finding", "is_paired", "of_member"]
+
+Finding = tuple[int, int, str]
+
+_KEYWORDS = (
+    "pass|pwd|secret|token|credential|authorization|cookie|mnemonic|bearer|_auth|jwt|(?:api|access|private|auth|account|signing|encryption|master|shared|license|service|"
+    "app|storage|client|consumer|integration|webhook|subscription|ssh|primary|secondary|function|admin|"
+    "deploy|session|host|customer|rest)s?[ _-]?keys?|authkey"
+)
+_IDENT = r"[A-Za-z0-9_.-]"
+_QUOTES = r"(?:\\{0,3}[\"'`\]]){0,2}"
+_GAP = r"(?:\\t|[ \t]){0,8}"
+_SIGNS = r"(?::{1,3}=|=>|=|\|\|?|>|\?=|,|:{1,2})"
+_OPERATOR = f"{_QUOTES}{_GAP}{_SIGNS}{_GAP}"
+_PAIRED = r"(?:\\[nrt]|[\s,;\"'`\\-]){1,16}(?i:value)" + _QUOTES + r"\s{0,4}[:=]\s{0,4}"
+_VENDOR = "(?i:" + "|".join(sorted(VENDORS, key=len, reverse=True)) + ")"
+_PLAIN_VALUE = r"[A-Za-z0-9_.=+/~:%-]"
+_SAID = (
+    r"(?i:credentials?|password|passphrase|passwd|token|bearer|basic|api[ _-]?key|secret|access[ _-]?key|"
+    r"secret key|jwt|key)(?i: is| was| of| for|:)? {1,3}[\"'`]?"
+)
+_URL = r"[a-zA-Z][a-zA-Z0-9+.-]{1,24}:(?:\\?/){2}"
+
+HINTS = either(
+    [
+        f"(?i:{_KEYWORDS}){_IDENT}{{0,32}}{_QUOTES}(?:{_GAP}{_SIGNS}|{_PAIRED})",
+        f"{_VENDOR}[A-Za-z0-9_. -]{{0,32}}{_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{8}}",
+        f"{_SAID}{_PLAIN_VALUE}{{10}}",
+        f"(?i:key){_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{14}}",
+        _URL + r"[^\s/?#@\"\\]{0,256}:[^\s/@\"]{1,256}@",
+        "(?i:private key)",
+        r"(?i:(?:-u|--user|sshpass -p|--pass(?:word)?|--token|--api-key|--secret|-pw))[ =]",
+        r"(?i:login\s+\S{1,64}\s+password\s)",
+        "PuTTY-User-Key-File",
+    ]
+)
+
+_NAMED = f"((?i:{_KEYWORDS}){_IDENT}{{0,40}})(?:({_PAIRED})|({_OPERATOR}))"
+_BESIDE_VENDOR = rf"(?:^|[^A-Za-z]|\\[nrt])({_VENDOR})[A-Za-z0-9_. -]{{0,32}}{_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{10,256}})"
+_AFTER_WORDS = rf"(?:\b|\\[nrt]){_SAID}({_PLAIN_VALUE}{{10,256}})"
+_KEY = rf"(?:\b|\\[nrt])(?i:key){_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{14,256}})"
+_IN_URL = _URL + r"[^\s/?#@:\"'<>\\]{0,256}:([^\s/@\"'<>\\]{1,256})@"
+_PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_PUTTY = (
+    r"PuTTY-User-Key-File-[0-9](?:[^\n]*\n){3,40}?"
+    r"Private-Lines: [0-9]+\s((?:[A-Za-z0-9+/=]+\s?)+)"
+)
+_OPTIONS = (
+    r"(?:\s|^|[\"'])(?:(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|(?:sshpass )-p ?[\"']?|"
+    r"--(?i:pass|passwd|password|passphrase|token|api-?key|secret|auth-token|access-token|secret-key|"
+    r"client-secret)[ =][\"']?)"
+    r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})"
+)
+_named = Pattern(_NAMED)
+_named_parts = re.compile(_NAMED.encode())
+_beside_vendor = Pattern(_BESIDE_VENDOR)
+_beside_vendor_parts = re.compile(_BESIDE_VENDOR.encode())
+_in_name = Pattern(rf"(?:^|[^A-Za-z])({_VENDOR})", captures=True)
+_after_words = Pattern(_AFTER_WORDS, captures=True)
+_key = Pattern(_KEY, captures=True)
+_in_url = Pattern(_IN_URL, captures=True)
+_pem = Pattern(_PEM)
+_putty = Pattern(_PUTTY, captures=True)
+_options = Pattern(_OPTIONS, captures=True)
+
+_PEM_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BODY = re.compile(rb"(?:[A-Za-z0-9+/=\s]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
+_PEM_LINE = re.compile(rb"[A-Za-z0-9+/=]{32}")
+_COOKIES = re.compile(rb"[^\s=;,\"']+=[^\s=]")
+_NAME_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_NAME_MOST = 40
+_PEM_LEAST = 24
+_PEM_MOST = 64 * 1024
+_LINE = re.compile(rb"[^\r\n\"'\\]*")
+_OPENED = re.compile(rb"(\\*)([\"'`])")
+_BARE = re.compile(rb"[^\s\"'`,;&<>)}\]\\]+")
+_SCHEME = re.compile(
+    rb"(?i:bearer|basic|token|digest|apikey|key|negotiate|ssws|bot|aws4-hmac-sha256)[ +]+"
+)
+_QUOTE_SIGNS = (b'"', b"'", b"`")
+_LINE_ENDS = (b"\\n", b"\\r", b"\\t")
+_REFERENCES = (b"${", b"{{")
+_OPENING = (b"(", b"[", b"{")
+_WEAK = (b",", b">", b"|")
+
+
+def _value_of(text: bytes, at: int) -> tuple[int, int, bool]:
+    """(start, end, whether it is quoted) of the value that begins at `at`; a scheme before it is left out."""
+    opened = _OPENED.match(text, at)
+    if opened is None:
+        return *_bare(text, at), False
+    start = opened.end()
+    closing = opened.group()
+    end = text.find(closing, start)
+    if end < 0 or end - start > 4096:
+        return *_bare(text, start), False
+    scheme = _SCHEME.match(text, start, end)
+    return (start if scheme is None else scheme.end()), end, True
+
+
+def _bare(text: bytes, at: int) -> tuple[int, int]:
+    scheme = _SCHEME.match(text, at)
+    start = at if scheme is None else scheme.end()
+    found = _BARE.match(text, start)
+    return start, start if found is None else found.end()
+
+
+def _names(text: bytes) -> Iterator[Finding]:
+    """Values beside names of secrets, in any notation that writes `name`, a sign, `value`."""
+    at = 0
+    while (spans := _named.after(text, at)) is not None:
+        at = max(spans[0][1], at + 1)
+        parts = _named_parts.match(text, spans[0][0])
+        if parts is None or not _is_named(text, *parts.span(1)):
+            continue
+        start, end, quoted = _value_of(text, parts.end())
+        value = text[start:end].decode("utf-8", "replace")
+        if _sign(parts[3] or b"") in _WEAK and not looks_random(value, digests=True):
+            continue
+        if _is_header(parts[1].decode()) and not quoted and _COOKIES.match(text, start):
+            end = max(end, _line_end(text, start))
+            value = text[start:end].decode("utf-8", "replace").replace(" ", "")
+        if may_be_secret(value, quoted=quoted):
+            yield start, end, "named"
+            at = end
+
+
+def _is_named(text: bytes, start: int, end: int) -> bool:
+    """Whether the name by a part of which something was found is one of a secret's: no reference to
+    one (`${secret:NAME}`), and no word of a sentence (`must pass: this`)."""
+    before = text[max(0, start - _NAME_MOST) : start]
+    begun = start - len(before) + len(before.rstrip(_NAME_LETTERS))
+    if begun and text[begun - 1 : begun + 1] in _LINE_ENDS:
+        begun += 1
+    name, before = text[begun:end].decode("latin-1"), text[max(0, begun - 2) : begun]
+    if before in _REFERENCES or (name == "pass" and before[1:] == b" " and before[:1].isalnum()):
+        return False
+    return is_secret_name(name)
+
+
+def _sign(operator: bytes) -> bytes:
+    return operator.strip(b"\\\"'`] \t\r\n")
+
+
+def _is_header(name: str) -> bool:
+    return name.lower().endswith("cookie")
+
+
+def _line_end(text: bytes, at: int) -> int:
+    found = _LINE.match(text, at)
+    return at if found is None else found.end()
+
+
+def _vendors(text: bytes) -> Iterator[Finding]:
+    for spans in _beside_vendor.all(text):
+        parts = _beside_vendor_parts.match(text, spans[0][0])
+        if parts is None or text[parts.end() : parts.end() + 1] in _OPENING:
+            continue
+        vendor, value = parts[1].decode(), parts[2].decode()
+        bare = text[parts.start(2) - 1 : parts.start(2)] not in _QUOTE_SIGNS
+        if _is_vendor_key(vendor, value) or (bare and _is_client(vendor, value)):
+            yield *parts.span(2), "vendor"
+
+
+def _spoken(text: bytes) -> Iterator[Finding]:
+    for spans in _after_words.all(text):
+        if looks_random(_text(text, spans[1]), 12, digests=True):
+            yield *spans[1], "named"
+
+
+def _bare_keys(text: bytes) -> Iterator[Finding]:
+    for spans in _key.all(text):
+        if looks_random(_text(text, spans[1]), 12):
+            yield *spans[1], "named"
+
+
+def _addresses(text: bytes) -> Iterator[Finding]:
+    for spans in _in_url.all(text):
+        if may_be_secret(_text(text, spans[1]), quoted=True):
+            yield *spans[1], "url-password"
+
+
+def _commands(text: bytes) -> Iterator[Finding]:
+    for spans in _options.all(text):
+        span = spans[1] if spans[1][0] >= 0 else spans[2]
+        if may_be_secret(_text(text, span), quoted=False):
+            yield *span, "command-line"
+
+
+def _end_of_key(text: bytes, begun: int, ending: int) -> int:
+    """Where a key ends whose body begins at `begun`: behind its last line, or where base64 ends.
+    `ending` is where the next such line may be."""
+    body = _PEM_BODY.match(text, begun)
+    end = begun if body is None else body.end()
+    if not begun <= ending <= begun + _PEM_MOST:
+        return end
+    closing = _PEM_END.match(text, ending)
+    if closing is None or not _PEM_LINE.search(text, begun, ending):
+        return end
+    return closing.end()
+
+
+def _private_keys(text: bytes) -> Iterator[Finding]:
+    done = ending = 0
+    for spans in _pem.all(text):
+        start, begun = spans[0]
+        if start < done:
+            continue
+        if 0 <= ending < begun:  # looked for once, however many keys begin before it
+            ending = text.find(b"-----END ", begun)
+        end = _end_of_key(text, begun, ending)
+        if end - begun >= _PEM_LEAST:
+            yield start, end, "private-key"
+            done = end
+    for spans in _putty.all(text):
+        yield *spans[1], "private-key"
+
+
+def _is_client(vendor: str, value: str) -> bool:
+    return vendor.lower().startswith(NUMBERED) and value.isdigit() and 15 <= len(value) <= 20
+
+
+def _is_vendor_key(vendor: str, value: str) -> bool:
+    return looks_random(value, digests=not vendor.lower().startswith(VERSION_CONTROL))
+
+
+def is_paired(name: str) -> bool:
+    """Whether a member of this name holds the name of what a `value` beside it is the value of."""
+    return name.lower() in {"name", "key", "variable", "header", "id", "param", "env"}
+
+
+def of_member(name: str, value: str) -> tuple[int, str] | None:
+    """Where in the value of a JSON member its secret begins, and by which rule; None where it is none."""
+    said = value.encode()
+    scheme = _SCHEME.match(said)
+    start = 0 if scheme is None else scheme.end()
+    if is_secret_name(name):
+        whole = value.replace(" ", "") if _is_header(name) else said[start:].decode()
+        return (start, "named") if may_be_secret(whole, quoted=True) else None
+    if name.lower() == "key":
+        return (0, "named") if looks_random(value, 12) else None
+    vendor = _in_name.after(name.encode(), 0)
+    if vendor is not None and _is_vendor_key(_text(name.encode(), vendor[1]), value):
+        return 0, "vendor"
+    return None
+
+
+def _text(text: bytes, span: tuple[int, int]) -> str:
+    return text[slice(*span)].decode("utf-8", "replace")
+
+
+RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
+    (_NAMED, _names),
+    (_BESIDE_VENDOR, _vendors),
+    (_AFTER_WORDS, _spoken),
+    (_KEY, _bare_keys),
+    (_IN_URL, _addresses),
+    (_OPTIONS, _commands),
+    ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
+)
+"""(what a text must hold, the finder of the exact places)."""

@@ -1,0 +1,169 @@
+"""Redaction inside JSON text: only the strings that hold something change, all other bytes stay.
+
+The text is scanned as it came. Only where that finds something worth a look, the strings around it are decoded and
+judged, alone and as members (a `password` member needs no pattern in its value). Numbers, structure, spaces and
+the order of members are never touched, so types stay as they were. Handles that a client must give
+back as they came are left alone where the protocol puts them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gatewright.redaction.context import is_paired, of_member
+from gatewright.redaction.scanner import Scanner
+
+__all__ = ["Mark", "redacted_json"]
+
+Mark = Callable[[str, bytes], bytes]
+"""(rule, secret) → what stands in its place; printable ASCII without quotes and backslashes."""
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_LIST = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*")
+_COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+_HANDLES = frozenset(
+    {b"nextCursor", b"requestState", b"progressToken", b"cursor", b"taskId", b"relatedRequestId"}
+)
+
+Token = tuple[int, int]
+
+
+def redacted_json(raw: bytes, scanner: Scanner, mark: Mark) -> tuple[bytes, list[str]]:
+    """The text with what was found replaced, and the rule of each; `raw` itself where there is nothing.
+
+    `raw` must be JSON. Of text that is none the strings are still found as far as it can be read.
+    """
+    if not scanner.worth_a_look(raw):
+        return raw, []
+    return _Text(raw, scanner, mark).redacted()
+
+
+class _Text:
+    """One JSON text while it is looked through."""
+
+    def __init__(self, raw: bytes, scanner: Scanner, mark: Mark) -> None:
+        self._raw = raw
+        self._scanner = scanner
+        self._mark = mark
+        self._tokens = [found.span() for found in _STRING.finditer(raw)]
+        self._starts = [start for start, _ in self._tokens]
+        self._new: dict[int, bytes] = {}
+        self._rules: list[str] = []
+
+    def redacted(self) -> tuple[bytes, list[str]]:
+        for at in self._marked():
+            self._judge(at)
+        if not self._new:
+            return self._raw, []
+        pieces: list[bytes] = []
+        done = 0
+        for at in sorted(self._new):
+            start, end = self._tokens[at]
+            pieces += (self._raw[done:start], self._new[at])
+            done = end
+        return b"".join((*pieces, self._raw[done:])), self._rules
+
+    def _marked(self) -> Iterator[int]:
+        """The numbers of the strings in which something is worth a look, in order."""
+        at = 0
+        while (spans := self._scanner.hint_after(self._raw, at)) is not None:
+            start, end = spans
+            first = max(0, bisect_right(self._starts, start) - 1)
+            last = bisect_right(self._starts, end - 1)
+            yield from (one for one in range(first, last) if self._tokens[one][1] > start)
+            at = max(end, self._tokens[last - 1][1] if last else 0)
+
+    def _judge(self, at: int) -> None:
+        if at in self._new or self._is_handle(at):
+            return
+        if self._follows(_COLON, at):
+            self._members(at)
+        elif at and self._follows(_COLON, at - 1) and is_paired(self._said(at - 1)):
+            self._paired(at)
+        self._replace(at)
+
+    def _members(self, at: int) -> None:
+        """Judge what stands behind the member's name: a string, or a list of strings."""
+        name = self._said(at)
+        if self._is_next(_COLON, at):
+            self._member(name, at + 1)
+        elif self._is_next(_LIST, at):
+            at += 1
+            self._member(name, at)
+            while self._is_next(_COMMA, at):
+                at += 1
+                self._member(name, at)
+
+    def _paired(self, at: int) -> None:
+        """Judge `value` in an object of `name` and `value`."""
+        beside = at + 1
+        named = self._is_next(_COMMA, at) and self._said(beside).lower() == "value"
+        if named and self._is_next(_COLON, beside):
+            self._member(self._said(at), beside + 1)
+
+    def _member(self, name: str, at: int) -> None:
+        if at in self._new or self._is_handle(at):
+            return
+        value = self._said(at)
+        found = of_member(name, value)
+        if found is None:
+            self._replace(at)
+            return
+        begin, rule = found
+        said = value.encode()
+        self._put(at, said[:begin] + self._mark(rule, said[begin:]), [rule])
+
+    def _replace(self, at: int) -> None:
+        text, rules = self._scanner.replaced(self._said(at).encode(), self._mark)
+        if rules:
+            self._put(at, text, rules)
+
+    def _put(self, at: int, text: bytes, rules: list[str]) -> None:
+        self._new[at] = msgspec.json.encode(text.decode())
+        self._rules += rules
+
+    def _said(self, at: int) -> str:
+        """The text of a string. One that is no Unicode is taken as it is written."""
+        start, end = self._tokens[at]
+        written = self._raw[start:end]
+        if b"\\" in written:
+            try:
+                said: str = msgspec.json.decode(written, type=str)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                pass
+            else:
+                return said
+        return written[1:-1].decode("utf-8", "replace")
+
+    def _follows(self, sign: re.Pattern[bytes], at: int) -> bool:
+        return sign.match(self._raw, self._tokens[at][1]) is not None
+
+    def _is_next(self, sign: re.Pattern[bytes], at: int) -> bool:
+        """Whether between a string and the next one there is this sign, and nothing else."""
+        if at + 1 >= len(self._tokens):
+            return False
+        found = sign.match(self._raw, self._tokens[at][1])
+        return found is not None and found.end() == self._tokens[at + 1][0]
+
+    def _is_handle(self, at: int) -> bool:
+        """Whether this is the value of a handle, at the top of the text."""
+        if not at or not self._is_next(_COLON, at - 1):
+            return False
+        start, end = self._tokens[at - 1]
+        if self._raw[start + 1 : end - 1] not in _HANDLES:
+            return False
+        depth = done = 0
+        for start, end in self._tokens[: at - 1]:
+            depth += _depth(self._raw[done:start])
+            done = end
+        return depth + _depth(self._raw[done : self._tokens[at - 1][0]]) == 1
+
+
+def _depth(between: bytes) -> int:
+    opened = between.count(b"{") + between.count(b"[")
+    return opened - between.count(b"}") - between.count(b"]")

@@ -1,0 +1,22 @@
+"""What stands in the place of a secret: `[REDACTED:<rule>:<six hex digits>]`.
+
+The digits are a keyed hash, so that equal secrets can be told to be equal, and nobody without the key can try out
+which secret it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2s
+
+__all__ = ["marker"]
+
+
+def marker(key: bytes) -> Callable[[str, bytes], bytes]:
+    """The function from (rule, secret) to its mark. `key` has at most 32 bytes."""
+
+    def mark(rule: str, secret: bytes) -> bytes:
+        digits = blake2s(secret, key=key, digest_size=3).hexdigest()
+        return f"[REDACTED:{rule}:{digits}]".encode()
+
+    return mark

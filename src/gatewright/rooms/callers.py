@@ -1,0 +1,47 @@
+"""Who a participant of a room is to the kernel, asked again with every call.
+
+A participant is where its token let it in, and has no credential that the kernel could look at again. In its place stands
+a handle that only this process can make: it is good for as long as the participant is there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gatewright.call import ANONYMOUS, Caller
+from gatewright.rooms.hub import Hub
+
+__all__ = ["Keys", "RoomCallers"]
+
+
+class Keys(Protocol):
+    """Where credentials are looked up that are no handles."""
+
+    def verify(self, credential: str) -> Caller | str:
+        """The credential's owner, or in one word why there is none."""
+
+
+class RoomCallers:
+    """Looks handles up, and leaves all other credentials to `keys`."""
+
+    def __init__(self, keys: Keys, secret: str) -> None:
+        """`secret` begins every handle; nobody else may know it."""
+        self.hub: Hub | None = None
+        self._keys = keys
+        self._mark = f"{secret}\n"
+
+    def handle(self, topic: str, participant: str) -> str:
+        """What stands for a participant's credential inside this process."""
+        return f"{self._mark}{topic}\n{participant}"
+
+    def verify(self, credential: str) -> Caller | str:
+        """The owner of a handle or of a key, or in one word why there is none."""
+        if not credential.startswith(self._mark):
+            return self._keys.verify(credential)
+        topic, _, participant = credential[len(self._mark) :].partition("\n")
+        identity = None if self.hub is None else self.hub.identity(topic, participant)
+        if identity is None:
+            return "gone"
+        if identity.way == "anonymous":
+            return ANONYMOUS
+        return identity.caller or Caller(identity.id)

@@ -1,0 +1,383 @@
+"""All topics of this gateway, and the one way to take part in them, for sockets and for parts of this process alike.
+
+`join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
+messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event
+loop, so that sixteen messages for a thousand readers are a thousand writes and not sixteen thousand; nothing waits
+longer than that. What a message says is never stored: a topic that nobody is in any more is forgotten.
+
+A seat must neither block nor raise. One that raises loses its place, and nobody else notices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.call import Refusal, Unrecorded
+from gatewright.protocol.room import Batch, Member, No, Room, Stamp
+from gatewright.rooms.policy import Identity, Policy, Trust, with_word
+from gatewright.rooms.seats import Journal, Seat, Seated
+from gatewright.wire.mcpx import Envelope, is_participant_id, is_topic
+
+__all__ = ["Hub", "NoPlace", "Place"]
+
+log = logging.getLogger("gatewright.rooms")
+
+NORMAL = 1000
+GOING_AWAY = 1001
+
+PATIENCE_S = 0.05
+"""How long presence waits at most, where nothing else is said."""
+PATIENCE_EACH_S = 20e-6
+"""How long for each member of a room: about as much as telling all of them costs, so a small room is told at once."""
+SMALL = 100
+
+_NOTHING: deque[tuple[Batch, Member]] = deque()
+
+SLICE = 256
+"""How many members are written to in one turn of the loop: a millisecond or two."""
+
+FLUSH_BYTES = 1024 * 1024
+"""What waits in a room at most before it leaves without waiting for the turn's end."""
+
+
+class NoPlace(Exception):  # noqa: N818 - a verdict, not a malfunction
+    """Somebody does not get in. `refusal.reason` is a key of `wire/codes.py`."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Place:
+    """One participant in one topic."""
+
+    __slots__ = ("_hub", "identity", "member", "room")
+
+    def __init__(self, hub: Hub, room: Room, member: Member, identity: Identity) -> None:
+        self._hub = hub
+        self.room = room
+        self.member = member
+        self.identity = identity
+
+    def say(self, text: bytes) -> None:
+        """Send one message. What is wrong with it is told to the seat, as a `system/error`."""
+        self._hub.say(self, text)
+
+    def leave(self, why: str = "left") -> None:
+        """Give the place up; idempotent. The seat is told nothing any more."""
+        self._hub.leave(self, why)
+
+
+class Hub:
+    """See the module's text. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        journal: Journal,
+        stamp: Stamp,
+        trust: Trust | None = None,
+        monotonic: Callable[[], float],
+        soon: Callable[[Callable[[], object]], object] | None = None,
+        later: Callable[[float, Callable[[], object]], object] | None = None,
+    ) -> None:
+        """`soon` runs something at the end of this turn, `later` after some seconds; those of the event loop where
+        they are not given."""
+        self.policy = policy
+        self.rooms: dict[str, Room] = {}
+        self.journal = journal
+        self.stamp = stamp
+        self._trust = trust
+        self._monotonic = monotonic
+        self._soon = soon
+        self._later = later
+        self._patient: set[Room] = set()
+        self._leaving: dict[Room, deque[tuple[Batch, Member]]] = {}
+        """What is on its way, by slices."""
+        self._dirty: dict[Room, None] = {}
+        self._scheduled = False
+        self._places: dict[Member, Place] = {}
+
+    # -- coming and going
+
+    def admits(self, identity: Identity, topic: str) -> Refusal | None:
+        """Why this participant may not come into this topic now; None where it may."""
+        if not is_topic(topic):
+            said = "topic must be a name of 1 to 128 printable characters: GET /ws?topic=NAME"
+            return Refusal("invalid_request", said)
+        if not is_participant_id(identity.id):
+            return Refusal("access_denied", "nobody can be called so in a room; use another name")
+        word = None if self._trust is None else self._trust.word(identity.id)
+        if word is not None and word.blocked:
+            return Refusal("access_denied", "an operator keeps this participant out of rooms")
+        rule = self.policy.topic(topic)
+        if not _is_let_in(identity, topic, rule.access, rule.members):
+            return Refusal("access_denied", "this token is not good for this topic")
+        if identity.way != "gateway" and self._is_gateways(topic, identity.id):
+            return Refusal(
+                "access_denied", "the gateway itself is called so here; use another name"
+            )
+        room = self.rooms.get(topic)
+        if room is None:
+            full = len(self.rooms) >= self.policy.max_topics
+        else:
+            full = room.is_full and identity.id not in room.members
+        if full:
+            return Refusal("resource_exhausted", "topic_full: the topic has no room for another")
+        fault = self.journal.fault
+        return None if fault is None else Refusal("audit_unavailable", fault)
+
+    def _is_gateways(self, topic: str, participant: str) -> bool:
+        before = self.identity(topic, participant)
+        return before is not None and before.way == "gateway"
+
+    def join(self, identity: Identity, topic: str, seat: Seat) -> Place:
+        """Take a place. The welcome comes to the seat by the end of this turn. Who is in the topic already loses its
+        former place, whose seat is closed. Raises `NoPlace`."""
+        refusal = self.admits(identity, topic)
+        if refusal is not None:
+            raise NoPlace(refusal)
+        id, now = self.stamp()
+        member = Member(
+            identity.id,
+            self._capabilities(identity),
+            seat=seat,
+            connection=id,
+            since=now,
+            mode=identity.mode,
+            echo=identity.echo,
+        )
+        try:
+            self.journal.joined(topic, member, identity.way)
+        except Unrecorded as problem:
+            raise NoPlace(Refusal("audit_unavailable", str(problem))) from None
+        room = self.rooms.get(topic)
+        if room is None:
+            room = self.rooms[topic] = self._new_room(topic)
+        before = room.join(member)
+        place = self._places[member] = Place(self, room, member, identity)
+        if before is not None:
+            self._gone(before, room, "replaced")
+            before.seat.close(NORMAL, "replaced by a newer connection")
+        self._touch(room)
+        if room in self._patient:
+            (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._welcome(place))
+        return place
+
+    def _welcome(self, place: Place) -> None:
+        """A newcomer hears at once who it is; the others of a large room hear of it a little later."""
+        room, member = place.room, place.member
+        if room.members.get(member.id) is member and room not in self._leaving:
+            batch = place.room.flush_to(place.member)
+            if batch.messages:
+                self._deliver(batch, place.member)
+
+    def leave(self, place: Place, why: str) -> None:
+        """See `Place.leave`."""
+        room, member = place.room, place.member
+        if not room.leave(member):
+            return
+        self._gone(member, room, why)
+        if room.members:
+            self._touch(room)
+        else:
+            self._dirty.pop(room, None)
+            del self.rooms[room.name]
+
+    def remove(self, participant: str, reason: str, code: int = NORMAL) -> int:
+        """Take away every place of a participant and close its seats. How many those were."""
+        places = [one for one in self._places.values() if one.member.id == participant]
+        for place in places:
+            self.end(place, code, reason)
+        return len(places)
+
+    def end(self, place: Place, code: int, reason: str) -> None:
+        """Take one place away, and close its seat."""
+        self.leave(place, reason)
+        place.member.seat.close(code, reason)
+
+    def close(self) -> None:
+        """The gateway stops."""
+        for place in list(self._places.values()):
+            self.end(place, GOING_AWAY, "the gateway stops")
+
+    def _gone(self, member: Member, room: Room, why: str) -> None:
+        self._places.pop(member, None)
+        with contextlib.suppress(Unrecorded):  # it is gone, recorded or not
+            self.journal.left(room.name, member, why)
+
+    def _capabilities(self, identity: Identity) -> tuple[str, ...]:
+        word = None if self._trust is None else self._trust.word(identity.id)
+        return with_word(identity.capabilities, word)
+
+    def allow(self, place: Place) -> None:
+        """What operators say of somebody has changed: it holds from the next message on, and is told."""
+        place.member.allow(self._capabilities(place.identity))
+        place.room.welcome(place.member)
+        self._touch(place.room)
+
+    def _new_room(self, topic: str) -> Room:
+        bounds, limit = self.policy.bounds, self.policy.topic(topic).participants
+        if limit is not None:
+            bounds = msgspec.structs.replace(bounds, participants=limit)
+        return Room(topic, bounds, self.stamp)
+
+    # -- speaking
+
+    def say(self, place: Place, text: bytes) -> None:
+        """See `Place.say`."""
+        room, member = place.room, place.member
+        if room.members.get(member.id) is not member:
+            return  # what it still said while its place was taken away
+        verdict = room.judge(member, text, self._monotonic())
+        if type(verdict) is Envelope:
+            verdict = self._recorded(room, verdict) or verdict
+        if type(verdict) is Envelope:
+            room.route(member, verdict)
+        elif type(verdict) is No:
+            self._refuse(room, member, verdict)
+        self._touch(room)
+
+    def _recorded(self, room: Room, envelope: Envelope) -> No | None:
+        recorded = self.policy.recorded
+        if recorded == "none" or (recorded == "mcp" and not envelope.kind.startswith("mcp/")):
+            return None
+        try:
+            self.journal.passed(room.name, envelope)
+        except Unrecorded as problem:
+            return No("audit_unavailable", str(problem), envelope.id, envelope.kind)
+        return None
+
+    def _refuse(self, room: Room, member: Member, no: No) -> None:
+        if no.error:
+            with contextlib.suppress(Unrecorded):  # it is refused, recorded or not
+                self.journal.refused(room.name, member, no)
+        room.refuse(member, no)
+
+    # -- what operators see and change
+
+    def connections(self, participant: str | None = None) -> list[Seated]:
+        """Everybody who is here, or the places of one participant."""
+        return [
+            Seated(
+                member.connection,
+                member.id,
+                member.capabilities.patterns,
+                member.since,
+                place.room.name,
+                member.mode,
+                member.echo,
+            )
+            for member, place in self._places.items()
+            if participant is None or member.id == participant
+        ]
+
+    def identity(self, topic: str, participant: str) -> Identity | None:
+        """Who somebody in a topic is; None where they are not there."""
+        room = self.rooms.get(topic)
+        member = None if room is None else room.members.get(participant)
+        place = None if member is None else self._places.get(member)
+        return None if place is None else place.identity
+
+    def may(self, topic: str, participant: str, kind: str) -> bool:
+        """Whether somebody in a topic may send a kind now."""
+        room = self.rooms.get(topic)
+        member = None if room is None else room.members.get(participant)
+        return member is not None and member.capabilities.allows(kind)
+
+    def places(self) -> Iterator[Place]:
+        """Every place that is taken."""
+        return iter(list(self._places.values()))
+
+    def prefer(
+        self,
+        participant: str,
+        *,
+        mode: Literal["all", "directed"] | None = None,
+        echo: bool | None = None,
+    ) -> int:
+        """Route to a participant in another way from the next message on. In how many places."""
+        places = [one for one in self._places.values() if one.member.id == participant]
+        for place in places:
+            self._finish(place.room)  # as it is routed until now
+            place.member.mode = place.member.mode if mode is None else mode
+            place.member.echo = place.member.echo if echo is None else echo
+        return len(places)
+
+    # -- leaving together
+
+    def _touch(self, room: Room) -> None:
+        if room.waiting > FLUSH_BYTES:
+            self._flush_room(room)
+            return
+        if room.patient and len(room.members) > SMALL:
+            if room not in self._patient:
+                self._patient.add(room)
+                wait = min(PATIENCE_S, PATIENCE_EACH_S * len(room.members))
+                (self._later or asyncio.get_running_loop().call_later)(
+                    wait, lambda: self._flush_room(room)
+                )
+            return
+        self._dirty[room] = None
+        if not self._scheduled:
+            self._scheduled = True
+            (self._soon or asyncio.get_running_loop().call_soon)(self.flush)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        self._scheduled = False
+        dirty, self._dirty = self._dirty, {}
+        for room in dirty:
+            self._flush_room(room)
+
+    def _flush_room(self, room: Room) -> None:
+        self._patient.discard(room)
+        if room not in self._leaving:  # else what is new comes after what is on its way
+            found = room.flush()
+            self._leaving[room] = deque((batch, one) for batch, some in found for one in some)
+            self._go_on(room)
+
+    def _go_on(self, room: Room, most: int = SLICE) -> None:
+        """Deliver the next slice: however large a room, everybody else of this process has a turn in between."""
+        rest = self._leaving.get(room, _NOTHING)
+        for _ in range(min(most, len(rest))):
+            batch, member = rest.popleft()
+            if room.members.get(member.id) is member:
+                self._deliver(batch, member)
+        if rest:
+            (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._go_on(room))
+        elif self._leaving.pop(room, None) is not None and room.waiting and room.members:
+            self._touch(room)
+
+    def _finish(self, room: Room) -> None:
+        """Deliver everything that waits, now."""
+        for _ in range(2):  # what is on its way, and what is new
+            self._go_on(room, sys.maxsize)
+            self._flush_room(room)
+        self._go_on(room, sys.maxsize)
+
+    def _deliver(self, batch: Batch, member: Member) -> None:
+        try:
+            member.seat.deliver(batch)
+        except Exception:
+            place = self._places.get(member)
+            if place is not None:
+                log.exception("the seat of %s in %s broke", member.id, place.room.name)
+                self.leave(place, "its seat broke")
+
+
+def _is_let_in(identity: Identity, topic: str, access: str, members: Any) -> bool:
+    if identity.topics is not None and topic not in identity.topics:
+        return False
+    if access == "public" or identity.way == "gateway":
+        return True
+    return identity.named if access == "restricted" else identity.id in members

@@ -1,0 +1,134 @@
+"""Who somebody is in a room, and what the configuration says of rooms: plain values.
+
+A participant is who its token says it is: the client sends the token and nothing else (MCPx §6.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from gatewright.call import Caller, Refusal
+from gatewright.protocol.room import Bounds, Mode
+from gatewright.stores.room_trust import Word
+from gatewright.wire.mcpx_capabilities import PROFILES
+
+__all__ = [
+    "Access",
+    "Claims",
+    "Identity",
+    "Known",
+    "Policy",
+    "Topic",
+    "Trust",
+    "Verifier",
+    "with_word",
+]
+
+Access = Literal["public", "restricted", "private"]
+"""`public`: whoever gets in at the gateway. `restricted`: participants that the configuration or a signed token
+names. `private`: the members of the topic."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """A participant, as its token established it."""
+
+    id: str
+    capabilities: tuple[str, ...]
+    mode: Mode = "all"
+    echo: bool = True
+    topics: tuple[str, ...] | None = None
+    """Where it may go; None is everywhere."""
+    named: bool = False
+    """Whether the configuration or a signed token names it."""
+    way: Literal["configuration", "key", "jwt", "anonymous", "gateway"] = "key"
+    """How it was established; `gateway` is for participants inside this process."""
+    expires_at: float | None = None
+    """Unix seconds from which its token is no good."""
+    caller: Caller | None = None
+    """The owner of the key that it came with."""
+
+
+class Claims(NamedTuple):
+    """What a signed token says. None: it says nothing of that."""
+
+    id: str
+    capabilities: tuple[str, ...] | None
+    topics: tuple[str, ...] | None
+    expires_at: float
+    """Unix seconds."""
+
+
+class Verifier(Protocol):
+    """Checks signed tokens."""
+
+    def claims(self, token: str) -> Claims | Refusal:
+        """What a token says, or why it counts for nothing."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the configuration says of one participant. None: what holds for everybody."""
+
+    id: str
+    capabilities: tuple[str, ...] | None = None
+    mode: Mode | None = None
+    echo: bool | None = None
+    topics: tuple[str, ...] | None = None
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """What the configuration says of one topic."""
+
+    access: Access = "public"
+    members: tuple[str, ...] = ()
+    participants: int | None = None
+    """How many get in; None: what holds for all topics."""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """Everything that was configured about rooms."""
+
+    bounds: Bounds = Bounds()
+    tokens: Mapping[bytes, Known] = {}
+    """SHA-256 of a token → whose it is."""
+    known: Mapping[str, Known] = {}
+    """By participant id: for those whose token is an API key or a JWT."""
+    default: tuple[str, ...] = PROFILES["proposal-only"]
+    """What a participant may send of whom nothing else was said (MCPx §7.1)."""
+    operators: tuple[str, ...] = PROFILES["full"]
+    """The same, for operators of this gateway."""
+    anonymous: tuple[str, ...] | None = None
+    """What somebody without a token may send; None lets nobody in without one."""
+    mode: Mode = "all"
+    echo: bool = True
+    topics: Mapping[str, Topic] = {}
+    topic_access: Access = "public"
+    """Of topics that are not configured."""
+    max_topics: int = 1000
+    recorded: Literal["none", "mcp", "all"] = "mcp"
+    """Of which messages the record gets the metadata."""
+    token_in_query: bool = False
+    refusal: Literal["http", "close"] = "http"
+
+    def topic(self, name: str) -> Topic:
+        """What holds for a topic."""
+        found = self.topics.get(name)
+        return Topic(self.topic_access) if found is None else found
+
+
+class Trust(Protocol):
+    """What operators said of participants."""
+
+    def word(self, participant: str) -> Word | None:
+        """What was said of somebody; None where nothing was."""
+
+
+def with_word(capabilities: Sequence[str], word: Word | None) -> tuple[str, ...]:
+    """What somebody may send of whom an operator said something. `chat` stays last, as people list it."""
+    if word is None:
+        return tuple(capabilities)
+    kept = [one for one in capabilities if one not in word.removed]
+    found = [*kept, *(one for one in word.added if one not in kept)]
+    return tuple(sorted(found, key=lambda one: one == "chat"))

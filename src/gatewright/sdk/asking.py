@@ -1,0 +1,98 @@
+"""Putting a tool's question to its caller, in either era.
+
+A legacy caller is asked at once. A modern one is answered `input_required` and repeats its request, mostly with the state that
+names the waiting call; where it comes without that, the tool runs anew, and finds the answers that the request already
+carries under the keys of its questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from gatewright.call import Back, Call, CannotAsk, Question
+from gatewright.protocol.mcp_server import can_answer, needed_capability
+from gatewright.sdk.errors import ToolError
+from gatewright.wire.versions import is_modern
+
+__all__ = ["Running", "put"]
+
+_MISSING_CAPABILITY = -32021
+
+
+class Running:
+    """What changes while a call runs. Made by whoever serves the tool."""
+
+    __slots__ = ("_asked_s", "_asking", "_since", "cancelled", "loop", "unanswered")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self.loop = loop
+        self.cancelled = False
+        """The caller gave up, or the time is over."""
+        self.unanswered: Exception | None = None
+        """Why a question could not be put, in the caller's own words (`call.CannotAsk`)."""
+        self._asking = 0
+        self._since = 0.0
+        self._asked_s = 0.0
+
+    def asks(self, now: float) -> None:
+        """A question begins to wait for its answer; `now` is in the loop's seconds, as below."""
+        if not self._asking:
+            self._since = now
+        self._asking += 1
+
+    def asked(self, now: float) -> None:
+        """It waits no longer."""
+        self._asking -= 1
+        if not self._asking:
+            self._asked_s += now - self._since
+
+    def asked_s(self, now: float) -> float:
+        """Seconds that questions took until now: a person's time is not the tool's."""
+        return self._asked_s + (now - self._since if self._asking else 0.0)
+
+
+async def put(
+    call: Call | None,
+    back: Back,
+    running: Running,
+    method: str,
+    params: Mapping[str, Any] | None,
+    key: str,
+) -> dict[str, Any]:
+    """The answer. Raises `ToolError`, and leaves in `running` why nobody could be asked."""
+    early = _early(call, key)
+    if early is not None:
+        return early
+    loop = asyncio.get_running_loop()
+    running.asks(loop.time())
+    try:
+        if call is not None:
+            _able(call, method)
+        question = Question(method, None if params is None else dict(params), key)
+        return await back.ask(question)
+    except CannotAsk as no:
+        running.unanswered = no
+        raise ToolError(f"the caller cannot be asked: {no.message}") from no
+    finally:
+        running.asked(loop.time())
+
+
+def _early(call: Call | None, key: str) -> dict[str, Any] | None:
+    """The answer that the request brought along."""
+    given = None if call is None else call.params.get("inputResponses")
+    found = given.get(key) if key and isinstance(given, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _able(call: Call, method: str) -> None:
+    """Raise `CannotAsk` in the words of MCP 2026-07-28 where a modern caller did not say that it answers."""
+    need = needed_capability(method)
+    if need is None or can_answer(call.client, method) or not is_modern(call.client.revision):
+        return
+    raise CannotAsk(
+        f"this needs a client that answers {method}",
+        _MISSING_CAPABILITY,
+        {"requiredCapabilities": {need: {}}},
+    )

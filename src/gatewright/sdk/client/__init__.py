@@ -1,0 +1,37 @@
+"""Clients for MCP and MGP servers; see `client` and, for programs without an event loop, `blocking`."""
+
+from gatewright.protocol.recovery import Policy
+from gatewright.sdk.client.blocking import SyncClient
+from gatewright.sdk.client.client import Client
+from gatewright.sdk.client.model_calls import ModelCall, ModelCalls, Outcome
+from gatewright.sdk.client.options import Options
+from gatewright.sdk.client.results import (
+    Completion,
+    Progress,
+    PromptInfo,
+    PromptResult,
+    Raw,
+    ResourceInfo,
+    ResourceResult,
+    ToolInfo,
+    ToolResult,
+)
+
+__all__ = [
+    "Client",
+    "Completion",
+    "ModelCall",
+    "ModelCalls",
+    "Options",
+    "Outcome",
+    "Policy",
+    "Progress",
+    "PromptInfo",
+    "PromptResult",
+    "Raw",
+    "ResourceInfo",
+    "ResourceResult",
+    "SyncClient",
+    "ToolInfo",
+    "ToolResult",
+]

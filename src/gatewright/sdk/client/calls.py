@@ -1,0 +1,188 @@
+"""One call of a client, from its parameters to its answer, through all attempts that recovery allows (MGP §14.6)."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gatewright.call import Answer, Call, Caller, Client, Failure, Kind, Outcome, Target, Tool
+from gatewright.links.again import Attempt, persist
+from gatewright.protocol.recovery import Retries
+from gatewright.sdk.client.connection import Connection
+from gatewright.sdk.client.failures import raised
+from gatewright.sdk.client.options import Options
+from gatewright.sdk.client.voice import Voice
+from gatewright.sdk.errors import TransportError
+from gatewright.wire.versions import LATEST_LEGACY, METHODS
+
+if TYPE_CHECKING:
+    from gatewright.protocol.mcp_client import Hello
+
+__all__ = ["RETRY_EVENT", "Calls", "shown_tool"]
+
+RETRY_EVENT = "dev.gatewright.retry"
+"""The event type of a repetition in `notifications/mgp.audit`: MGP §6.4 names none, and lets others be reverse-domain."""
+
+_SESSION = "client"
+
+
+class Calls:
+    """Makes the calls of one client."""
+
+    def __init__(self, connection: Connection, options: Options) -> None:
+        self._connection = connection
+        self._options = options
+        self._me = Caller(options.actor)
+        # Questions in the middle of a call are put to us by the link, whatever era the server is of.
+        self._client = Client(LATEST_LEGACY, options.capabilities, options.info)
+
+    def log_from(self, level: str | None) -> None:
+        """From which severity on servers without sessions are asked for log lines."""
+        options = self._options
+        self._client = Client(LATEST_LEGACY, options.capabilities, options.info, log_level=level)
+
+    async def make(
+        self,
+        method: str,
+        params: dict[str, Any],
+        voice: Voice,
+        *,
+        timeout_s: float | None = None,
+        tool: Tool | None = None,
+        repeatable: bool | None = None,
+    ) -> bytes:
+        """The JSON text of the result. Raises an `SdkError`.
+
+        `repeatable` None: lists, prompts and resources are, a tool where it says so of itself.
+        """
+        limit_s = self._options.timeout_s if timeout_s is None else timeout_s
+        deadline = asyncio.get_running_loop().time() + limit_s
+        call = self._call(method, params, tool)
+        one = _One(self._connection, self._options, call, voice, deadline)
+        outcome = await one.again()
+        if type(outcome) is Failure and self._options.retry is not None:
+            harmless = call.kind in ("list", "prompt", "resource")
+            if repeatable is None:
+                repeatable = harmless or (tool is not None and tool.read_only)
+            retries = Retries(self._options.retry, self._options.random, repeatable=repeatable)
+            outcome = await persist(outcome, one, retries, sleep=self._options.sleep)
+        if isinstance(outcome, Answer):
+            return outcome.raw
+        raise raised(outcome, limit_s)
+
+    def _call(self, method: str, params: dict[str, Any], tool: Tool | None) -> Call:
+        spec = METHODS.get(method)
+        kind: Kind = "method" if spec is None else spec.kind
+        name = params.get(spec.names) if spec is not None and spec.names else None
+        return Call(
+            id=uuid.uuid4().hex,
+            door="sdk",
+            kind=kind,
+            method=method,
+            name=name if isinstance(name, str) else "",
+            params=params,
+            caller=self._me,
+            client=self._client,
+            trace_id=str(uuid.uuid4()),
+            session=_SESSION,
+            tool=tool,
+        )
+
+
+class _One:
+    """One call and its attempts (`links.again.Trying`)."""
+
+    def __init__(
+        self, connection: Connection, options: Options, call: Call, voice: Voice, deadline: float
+    ) -> None:
+        self._connection = connection
+        self._options = options
+        self._call = call
+        self._voice = voice
+        self._deadline = deadline
+
+    async def again(self) -> Outcome:
+        """Put the call, over a new connection where the old one is gone."""
+        return await self._put(self._call)
+
+    async def instead(self, tool: str) -> Outcome | None:
+        """The same arguments to another tool. What we know of the first one does not hold for it."""
+        if self._call.kind != "tool":
+            return None
+        call = self._call
+        params = {**call.params, "name": tool}
+        other = Call(
+            id=uuid.uuid4().hex,
+            door=call.door,
+            kind=call.kind,
+            method=call.method,
+            name=tool,
+            params=params,
+            caller=call.caller,
+            client=call.client,
+            trace_id=call.trace_id,
+            session=call.session,
+        )
+        return await self._put(other)
+
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self._deadline - asyncio.get_running_loop().time()
+
+    async def note(self, attempt: Attempt) -> None:
+        """Tell the server's audit trail, where that was negotiated (§14.6, 5), and whoever listens here."""
+        link = self._connection.current
+        hello = None if link is None else link.hello
+        event = self._event(attempt, hello)
+        self._options.on_event("notifications/mgp.audit", event)
+        mgp = None if hello is None else hello.mgp
+        if link is not None and mgp is not None and "audit" in mgp.extensions:
+            link.notify("notifications/mgp.audit", event)
+
+    async def _put(self, call: Call) -> Outcome:
+        outcome = await self._put_once(call)
+        if type(outcome) is Failure and outcome.details.get("sent") is False:
+            current = self._connection.current
+            if current is not None and not current.open:
+                # It was lost unnoticed, and nothing was sent: a new one is made at once.
+                outcome = await self._put_once(call)
+        return outcome
+
+    async def _put_once(self, call: Call) -> Outcome:
+        try:
+            link = await self._connection.link()
+        except TransportError as problem:
+            if self._connection.closed:
+                raise
+            return Failure("upstream_unavailable", problem.message, {"sent": False})
+        return await link.request(
+            call.method, call.params, call=call, back=self._voice, deadline=self._deadline
+        )
+
+    def _event(self, attempt: Attempt, hello: Hello | None) -> dict[str, Any]:
+        call = self._call
+        moment = datetime.fromtimestamp(self._options.clock(), UTC)
+        server = str(hello.info.get("name", "")) if hello is not None else ""
+        details: dict[str, Any] = {
+            "attempt": attempt.number,
+            "wait_ms": round(attempt.wait_s * 1000),
+            "error": {"code": attempt.code, "message": attempt.message},
+        }
+        if attempt.fallback_tool is not None:
+            details["fallback_tool"] = attempt.fallback_tool
+        return {
+            "timestamp": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "trace_id": call.trace_id,
+            "event_type": RETRY_EVENT,
+            "actor": {"type": "agent", "id": self._options.actor},
+            "target": {"server_id": server, "tool_name": call.name},
+            "result": "FAILURE",
+            "details": details,
+        }
+
+
+def shown_tool(name: str, *, repeatable: bool, headers: dict[tuple[str, ...], str]) -> Tool:
+    """What a link wants to know of a tool: may it be repeated, and which arguments are headers, too."""
+    return Tool(Target("", name), name, {}, headers=headers, read_only=repeatable)

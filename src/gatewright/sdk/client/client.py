@@ -1,0 +1,316 @@
+"""An asynchronous client for any MCP server, and more where the server speaks MGP.
+
+    async with Client(["python", "-m", "weather"]) as client:
+        result = await client.call_tool("forecast", {"city": "Bern"})
+        print(result.value)
+
+It finds out by itself which of the five revisions the server speaks. It connects at the first need, and again when the
+connection was lost; a call that was surely not carried out is then made on the new one. What an error says of asking
+again is honoured (MGP §14.6). Every call has a time limit, and cancelling its task cancels it on the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from gatewright.call import Mgp, Tool
+from gatewright.sdk.client.calls import Calls, shown_tool
+from gatewright.sdk.client.connection import Connection, Target
+from gatewright.sdk.client.options import Options
+from gatewright.sdk.client.results import (
+    Completion,
+    PromptInfo,
+    PromptResult,
+    Raw,
+    ResourceInfo,
+    ResourceResult,
+    ToolInfo,
+    ToolResult,
+)
+from gatewright.sdk.client.voice import OnProgress, Voice
+from gatewright.sdk.errors import SdkError, TransportError, ValidationError
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import param_headers
+from gatewright.wire.versions import is_modern
+
+if TYPE_CHECKING:
+    from gatewright.protocol.mcp_client import Hello
+
+__all__ = ["Client"]
+
+R = TypeVar("R", bound=Raw)
+
+_PAGES = 1000
+"""So many pages of one list are read; a server that goes on giving out cursors is broken."""
+
+_HEADER_MISMATCH = -32020
+
+
+class Client:
+    """See the module's text. Belongs to one event loop. All methods raise `gatewright.sdk.errors.SdkError`s.
+
+    `target` is an address (`http:`, `https:`, `ws:`, `wss:`), a command as a list of strings, or a `Server` object of
+    this process. Raises `ValueError` for anything else.
+    """
+
+    def __init__(self, target: Target, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self._connection = Connection(target, self.options, self._changed)
+        self._calls = Calls(self._connection, self.options)
+        self._tools: dict[str, Tool] = {}
+        """What is known of tools by the last list; forgotten when the server says that it changed."""
+        self._watching: asyncio.Task[None] | None = None
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def connect(self) -> Hello:
+        """Connect now, and return what the server said of itself. Raises `TransportError`."""
+        link = await self._connection.link()
+        if link.hello is None:
+            raise TransportError("the server did not say hello")
+        return link.hello
+
+    async def close(self) -> None:
+        """Close the connection; a stdio server's process is gone afterwards. Idempotent."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+            self._watching = None
+        await self._connection.close()
+
+    @property
+    def hello(self) -> Hello | None:
+        """What the server said of itself, once connected: revision, capabilities, name, instructions."""
+        link = self._connection.current
+        return None if link is None else link.hello
+
+    @property
+    def mgp(self) -> Mgp | None:
+        """What MGP negotiation agreed (§2); None towards a plain MCP server."""
+        hello = self.hello
+        return None if hello is None else hello.mgp
+
+    # -- tools
+
+    async def list_tools(self) -> list[ToolInfo]:
+        """All tools, every page. Over modern HTTP without those whose `x-mcp-header` annotations are broken: a
+        client must not offer them (MCP 2026-07-28, transports)."""
+        found = [ToolInfo(one) async for one in self._listed("tools/list", "tools")]
+        return [tool for tool in found if self._know(tool)]
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        on_progress: OnProgress | None = None,
+        repeatable: bool | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """Call a tool. `arguments` are JSON values by name; `timeout_s` is seconds for all attempts together.
+
+        A tool that ran and failed is a result with `is_error`. `repeatable` says that calling it twice does no more than calling it
+        once; None takes the tool's own word, where it is known. `meta` becomes `_meta`.
+        """
+        params: dict[str, Any] = {"name": name, "arguments": dict(arguments or {})}
+        if meta or on_progress is not None:
+            params["_meta"] = dict(meta or {})
+        if on_progress is not None:
+            params["_meta"].setdefault("progressToken", name)
+        voice = Voice(self.options, on_progress)
+
+        async def put() -> bytes:
+            return await self._calls.make(
+                "tools/call",
+                params,
+                voice,
+                timeout_s=timeout_s,
+                tool=self._tools.get(name),
+                repeatable=repeatable,
+            )
+
+        try:
+            return _object(await put(), ToolResult)
+        except SdkError as problem:
+            # A modern HTTP server wants some arguments repeated as headers; its list says which (x-mcp-header).
+            if problem.details.get("code") != _HEADER_MISMATCH or name in self._tools:
+                raise
+        await self.list_tools()
+        return _object(await put(), ToolResult)
+
+    # -- resources and prompts
+
+    async def list_resources(self) -> list[ResourceInfo]:
+        """All resources, every page."""
+        return [ResourceInfo(one) async for one in self._listed("resources/list", "resources")]
+
+    async def list_resource_templates(self) -> list[ResourceInfo]:
+        """All templates of resources, every page."""
+        listed = self._listed("resources/templates/list", "resourceTemplates")
+        return [ResourceInfo(one) async for one in listed]
+
+    async def read_resource(self, uri: str, *, timeout_s: float | None = None) -> ResourceResult:
+        """One resource."""
+        params = {"uri": uri}
+        return _object(await self._put("resources/read", params, timeout_s), ResourceResult)
+
+    async def list_prompts(self) -> list[PromptInfo]:
+        """All prompts, every page."""
+        return [PromptInfo(one) async for one in self._listed("prompts/list", "prompts")]
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout_s: float | None = None,
+    ) -> PromptResult:
+        """A prompt, filled in."""
+        params = {"name": name, "arguments": dict(arguments or {})}
+        return _object(await self._put("prompts/get", params, timeout_s), PromptResult)
+
+    async def complete(
+        self,
+        ref: Mapping[str, Any],
+        name: str,
+        value: str,
+        context: Mapping[str, str] | None = None,
+    ) -> Completion:
+        """Proposals for argument `name` that begins with `value`. `ref` is `{"type": "ref/prompt", "name": …}` or
+        `{"type": "ref/resource", "uri": …}`; `context` are the arguments that are settled already."""
+        params: dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
+        if context:
+            params["context"] = {"arguments": dict(context)}
+        return _object(await self._put("completion/complete", params), Completion)
+
+    # -- the connection itself
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+        repeatable: bool | None = None,
+    ) -> Raw:
+        """Any request at all, also of methods that this release does not know: the result as it came."""
+        raw = await self._calls.make(
+            method,
+            dict(params or {}),
+            Voice(self.options),
+            timeout_s=timeout_s,
+            repeatable=repeatable,
+        )
+        return _object(raw, Raw)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Tell the server something that nobody answers."""
+        (await self._connection.link()).notify(method, dict(params or {}))
+
+    async def ping(self) -> None:
+        """Whether the server answers. Raises where it does not."""
+        hello = await self.connect()
+        await self._put("server/discover" if is_modern(hello.revision) else "ping", {})
+
+    async def set_log_level(self, level: str) -> None:
+        """From which severity on (RFC 5424, `debug` to `emergency`) log lines are wanted; they go to `on_event`."""
+        hello = await self.connect()
+        self._calls.log_from(level)
+        if not is_modern(hello.revision):
+            await self._put("logging/setLevel", {"level": level})
+
+    async def watch(self, *uris: str) -> None:
+        """Hear of changed lists, and of changes of these resources, through `on_event`. A second call takes the
+        place of the first."""
+        hello = await self.connect()
+        if not is_modern(hello.revision):
+            for uri in uris:
+                await self._put("resources/subscribe", {"uri": uri})
+            return
+        if self._watching is not None:
+            self._watching.cancel()
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._watching = asyncio.create_task(self._listen(list(uris), told))
+        async with asyncio.timeout(self.options.timeout_s):
+            await asyncio.wait([told, self._watching], return_when=asyncio.FIRST_COMPLETED)
+        if self._watching.done():
+            self._watching.result()
+
+    async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:
+        from gatewright.links.link import UpstreamFailed
+
+        link = await self._connection.link()
+        wanted = {
+            "toolsListChanged": True,
+            "promptsListChanged": True,
+            "resourcesListChanged": True,
+            "resourceSubscriptions": uris,
+        }
+        try:
+            await link.listen({"notifications": wanted}, told)
+        except UpstreamFailed as problem:
+            raise TransportError(f"the server ended the subscription: {problem}") from problem
+
+    # -- inside
+
+    async def _put(
+        self, method: str, params: dict[str, Any], timeout_s: float | None = None
+    ) -> bytes:
+        return await self._calls.make(method, params, Voice(self.options), timeout_s=timeout_s)
+
+    async def _listed(self, method: str, member: str) -> AsyncIterator[dict[str, Any]]:
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = _object(
+                await self._put(method, {} if cursor is None else {"cursor": cursor}), Raw
+            ).raw
+            for one in page.get(member) or []:
+                if isinstance(one, dict):
+                    yield one
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str):
+                return
+        raise TransportError(f"the server gave more than {_PAGES} pages of {member}")
+
+    def _know(self, tool: ToolInfo) -> bool:
+        """Remember what calls need of a tool; False where it may not be offered."""
+        try:
+            headers = param_headers(tool.input_schema)
+        except ValueError:
+            if self._connection.has_headers:
+                return False
+            headers = {}
+        self._tools[tool.name] = shown_tool(tool.name, repeatable=tool.repeatable, headers=headers)
+        return True
+
+    def _changed(self, method: str, params: dict[str, Any]) -> None:
+        if method == "notifications/tools/list_changed":
+            self._tools.clear()
+        self.options.on_event(method, params)
+
+
+def _object(raw: bytes, kind: type[R]) -> R:
+    """The result as an object of a kind. Raises `ValidationError` where it is none."""
+    try:
+        found = jsonrpc.decode(raw)
+    except ValueError as problem:
+        raise ValidationError(f"the server's result cannot be read: {problem}") from None
+    if not isinstance(found, dict):
+        raise ValidationError("the server's result is no object")
+    return kind(found)

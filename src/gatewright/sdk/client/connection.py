@@ -1,0 +1,198 @@
+"""One client's connection: made when it is first needed, made again when it was lost, closed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from gatewright.sdk.client.options import Options
+from gatewright.sdk.errors import TransportError
+from gatewright.transport.base import Pipe, Receiver
+
+if TYPE_CHECKING:  # the ways to a server are loaded when one is gone
+    from gatewright.links.endpoint import Endpoint
+    from gatewright.links.link import Link
+
+__all__ = ["Connection", "InMemory", "Target"]
+
+_CLOSE_S = 5.0
+
+
+@runtime_checkable
+class InMemory(Protocol):
+    """A server in the same process, which needs no wire."""
+
+    def attach(self, receiver: Receiver) -> Pipe:
+        """A new connection, whose other end the server serves. Called on the running event loop."""
+
+
+Target = str | Sequence[str] | InMemory
+"""An address (`http:`, `https:`, `ws:`, `wss:`), a command with its arguments, or a server object."""
+
+
+class Connection:
+    """See the module's text. `changed` is told of every notification that belongs to no call."""
+
+    def __init__(
+        self, target: Target, options: Options, changed: Callable[[str, dict[str, Any]], None]
+    ) -> None:
+        self._target = target
+        self._options = options
+        self._changed = changed
+        self._endpoint = _endpoint(target, options)
+        self._lock = asyncio.Lock()
+        self._link: Link | None = None
+        self._closed = False
+        self._leaving: set[asyncio.Task[None]] = set()
+        self.opened = 0
+        """How many connections were made so far."""
+
+    async def link(self) -> Link:
+        """A connection that works. Raises `TransportError` where there is none to be had."""
+        link = self._link
+        if link is not None and link.open:
+            return link
+        async with self._lock:
+            if self._closed:
+                raise TransportError("the client is closed", advice="Make a new client")
+            if self._link is None or not self._link.open:
+                if self._link is not None:
+                    self._leave(self._link)
+                self._link = None
+                self._link = await self._connect()
+                self.opened += 1
+            return self._link
+
+    @property
+    def closed(self) -> bool:
+        """Whether no connection will be made any more."""
+        return self._closed
+
+    @property
+    def has_headers(self) -> bool:
+        """Whether requests carry MCP's modern HTTP headers."""
+        link = self._link
+        return self._endpoint.transport == "http" and link is not None and link.modern
+
+    @property
+    def current(self) -> Link | None:
+        """The connection that is there, if any."""
+        return self._link
+
+    async def close(self) -> None:
+        """Say goodbye and close; a stdio server's process is gone afterwards. Idempotent."""
+        self._closed = True
+        async with self._lock:
+            link, self._link = self._link, None
+            if link is not None:
+                await link.stop(_CLOSE_S)
+        while self._leaving:
+            await asyncio.wait(list(self._leaving))
+
+    async def _connect(self) -> Link:
+        from gatewright.links.connect import Around, connect
+        from gatewright.links.link import UpstreamFailed
+        from gatewright.sdk.client.voice import answer_question
+
+        options = self._options
+        try:
+            async with asyncio.timeout(options.connect_s):
+                if isinstance(self._target, InMemory):
+                    return await self._attach(self._target)
+                around = Around(
+                    info=options.info,
+                    sink=self,
+                    stderr=options.on_stderr,
+                    leave=self._leave,
+                    authorizer=options.authorizer,
+                    outside=lambda question: answer_question(options, question),
+                )
+                return await connect(self._endpoint, around, options.capabilities)
+        except TimeoutError:
+            raise TransportError(
+                f"{self._endpoint.id} did not say hello within {options.connect_s:g} s"
+            ) from None
+        except (UpstreamFailed, OSError) as problem:
+            raise TransportError(f"{self._endpoint.id} cannot be used: {problem}") from problem
+
+    async def _attach(self, server: InMemory) -> Link:
+        from gatewright.links.pipe_link import PipeLink
+        from gatewright.protocol.mcp_client import Handshake
+        from gatewright.sdk.client.voice import answer_question
+
+        options = self._options
+        link = PipeLink(self._endpoint, options.info, self)
+        link.answer_outside(lambda question: answer_question(options, question))
+        hand = Handshake(
+            info=options.info,
+            capabilities=options.capabilities,
+            era=options.era,
+            face=options.face,
+        )
+        await link.greet(server.attach(link), hand)
+        return link
+
+    def _leave(self, link: Link) -> None:
+        """Stop a link that is of no more use; `close` waits for it."""
+        task = asyncio.get_running_loop().create_task(_stopped(link))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    # -- what a server says outside any call (`links.link.Sink`)
+
+    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Take one notification that belongs to no call."""
+        self._changed(method, params)
+
+    def renewed(self, link: Link) -> None:
+        """A session was made again behind an old connection: what was known may be old."""
+        self.opened += 1
+
+
+async def _stopped(link: Link) -> None:
+    from gatewright.links.link import UpstreamFailed
+
+    with contextlib.suppress(UpstreamFailed, OSError):
+        await link.stop(_CLOSE_S)
+
+
+def _endpoint(target: Target, options: Options) -> Endpoint:
+    from gatewright.links.endpoint import Endpoint
+
+    if isinstance(target, str):
+        return _address(target, options)
+    if isinstance(target, InMemory):
+        return Endpoint(id="the server in this process", era=options.era, face=options.face)
+    command = list(target)
+    if not command or not all(isinstance(one, str) for one in command):
+        raise ValueError("a command is a list of strings: the program and its arguments")
+    return Endpoint(
+        id=command[0],
+        transport="stdio",
+        command=command[0],
+        args=tuple(command[1:]),
+        env=options.env,
+        cwd=options.cwd,
+        era=options.era,
+        face=options.face,
+    )
+
+
+def _address(url: str, options: Options) -> Endpoint:
+    from gatewright.links.endpoint import Endpoint
+
+    scheme = url.partition(":")[0].lower()
+    if scheme not in ("http", "https", "ws", "wss"):
+        raise ValueError(
+            "a server is an address that begins with http:, https:, ws: or wss:, or a command as a list of strings"
+        )
+    return Endpoint(
+        id=url.partition("?")[0],
+        transport="http" if scheme.startswith("http") else "websocket",
+        url=url,
+        headers=options.all_headers,
+        era=options.era,
+        face=options.face,
+    )

@@ -1,0 +1,51 @@
+"""Forms that a user fills in: a flat JSON Schema, or a type of plain members from which one is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gatewright.sdk.errors import ToolError
+from gatewright.sdk.shapes import Shapes, UnsayableError
+
+__all__ = ["read_form"]
+
+_PLAIN = ("string", "number", "integer", "boolean", "array")
+
+
+def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Callable[[Any], Any]]:
+    """The schema, and what makes the content of an answer. Raises `ToolError` for what MCP's forms cannot say:
+    they are objects whose members are texts, numbers, truth values, choices and lists of choices."""
+    if isinstance(form, Mapping):
+        return dict(form), lambda content: content
+    shapes = Shapes()
+    try:
+        shape = shapes.of(form)
+    except UnsayableError as problem:
+        raise ToolError(f"the form cannot be shown: {problem}") from problem
+    schema = _resolved(shape.schema, shapes.defs)
+    flat = {name: _resolved(one, shapes.defs) for name, one in schema.get("properties", {}).items()}
+    for name, one in flat.items():
+        if one.get("type") not in _PLAIN and "enum" not in one and "oneOf" not in one:
+            raise ToolError(
+                f"the form cannot be shown: {name} is no text, number, truth value or choice"
+            )
+    found = {"type": "object", "properties": flat, "required": list(schema.get("required", []))}
+    return found, _decoder(shape.decode)
+
+
+def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:
+    ref = schema.get("$ref")
+    if isinstance(ref, str):
+        return {**defs[ref.rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
+    return dict(schema)
+
+
+def _decoder(decode: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    def checked(content: Any) -> Any:
+        try:
+            return content if decode is None else decode(content)
+        except (TypeError, ValueError, KeyError) as problem:
+            raise ToolError(f"the user's answer does not fit the form: {problem}") from problem
+
+    return checked

@@ -1,0 +1,89 @@
+"""The server as one ASGI application: MCP at `/mcp`, by Streamable HTTP of both eras and by WebSocket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatewright.call import Caller, Refusal
+from gatewright.serving.front import Front
+from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.serving.http_reply import Send, Whole, send_plain
+from gatewright.serving.http_request import Connection, HttpRequest, Receive
+from gatewright.serving.streamable_http import StreamableHttp
+from gatewright.serving.websocket import WebSocketDoor
+
+__all__ = ["WebApp"]
+
+
+class WebApp:
+    """See the module's text. Host and Origin are judged first, then who asks."""
+
+    takes_exchange = True
+
+    def __init__(self, front: Front, guard: Guard, path: str = "/mcp") -> None:
+        self._front = front
+        self._guard = guard
+        self._path = path
+        self._streamable = StreamableHttp(front)
+        self._websocket = WebSocketDoor(front)
+
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None
+    ) -> None:
+        """One ASGI connection; `whole` is there where our own HTTP server makes the call."""
+        if scope["type"] == "http":
+            await self._http(Connection(scope, receive, send, whole))
+        elif scope["type"] == "websocket":
+            await self._upgrade(scope, receive, send)
+
+    async def _http(self, connection: Connection) -> None:
+        scope, send = connection.scope, connection.send
+        headers = dict(scope["headers"])
+        flaw = self._guard.refuses(headers)
+        if flaw:
+            await refuse_place(
+                send, flaw, "this Host or Origin is not served; see hosts and origins"
+            )
+            return
+        if scope["path"] != self._path:
+            text = f"nothing is here; the MCP endpoint is {self._path}\n"
+            await send_plain(send, 404, text.encode())
+            return
+        credential = bearer(headers)
+        caller = self._front.identify("http", credential)
+        if isinstance(caller, Refusal):
+            await refuse_caller(send, caller)
+            return
+        request = HttpRequest(
+            connection,
+            headers=headers,
+            caller=caller,
+            credential=credential,
+            profile="",
+            refused=self._front.refused,
+        )
+        await self._streamable(request)
+
+    async def _upgrade(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        credential = bearer(headers)
+        flaw = self._guard.refuses(headers)
+        caller: Caller | Refusal
+        if flaw:
+            caller = Refusal(flaw, "this Host or Origin is not served")
+        elif scope["path"] != self._path:
+            caller = Refusal("not_found", f"MCP over WebSocket is at {self._path}")
+        else:
+            caller = self._front.identify("websocket", credential)
+        await self._websocket(
+            scope, receive, send, caller=caller, credential=credential, profile=""
+        )
+
+    async def close(self) -> None:
+        """Tell who listens goodbye, and end every session and connection."""
+        for open_ in list(self._front.listening.values()):
+            for one in list(open_):
+                one.end()
+        self._streamable.farewell()
+        self._streamable.sessions.close_all()
+        await self._websocket.close()

@@ -1,0 +1,234 @@
+"""Plain functions beside the loop: each runs in a thread, and can be told to stop.
+
+Theory: a thread cannot be killed, but CPython can raise an exception in it at its next instruction. A function that
+waits inside C code is reached when it comes back from there, so nothing that it would have done afterwards
+happens. The call ends for its caller at the limit, whatever the thread does. Threads are daemons and are kept for
+the next call; a stuck one counts against `MOST`, so that a tool that never ends cannot take the process along.
+
+The exception may come at any instruction, so a function that is stopped while it takes a lock can leave it locked:
+what shares state over calls belongs into a coroutine function, which is only ever stopped where it awaits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["MOST", "Expired", "Left", "Stopped", "run_in_thread"]
+
+MOST = 64
+"""Threads at most. A call beyond waits for one, within its own time limit."""
+
+
+Left = Callable[[], float]
+"""How many seconds a function may still take; asked again whenever they would be over."""
+
+
+class Expired(Exception):  # noqa: N818 - what happened
+    """The time of the function is over. It was stopped."""
+
+
+class Stopped(BaseException):
+    """Raised inside a function whose time is up. Not an `Exception`, so that `except Exception` lets it pass."""
+
+
+class _Job:
+    """One function on its way through a thread."""
+
+    __slots__ = ("_call", "_ended", "_future", "_lock", "_loop", "_stopped", "_thread")
+
+    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+        self._call = call
+        self._loop = loop
+        self._future: asyncio.Future[Any] = loop.create_future()
+        self._lock = threading.Lock()
+        self._thread = 0
+        self._ended = False
+        self._stopped = False
+
+    async def wait(self, left: Left | None) -> Any:
+        """What the function returns or raises. Cancelling this stops the function. Raises `Expired`."""
+        timer = None
+        if left is not None:
+            clock = _Clock(self._loop, left, self._expire)
+            timer = clock.start()
+        try:
+            return await self._future
+        except asyncio.CancelledError:
+            self._stop()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _expire(self) -> None:
+        self._stop()
+        if not self._future.done():
+            self._future.set_exception(Expired())
+
+    def run(self) -> None:
+        """In the thread: call the function and tell the loop."""
+        outcome: tuple[Any, BaseException | None] = (None, Stopped())
+        try:
+            try:
+                if self._begin():
+                    outcome = (self._call(), None)
+            except BaseException as problem:  # noqa: BLE001 - whatever it is belongs to the caller
+                outcome = (None, problem)
+            finally:
+                self._end()
+        except Stopped:
+            self._end()
+        if self._stopped:
+            _take_pending()
+        else:
+            self._tell(*outcome)
+
+    def _begin(self) -> bool:
+        with self._lock:
+            self._thread = threading.get_ident()
+            return not self._stopped
+
+    def _end(self) -> None:
+        with self._lock:
+            self._ended = True
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._thread and not self._ended:
+                _raise_in(self._thread, Stopped)
+
+    def _tell(self, value: Any, problem: BaseException | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._settle, value, problem)
+        except RuntimeError:
+            return  # the loop closed meanwhile: nobody waits any more
+
+    def _settle(self, value: Any, problem: BaseException | None) -> None:
+        if self._future.done():
+            return
+        if problem is None:
+            self._future.set_result(value)
+        elif isinstance(problem, Exception) and not isinstance(problem, StopIteration):
+            self._future.set_exception(problem)
+        else:  # StopIteration cannot be set on a future, and SystemExit would end the loop
+            self._future.set_exception(RuntimeError(f"the tool ended with {problem!r}"))
+
+
+class _Clock:
+    """A timer that asks how much time is left before it believes that there is none."""
+
+    __slots__ = ("_handle", "_left", "_loop", "_over")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, left: Left, over: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._left = left
+        self._over = over
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> _Clock:
+        self._look()
+        return self
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _look(self) -> None:
+        left = self._left()
+        if left > 0:
+            self._handle = self._loop.call_later(left, self._look)
+        else:
+            self._over()
+
+
+class _Worker:
+    """One thread, and the lock that it waits at: open when there is a job for it."""
+
+    __slots__ = ("gate", "job")
+
+    def __init__(self, job: _Job) -> None:
+        self.job: _Job | None = job
+        self.gate = threading.Lock()
+
+
+class _Threads:
+    """The threads of this process, made when needed. Who went idle last works next: what it needs is still at hand."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Worker] = []
+        self._waiting: deque[_Job] = deque()
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def submit(self, job: _Job) -> None:
+        """Have a job done by an idle thread, by a new one, or by the next that is done with its own."""
+        with self._lock:
+            if self._idle:
+                worker = self._idle.pop()
+                worker.job = job
+                worker.gate.release()
+                return
+            if self._count == MOST:
+                self._waiting.append(job)
+                return
+            self._count += 1
+            name = f"gatewright-tool-{self._count}"
+        worker = _Worker(job)
+        threading.Thread(target=self._work, args=(worker,), name=name, daemon=True).start()
+
+    def _work(self, worker: _Worker) -> None:
+        worker.gate.acquire()
+        while True:
+            job = worker.job
+            while job is not None:
+                with contextlib.suppress(
+                    Stopped
+                ):  # it may come when the function has ended already
+                    job.run()
+                job = self._next(worker)
+            worker.gate.acquire()
+
+    def _next(self, worker: _Worker) -> _Job | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            worker.job = None  # before anybody can give it the next one
+            self._idle.append(worker)
+            return None
+
+
+_threads = _Threads()
+
+
+async def run_in_thread(function: Callable[[], Any], left: Left | None = None) -> Any:
+    """Call a function in a thread, with this task's context variables. Cancelling stops it (`Stopped`), and so does
+    the end of its time, which raises `Expired` here; without `left` it has all the time there is."""
+    context = contextvars.copy_context()
+    job = _Job(lambda: context.run(function), asyncio.get_running_loop())
+    _threads.submit(job)
+    return await job.wait(left)
+
+
+def _raise_in(thread: int, problem: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(problem))
+
+
+def _take_pending() -> None:
+    """Let `Stopped` come out, where it was sent to this thread and has not come yet. Taking it back by sending nothing
+    would leave CPython 3.11 looking for it in every thread for ever, and without an end where a tracer is set."""
+    for _ in range(3):
+        _pass()
+
+
+def _pass() -> None:
+    """A call is a place at which the interpreter looks for what is pending."""

@@ -1,0 +1,36 @@
+"""Which version of a tool is newer: the precedence of Semantic Versioning 2.0.0, section 11."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_version", "precedence"]
+
+_VERSION = re.compile(
+    r"(0|[1-9]\d*)(?:\.(0|[1-9]\d*))?(?:\.(0|[1-9]\d*))?"
+    r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
+    re.ASCII,
+)
+
+_Part = tuple[int, int, str]
+
+
+def is_version(text: str) -> bool:
+    """Whether `text` is a version: `1`, `1.2` and `1.2.3` with an optional `-rc.1` and `+build`."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def precedence(text: str) -> tuple[tuple[int, int, int], int, tuple[_Part, ...]]:
+    """A sort key: the newest version is the greatest. Raises `ValueError` for what is no version."""
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no version; write it like 1.4.0")
+    major, minor, patch, before = found.groups()
+    numbers = (int(major), int(minor or 0), int(patch or 0))
+    if before is None:
+        return numbers, 1, ()
+    return numbers, 0, tuple(_part(one) for one in before.split("."))
+
+
+def _part(text: str) -> _Part:
+    return (0, int(text), "") if text.isdigit() else (1, 0, text)

@@ -1,0 +1,220 @@
+"""What every door shares: how a request becomes a call, and who answers what.
+
+Doors differ in how they read a message and in how they spell an outcome. Everything between is here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from gatewright.call import Back, Call, Caller, Outcome, Refusal
+from gatewright.protocol.eras import Sealer
+from gatewright.protocol.mcp_server import Inbound
+from gatewright.protocol.negotiate import Face
+from gatewright.serving.protected import Protected
+from gatewright.wire.jsonrpc import Limits
+
+__all__ = [
+    "Changes",
+    "Described",
+    "Ending",
+    "Front",
+    "Handler",
+    "Refused",
+    "Standing",
+    "Upstream",
+    "trace_of",
+]
+
+Described = tuple[dict[str, Any], str]
+"""Capabilities and instructions."""
+
+Changes = Callable[[str, str, dict[str, Any]], None]
+"""Takes what a server said on its own account: server id, method, params."""
+
+
+class Upstream(Protocol):
+    """What doors ask of the other half besides calls."""
+
+    async def settled(self) -> bool:
+        """Wait until the servers have started or had their time; at once ever after."""
+
+    async def describe(self, profile: str, caller: Caller) -> Described:
+        """What the servers behind a profile can do, as far as they have started."""
+
+    async def notify(
+        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
+    ) -> None:
+        """Pass a client's notification on to the servers the caller may use."""
+
+    def watch(
+        self,
+        caller: Caller,
+        profile: str,
+        take: Changes,
+        session: str | None = None,
+        *,
+        audit: bool = False,
+    ) -> Callable[[], None]:
+        """Tell `take` of changes in servers the caller may see; the result ends that. `session`
+        also hears what comes on connections of its own; with `audit`, what is recorded about the caller."""
+
+    def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
+        """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""
+
+    def forget(self, session: str) -> None:
+        """A session is over: give up what was kept for it."""
+
+
+class Handler(Protocol):
+    """Who handles calls: the gateway's kernel, or the tools of one server."""
+
+    async def handle(self, call: Call, back: Back) -> Outcome:
+        """How the call ends. Never raises, except for the cancellation of its task."""
+
+
+class Ending(Protocol):
+    """What can be ended in an orderly way when the gateway stops."""
+
+    def end(self) -> None:
+        """Say goodbye to whoever listens."""
+
+
+Refused = Callable[[Caller, str, int, str], None]
+"""Told of each request that a door refuses before it is a call: who, which door, code, message."""
+
+
+def _nobody_asks(caller: Caller, door: str, code: int, message: str) -> None:
+    """Where no record is kept."""
+
+
+def _no_bearer(credential: str) -> Caller | Refusal:
+    """Where no tokens are taken."""
+    return Refusal("auth_failed", "access tokens are not taken here")
+
+
+class Standing(msgspec.Struct, eq=False):
+    """A session as others may see it. Times are monotonic seconds."""
+
+    door: str
+    profile: str
+    caller: Caller
+    opened: float
+    used: float
+    idle_s: float | None = None
+    """After how long without use it ends; None where it ends with its connection."""
+
+
+class Front(msgspec.Struct):
+    """Whoever serves, as the connections of its hosts see it."""
+
+    kernel: Handler
+    upstream: Upstream
+    identify: Callable[[str, str | None], Caller | Refusal]
+    """Door and credential → who that is, or why nobody. Knows no access tokens."""
+    face: Face
+    info: Mapping[str, Any]
+    sealer: Sealer
+    counts: Callable[[], dict[str, int]] | None = None
+    """What `_meta` of `initialize` says of how much there is (decision C-41); None: nothing."""
+    owners: dict[str, str] = {}
+    """Session id → id of the caller who opened it; kept by the doors, read by the session gate."""
+    standing: dict[str, Standing] = {}
+    """Session id → what is known of it; kept like `owners`, for whoever wants to see which there are."""
+    limits: Limits = Limits()
+    frame_bytes: int = 1024 * 1024
+    queue_bytes: int = 256 * 1024
+    subscriptions: int = 100
+    stream_after_s: float = 0.05
+    """After how long a call is answered on a stream where that can be resumed, though nothing goes
+    before its answer: a client whose connection breaks in a long call can then come back for it."""
+    bearer: Callable[[str], Caller | Refusal] = _no_bearer
+    """Who shows an access token that was looked at (`admit`)."""
+    protected: Protected | None = None
+    """What is said to clients of OAuth issuers, where there are any."""
+    refused: Refused = _nobody_asks
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[int], bytes] = os.urandom
+    listening: dict[str, set[Ending]] = {}
+    """Caller → the `subscriptions/listen` requests that are open, of every door."""
+
+    async def admit(self, door: str, credential: str | None, path: str) -> Caller | Refusal:
+        """The same as `identify`, for whoever may show a token at this path that nobody has looked at."""
+        if self.protected is None or credential is None:
+            return self.identify(door, credential)
+        found = self.identify(door, credential)
+        if isinstance(found, Caller) or not self.protected.is_foreign(credential):
+            return found
+        refusal = await self.protected.look(credential, path)
+        return self.bearer(credential) if refusal is None else refusal
+
+    def still(self, door: str, caller: Caller, credential: str | None) -> Caller | Refusal:
+        """Who it is now that was let in as `caller`."""
+        return self.bearer(credential or "") if caller.token else self.identify(door, credential)
+
+    def call(
+        self,
+        inbound: Inbound,
+        caller: Caller,
+        *,
+        door: str,
+        credential: str | None,
+        session: str | None,
+        profile: str,
+    ) -> Call:
+        """The call an inbound request asks for."""
+        params, spec = inbound.params, inbound.spec
+        name = params.get(spec.names) if spec.names else None
+        noise = self.random(32).hex()
+        return Call(
+            id=noise[:32],
+            door=door,
+            kind=spec.kind,
+            method=inbound.method,
+            name=name if isinstance(name, str) else "",
+            params=params,
+            caller=caller,
+            client=inbound.client,
+            trace_id=(inbound.trace_id and _trace(inbound.trace_id))
+            or trace_of(params)
+            or _fresh_trace(noise),
+            session=session,
+            profile=profile,
+            credential=credential,
+            facts={},
+        )
+
+
+def _fresh_trace(noise: str) -> str:
+    """A random UUID (version 4) of the second 32 hexadecimal digits."""
+    variant = _VARIANT[noise[48]]
+    return f"{noise[32:40]}-{noise[40:44]}-4{noise[45:48]}-{variant}{noise[49:52]}-{noise[52:64]}"
+
+
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
+
+def trace_of(params: Mapping[str, Any]) -> str | None:
+    """The trace a request belongs to: MGP's `trace_id`, else the id in W3C's `traceparent`."""
+    if "trace_id" in params and (found := _trace(params["trace_id"])) is not None:
+        return found
+    meta = params.get("_meta")
+    parent = meta.get("traceparent") if type(meta) is dict else None
+    traced = _PARENT.match(parent) if type(parent) is str else None
+    return None if traced is None else traced[1]
+
+
+def _trace(found: object) -> str | None:
+    """A trace id as it may stand in a record: short, and on one line."""
+    if isinstance(found, str) and 0 < len(found) <= 128 and found.isprintable():
+        return found
+    return None
+
+
+_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)")

@@ -1,0 +1,105 @@
+"""What must hold before a request is looked at: its Host and Origin are ours, and then who asks.
+
+A web page must not reach a local port through its visitor's browser (DNS rebinding), so both headers are judged first,
+for every door and whoever handles the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from gatewright.call import Refusal
+from gatewright.serving.http_reply import Send, challenge, send_json
+from gatewright.wire import jsonrpc
+from gatewright.wire.codes import reason_of
+
+__all__ = ["Guard", "bearer", "refuse_caller", "refuse_place"]
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+_VERDICTS = 1000
+_SHORT = 256
+
+
+class Guard:
+    """Which Host and Origin headers are ours. Loopback names always are, at any port."""
+
+    def __init__(self, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._known: dict[tuple[bytes | None, bytes | None], str] = {}
+        """Verdicts, for the few pairs that nearly all requests carry."""
+
+    def refuses(self, headers: Mapping[bytes, bytes]) -> str:
+        """The reason why a request is refused, or nothing."""
+        key = headers.get(b"host"), headers.get(b"origin")
+        known = self._known.get(key)
+        if known is None:
+            known = self._judge(*key)
+            if len(self._known) < _VERDICTS and sum(len(one or b"") for one in key) < _SHORT:
+                self._known[key] = known
+        return known
+
+    @property
+    def remembered(self) -> int:
+        """How many verdicts are kept."""
+        return len(self._known)
+
+    def _judge(self, host: bytes | None, origin: bytes | None) -> str:
+        if host is None or not self._is_host(host.decode("latin-1").lower()):
+            return "host_refused"
+        if origin is not None and not self._is_origin(origin.decode("latin-1").lower()):
+            return "origin_refused"
+        return ""
+
+    def _is_host(self, host: str) -> bool:
+        if host in self._hosts:
+            return True
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        return name in _LOOPBACK or name in self._hosts
+
+    def _is_origin(self, origin: str) -> bool:
+        if origin.rstrip("/") in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin)
+            return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
+        except ValueError:
+            return False
+
+
+def bearer(headers: Mapping[bytes, bytes]) -> str | None:
+    """The bearer token of a request, or None."""
+    value = headers.get(b"authorization", b"")
+    if value[:7].lower() != b"bearer ":
+        return None
+    return value[7:].strip().decode("latin-1")
+
+
+async def refuse_place(
+    send: Send, reason: str, message: str = "this Host or Origin is not served; see allowed_hosts"
+) -> None:
+    """Answer a request whose Host or Origin is not ours."""
+    row = reason_of(reason)
+    body = jsonrpc.encode(
+        {"jsonrpc": "2.0", "error": {"code": jsonrpc.INVALID_REQUEST, "message": message}}
+    )
+    await send_json(send, body, row.http)
+
+
+async def refuse_caller(send: Send, refusal: Refusal) -> None:
+    """Answer a request of nobody we know."""
+    row = reason_of(refusal.reason)
+    body = jsonrpc.encode(
+        {
+            "jsonrpc": "2.0",
+            "error": {
+                "code": row.mcp_code,
+                "message": refusal.message,
+                "data": {"reason": refusal.reason},
+            },
+        }
+    )
+    more = challenge(refusal.reason, str(refusal.details.get("scope", "")))
+    await send_json(send, body, row.http, more)

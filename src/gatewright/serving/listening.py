@@ -1,0 +1,170 @@
+"""`subscriptions/listen` (MCP 2026-07-28): change notifications on one request's own stream.
+
+The acknowledgement is the first message, every message carries the id of the request, and only what
+was asked for is sent. Resources are subscribed to by ordinary calls through the kernel, so policy holds
+for them as for everything else, and only what it lets pass is acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
+from gatewright.protocol import eras
+from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.verdicts import Spelled, spell_error, spell_reason
+from gatewright.serving.exchange import Reply
+from gatewright.serving.front import Front
+from gatewright.wire import jsonrpc
+from gatewright.wire.versions import METHODS
+
+__all__ = ["ACKNOWLEDGED_S", "LISTENS_EACH", "Listening"]
+
+ACKNOWLEDGED_S = 2.0
+"""How long the acknowledgement waits for the servers of the resources that were asked for."""
+
+LISTENS_EACH = 1000
+"""How many listen requests one caller may have open."""
+
+_WANTED = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+}
+
+
+class _Deaf:
+    """The `Back` of calls that nobody waits for."""
+
+    def emit(self, event: Event) -> None:
+        """Nobody listens."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        raise CannotAsk("nobody waits for this call")
+
+
+class Listening:
+    """One subscription."""
+
+    def __init__(
+        self,
+        front: Front,
+        call: Callable[[mcp.Inbound], Call],
+        listen: mcp.Listen,
+        reply: Reply,
+    ) -> None:
+        self._front = front
+        self._call = call
+        self._listen = listen
+        self._reply = reply
+        self._ident = jsonrpc.decode(listen.id)
+        self._honoured: dict[str, Any] = {}
+        self._early: list[tuple[str, dict[str, Any]]] | None = []
+        """What changed before the acknowledgement was sent; None from then on."""
+        self._over: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """True where we say goodbye, False where the host does not want to hear it."""
+
+    async def run(self, caller: Caller, profile: str) -> None:
+        """Serve until `cancel` or `end`, or until the task is cancelled."""
+        ident, client = self._listen.id, self._listen.client
+        try:
+            wanted = eras.acknowledgement(self._listen.wanted, self._front.subscriptions)
+        except ValueError as problem:
+            flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
+            await self._reply.finish(ident, flaw)
+            return
+        open_ = self._front.listening.setdefault(caller.id, set())
+        if len(open_) >= LISTENS_EACH:
+            busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
+            trace = self._call(self._inbound("subscriptions/listen", {})).trace_id
+            spelled = spell_reason(busy, "subscriptions/listen", client, trace, self._front.info)
+            await self._reply.finish(ident, spelled)
+            return
+        open_.add(self)
+        try:
+            goodbye = await self._serve(wanted, caller, profile)
+        finally:
+            open_.discard(self)
+            if not open_:
+                self._front.listening.pop(caller.id, None)
+        if goodbye:
+            await self._reply.finish(ident, Spelled(eras.listened(self._ident)))
+        else:
+            await self._reply.abandon(ident)
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End silently: the host gave up on the request, or went away."""
+        self._settle(False)
+
+    def end(self) -> None:
+        """End with a result: the gateway stops."""
+        self._settle(True)
+
+    def _settle(self, goodbye: bool) -> None:
+        if not self._over.done():
+            self._over.set_result(goodbye)
+
+    async def _serve(self, wanted: dict[str, Any], caller: Caller, profile: str) -> bool:
+        uris: list[str] = wanted.pop("resourceSubscriptions", [])
+        self._honoured = {**wanted, "resourceSubscriptions": uris}
+        unwatch = self._front.upstream.watch(caller, profile, self._changed)
+        held: list[str] = []
+        try:
+            if uris:
+                await self._subscribe(uris, held)
+            self._acknowledge(wanted, held)
+            return await self._over
+        finally:
+            unwatch()
+            for uri in held:
+                await self._resource("resources/unsubscribe", uri)
+
+    async def _subscribe(self, uris: list[str], held: list[str]) -> None:
+        """Subscribe to all at once; `held` gets those that were granted in time."""
+        tasks = {
+            asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri for uri in uris
+        }
+        everything = asyncio.gather(*tasks, return_exceptions=True)
+        either: list[asyncio.Future[Any]] = [everything, self._over]
+        first = asyncio.FIRST_COMPLETED
+        try:
+            await asyncio.wait(either, timeout=ACKNOWLEDGED_S, return_when=first)
+        finally:
+            for task, uri in tasks.items():
+                if not task.done():
+                    task.cancel()
+                elif not task.cancelled() and task.result():
+                    held.append(uri)
+
+    def _acknowledge(self, wanted: dict[str, Any], held: list[str]) -> None:
+        honoured = {**wanted, "resourceSubscriptions": held} if held else wanted
+        self._honoured = honoured
+        self._notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
+        early, self._early = self._early, None
+        for method, params in early or ():
+            self._changed("", method, params)
+
+    def _inbound(self, method: str, params: dict[str, Any]) -> mcp.Inbound:
+        spec = METHODS.get(method, METHODS["resources/subscribe"])
+        return mcp.Inbound(self._listen.id, method, params, self._listen.client, spec)
+
+    async def _resource(self, method: str, uri: str) -> bool:
+        call = self._call(self._inbound(method, {"uri": uri}))
+        return isinstance(await self._front.kernel.handle(call, _Deaf()), Answer)
+
+    def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
+        wanted = _WANTED.get(method)
+        if wanted not in self._honoured and not (
+            method == "notifications/resources/updated"
+            and params.get("uri") in self._honoured.get("resourceSubscriptions", ())
+        ):
+            return
+        if self._early is not None:
+            self._early.append((method, params))
+        else:
+            self._notify(method, params)
+
+    def _notify(self, method: str, params: dict[str, Any]) -> None:
+        self._reply.event(jsonrpc.notification(method, eras.tag(params, self._ident)))

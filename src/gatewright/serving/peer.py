@@ -1,0 +1,357 @@
+"""One host: what it runs, what it was asked, what it wants to hear of.
+
+Every MCP door owns peers: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
+one for a single sessionless request. What arrives becomes an effect of the peer's conversation, and
+`serve` does what the effect says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from gatewright.call import Call, Caller, CannotAsk
+from gatewright.protocol import eras
+from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.verdicts import Spelled, spell_error
+from gatewright.serving.exchange import Exchange, Reply, hears
+from gatewright.serving.front import Front, Standing
+from gatewright.serving.listening import Listening
+from gatewright.serving.parked import Parked
+from gatewright.wire import jsonrpc
+from gatewright.wire.versions import INTERRUPTIBLE
+
+__all__ = ["Peer"]
+
+log = logging.getLogger("gatewright.serving")
+
+_BROKEN = "a request could not be served"
+_NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+
+
+class _Running(Protocol):
+    """What a host can cancel."""
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End it because its host gave up on the request `ident`, or because its host went away."""
+
+
+class Peer:
+    """See the module's text. `send` carries what the gateway says on its own account."""
+
+    def __init__(
+        self,
+        front: Front,
+        parked: Parked[Exchange],
+        caller: Caller,
+        *,
+        door: str,
+        credential: str | None,
+        profile: str,
+        session: str | None,
+        send: Callable[[bytes], None],
+    ) -> None:
+        self._front = front
+        self._parked = parked
+        self.credential = credential
+        """What the host presented last."""
+        self._send = send
+        self._door = door
+        self._profile = profile
+        self.caller = caller
+        self.session = session
+        self.conversation = mcp.Conversation(front.face)
+        self._running: dict[bytes, _Running] = {}
+        self._asks: dict[bytes, asyncio.Future[Any]] = {}
+        self._subscribed: set[str] = set()
+        self._unwatch: Callable[[], None] | None = None
+        if session is not None:
+            now = front.clock()
+            front.owners[session] = caller.id
+            front.standing[session] = Standing(door, profile, caller, now, now)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs for the host."""
+        return bool(self._running)
+
+    # -- what arrives
+
+    def take(self, effect: mcp.Effect) -> bool:
+        """Do what needs no answer, at once. False where the effect is for `serve`."""
+        if type(effect) is mcp.Inbound:
+            return False
+        if isinstance(effect, mcp.Cancelled):
+            running = self._running.get(mcp.request_key(effect.id))
+            if running is not None:
+                running.cancel(effect.id)
+        elif isinstance(effect, mcp.Answered):
+            self._answered(effect)
+        elif isinstance(effect, mcp.Notice):
+            notify = self._front.upstream.notify(
+                self.caller, effect.method, effect.params, session=self.session
+            )
+            _keep(asyncio.create_task(notify))
+        else:
+            return False
+        return True
+
+    def _answered(self, effect: mcp.Answered) -> None:
+        asked = self._asks.get(effect.id)
+        if asked is None or asked.done():
+            return  # late, or an answer to a question nobody asked
+        try:
+            if effect.error:
+                error = jsonrpc.decode(effect.error)
+                asked.set_exception(_refused(error))
+            else:
+                result = jsonrpc.decode(effect.result)
+                if not isinstance(result, dict):
+                    raise ValueError("a result is an object")
+                asked.set_result(result)
+        except ValueError:
+            asked.set_exception(CannotAsk("the caller's answer cannot be read", -32603))
+
+    def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Answer one request. What it starts can be cancelled by the host from now on, though it runs
+        only once it is awaited. Raises nothing but the cancellation of its task by others."""
+        if isinstance(effect, mcp.Inbound):
+            if "requestState" not in effect.params or not _reopens(effect):
+                return self._new(effect, reply)
+            return self._reopen(effect, reply)
+        if isinstance(effect, mcp.Listen):
+            return self._listen(effect, reply)
+        return self._at_once(effect, reply)
+
+    async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
+        if isinstance(effect, mcp.Hello):
+            try:
+                result = await self._hello(effect)
+            except Exception:
+                log.exception(_BROKEN)
+                await self._broke(effect.id, reply)
+            else:
+                await reply.finish(effect.id, Spelled(result))
+        elif isinstance(effect, mcp.Reply):
+            await reply.finish(effect.id, Spelled(effect.result))
+        elif isinstance(effect, mcp.Rejected):
+            await self._reject(effect, reply)
+
+    async def _reject(self, flaw: mcp.Rejected, reply: Reply) -> None:
+        self._front.refused(self.caller, self._door, flaw.code, flaw.message)
+        client = flaw.client or self.conversation.client
+        spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
+        await reply.finish(flaw.id, spelled)
+
+    async def _broke(self, ident: bytes, reply: Reply) -> None:
+        """A defect of ours is answered, too."""
+        message = "internal error; the details are in the gateway's log"
+        client = self.conversation.client
+        await reply.finish(ident, spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500))
+
+    # -- calls
+
+    def _new(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
+        exchange = Exchange(
+            self._front, self._parked, self.conversation, inbound, reply, self._asks
+        )
+        self._running[mcp.request_key(inbound.id)] = exchange
+        return self._run(exchange, inbound, reply)
+
+    async def _run(self, exchange: Exchange, inbound: mcp.Inbound, reply: Reply) -> None:
+        noted = inbound.method in _NOTED
+        try:
+            flaw = self._note(inbound) if noted else None
+            if flaw is not None:
+                await self._reject(flaw, reply)
+                return
+            await self._front.upstream.settled()  # what is still starting is not missing
+            answered = await exchange.run(self.call(inbound))
+            if noted and not answered:
+                self._unnote(inbound)
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(inbound.id, reply)
+        finally:
+            self._ended(inbound.id, exchange)
+
+    def _ended(self, ident: bytes, running: _Running) -> None:
+        key = mcp.request_key(ident)
+        if self._running.get(key) is running:
+            del self._running[key]
+
+    def call(self, inbound: mcp.Inbound) -> Call:
+        """The call an inbound request of this peer asks for."""
+        return self._front.call(
+            inbound,
+            self.caller,
+            door=self._door,
+            credential=self.credential,
+            session=self.session,
+            profile=self._profile,
+        )
+
+    def _note(self, inbound: mcp.Inbound) -> mcp.Rejected | None:
+        """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
+        if inbound.method == "logging/setLevel":
+            level = inbound.params.get("level")
+            if level not in mcp.LOG_LEVELS:
+                flaw = f"level must be one of {', '.join(mcp.LOG_LEVELS)}"
+                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+            self.conversation.set_level(level)
+        elif inbound.method == "resources/subscribe":
+            uri, most = inbound.params["uri"], self._front.subscriptions
+            if len(self._subscribed) >= most and uri not in self._subscribed:
+                flaw = f"at most {most} resources can be subscribed to"
+                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+            self._subscribed.add(uri)
+        elif inbound.method == "resources/unsubscribe":
+            self._subscribed.discard(inbound.params["uri"])
+        return None
+
+    def _unnote(self, inbound: mcp.Inbound) -> None:
+        """What was refused is not wanted after all."""
+        if inbound.method == "resources/subscribe":
+            self._subscribed.discard(inbound.params["uri"])
+
+    def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
+        params = inbound.params
+        try:
+            state = self._front.sealer.open(
+                str(params["requestState"]),
+                principal=self.caller.id,
+                digest=eras.request_digest(inbound.method, params),
+                now=self._front.clock(),
+            )
+        except ValueError as problem:
+            return self._reject(_foreign(inbound, str(problem)), reply)
+        if state.kind == "upstream":
+            inner = {**params, "requestState": state.text}
+            return self._new(replace(inbound, params=inner), reply)
+        exchange = self._parked.find(state.text)
+        if exchange is None:
+            return self._reject(_foreign(inbound, _GONE), reply)
+        self._running[mcp.request_key(inbound.id)] = exchange
+        return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
+
+    async def _again(
+        self, resumed: Coroutine[Any, Any, None], exchange: Exchange, ident: bytes
+    ) -> None:
+        try:
+            await resumed
+        finally:
+            self._ended(ident, exchange)
+
+    # -- handshake and changes
+
+    async def _hello(self, hello: mcp.Hello) -> bytes:
+        front = self._front
+        capabilities, instructions = await front.upstream.describe(self._profile, self.caller)
+        if hello.modern:
+            return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
+        if self._unwatch is None:
+            mgp = hello.client.mgp
+            self._unwatch = front.upstream.watch(
+                self.caller,
+                self._profile,
+                self._changed,
+                self.session,
+                audit=mgp is not None and "audit" in mgp.extensions,
+            )
+        meta = front.counts() if front.counts is not None else None
+        return self.conversation.welcome(hello, capabilities, instructions, front.info, meta)
+
+    def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
+        client = self.conversation.client
+        if client is None:
+            return
+        if (
+            method == "notifications/resources/updated"
+            and params.get("uri") not in self._subscribed
+        ):
+            return
+        if method == "notifications/message" and not self.conversation.wants_log(
+            client, params.get("level")
+        ):
+            return
+        if not hears(client, method):
+            return
+        self._send(jsonrpc.notification(method, params or None))
+
+    def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
+        listening = Listening(self._front, self.call, listen, reply)
+        self._running[mcp.request_key(listen.id)] = listening
+        return self._hear(listening, listen, reply)
+
+    async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
+        try:
+            await listening.run(self.caller, self._profile)
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(listen.id, reply)
+        finally:
+            self._ended(listen.id, listening)
+
+    def deaf(self) -> None:
+        """The host will say nothing more: what waits for its word ends; answers still reach it."""
+        for running in list(self._running.values()):
+            if isinstance(running, Listening):
+                running.cancel()
+        for asked in self._asks.values():
+            if not asked.done():
+                asked.set_exception(CannotAsk("the caller went away", -32000))
+
+    def close(self) -> None:
+        """The host is gone: what it runs is cancelled, what was kept for it is given up."""
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+        for running in list(self._running.values()):
+            running.cancel()
+        if self.session is not None:
+            self._front.owners.pop(self.session, None)
+            self._front.standing.pop(self.session, None)
+            self._front.upstream.forget(self.session)
+
+
+def _reopens(inbound: mcp.Inbound) -> bool:
+    return inbound.params["requestState"] is not None and inbound.method in INTERRUPTIBLE
+
+
+_GONE = "requestState names a call that has ended"
+
+
+def _foreign(inbound: mcp.Inbound, problem: str) -> mcp.Rejected:
+    """The refusal of a `requestState`."""
+    return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
+
+
+def _refused(error: Any) -> CannotAsk:
+    if not isinstance(error, dict):
+        return CannotAsk("the caller refused", -32603)
+    code = error.get("code")
+    return CannotAsk(
+        str(error.get("message", "the caller refused")),
+        code if isinstance(code, int) else -32603,
+        error.get("data"),
+    )
+
+
+_kept: set[asyncio.Task[Any]] = set()
+
+
+def _keep(task: asyncio.Task[Any]) -> None:
+    """Hold a task that nobody awaits, and log how it failed."""
+    _kept.add(task)
+    task.add_done_callback(_done)
+
+
+def _done(task: asyncio.Task[Any]) -> None:
+    _kept.discard(task)
+    if not task.cancelled() and task.exception() is not None:
+        log.error("a notification was lost", exc_info=task.exception())

@@ -1,0 +1,364 @@
+"""Streamable HTTP, both eras on one URL.
+
+Which era a POST belongs to is decided by its `MCP-Protocol-Version` header and, where that is missing
+or unknown, by the metadata in its body. Modern requests stand alone. Legacy ones belong to a session
+where they name one, and stand alone otherwise: no session header is ever demanded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.ggen import says_auth
+from gatewright.protocol.replay import Stream, Streams
+from gatewright.protocol.verdicts import Spelled
+from gatewright.serving.exchange import Exchange
+from gatewright.serving.front import Front
+from gatewright.serving.http_reply import HttpReply, StreamWriter, one_line, send_json, send_plain
+from gatewright.serving.http_request import HttpRequest
+from gatewright.serving.parked import Parked
+from gatewright.serving.peer import Peer
+from gatewright.serving.sessions import HttpSession, Sessions
+from gatewright.transport.alarms import Alarms
+from gatewright.wire import jsonrpc, sse
+from gatewright.wire.mcp import META_VERSION, check_headers
+from gatewright.wire.versions import LEGACY, MODERN, is_modern, revision
+
+__all__ = ["StreamableHttp"]
+
+_WATCH_AFTER_S = 0.02
+"""A modern call is cancelled when its client goes away; calls quicker than this are not watched."""
+
+Other = Callable[[HttpRequest, bytes], Awaitable[None]]
+"""Serves a request whose body has been read."""
+
+_NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
+_MODERN_MARK = META_VERSION.encode()
+
+
+class StreamableHttp:
+    """The door at `/mcp`."""
+
+    def __init__(self, front: Front, ggen: Other | None = None) -> None:
+        """`ggen` takes what turns out to be that dialect: a request with `auth` beside its params."""
+        self._front = front
+        self._ggen = ggen
+        self._loop = asyncio.get_running_loop()
+        self._alarms = Alarms()
+        self.parked: Parked[Exchange] = Parked(front)
+        self.sessions = Sessions(front, self.parked)
+
+    async def __call__(self, http: HttpRequest) -> None:
+        """Serve one request."""
+        method = http.scope["method"]
+        if method == "POST":
+            await self._post(http)
+        elif http.header(b"mcp-protocol-version") in MODERN:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+        elif method == "GET":
+            await self._get(http)
+        elif method == "DELETE":
+            await self._delete(http)
+        else:
+            await send_plain(http.send, 405, headers=((b"allow", b"GET, POST, DELETE"),))
+
+    async def _post(self, http: HttpRequest) -> None:
+        body = await http.body(self._front.frame_bytes)
+        if body is None:
+            return
+        version = http.header(b"mcp-protocol-version")
+        if version in MODERN or (version not in LEGACY and _says_modern(body)):
+            await self._modern(http, body, version)
+        elif version and version not in LEGACY:
+            data = {"supported": [*MODERN, *LEGACY], "requested": version}
+            flaw = "Unsupported protocol version"
+            await http.refuse(400, flaw, -32022, ident=_ident(body), data=data)
+        elif self._ggen is not None and not version and _is_ggen(http, body):
+            await self._ggen(http, body)
+        else:
+            await self._legacy(http, body, version)
+
+    # -- modern
+
+    async def _modern(self, http: HttpRequest, body: bytes, version: str) -> None:
+        front = self._front
+        message = jsonrpc.parse(body, front.limits)
+        if isinstance(message, jsonrpc.Notification):
+            # The core protocol has none over modern HTTP; who sends one anyway is acknowledged.
+            await send_plain(http.send, 202)
+            return
+        reply = HttpReply(
+            http.send,
+            readable=http.reads_streams,
+            limit_bytes=front.queue_bytes,
+            modern=True,
+            whole=http.whole,
+        )
+        if not isinstance(message, jsonrpc.Request):
+            flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
+            error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
+            await reply.finish(flaw.id, Spelled(error=error, http=400))
+            return
+        effect: mcp.Effect = mcp.read_modern(message, front.face, version)
+        effect = self._check_headers(http, effect, message.method) or effect
+        if isinstance(effect, mcp.Listen) and not http.reads_streams:
+            await http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
+            return
+        peer = http.peer(front, self.parked)
+        await self._serve_watched(peer, message.id, peer.serve(effect, reply), http)
+
+    def _check_headers(
+        self, http: HttpRequest, effect: mcp.Effect, method: str
+    ) -> mcp.Rejected | None:
+        """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
+        if isinstance(effect, mcp.Rejected):
+            if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
+                return None
+            flaw = check_headers(http.text_headers(), method, {}, {})
+            return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
+        if not isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
+            return None
+        params = effect.params if isinstance(effect, mcp.Inbound) else {}
+        annotations: Mapping[tuple[str, ...], str] = {}
+        if method == "tools/call":
+            name = str(params.get("name"))
+            annotations = self._front.upstream.annotations(http.profile, name, http.caller)
+        flaw = http.duplicated() or check_headers(http.text_headers(), method, params, annotations)
+        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
+
+    async def _serve_watched(
+        self, peer: Peer, ident: bytes, work: Awaitable[None], http: HttpRequest
+    ) -> None:
+        """Serve; closing the connection cancels, unless the request has been answered."""
+        watchers: list[asyncio.Task[None]] = []
+
+        def watch() -> None:
+            watchers.append(asyncio.create_task(_cancel_when_gone(http, peer, ident)))
+
+        timer = self._alarms.at(self._loop.time() + _WATCH_AFTER_S, watch)
+        try:
+            await work
+        finally:
+            timer.cancel()
+            for one in watchers:
+                one.cancel()
+
+    # -- legacy
+
+    async def _legacy(self, http: HttpRequest, body: bytes, version: str) -> None:
+        session = None
+        if b"mcp-session-id" in http.headers:
+            session = self._session(http)
+            if session is None:
+                await http.refuse(404, _NO_SESSION, ident=_ident(body))
+                return
+        if body.lstrip()[:1] == b"[":
+            await self._batch(http, body, session, version)
+            return
+        message = jsonrpc.parse(body, self._front.limits)
+        if session is None and _opens(message):
+            await self._open(http, message)
+            return
+        peer = self._peer(http, session, version)
+        await self._one(http, peer, peer.conversation.receive(message), session, ())
+
+    def _session(self, http: HttpRequest) -> HttpSession | None:
+        """The session that the request names, where it is the caller's."""
+        named = http.header(b"mcp-session-id")
+        return self.sessions.find(named, http.caller, http.credential)
+
+    async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
+        session = self.sessions.open(http.caller, http.credential, http.profile)
+        ident = session.peer.session or ""
+        effect = session.peer.conversation.receive(message)
+        header = (b"mcp-session-id", ident.encode())
+        extra = (header,) if isinstance(effect, mcp.Hello) else ()
+        await self._one(http, session.peer, effect, session, extra)
+        if not extra:
+            self.sessions.close(ident)
+
+    async def _one(
+        self,
+        http: HttpRequest,
+        peer: Peer,
+        effect: mcp.Effect | None,
+        session: HttpSession | None,
+        extra: tuple[tuple[bytes, bytes], ...],
+    ) -> None:
+        if effect is None or peer.take(effect):
+            await send_plain(http.send, 202)
+            return
+        effect = _of_this_era(effect)
+        client = peer.conversation.client
+        reply = HttpReply(
+            http.send,
+            readable=http.reads_streams,
+            limit_bytes=self._front.queue_bytes,
+            streams=session.streams if session else None,
+            primed=client is not None and revision(client.revision).primed,
+            headers=extra,
+            whole=http.whole,
+        )
+        if session is None:
+            await peer.serve(effect, reply)
+            return
+        later = self._alarms.at(self._loop.time() + self._front.stream_after_s, reply.commit)
+        try:
+            await peer.serve(effect, reply)
+        finally:
+            later.cancel()
+
+    def _peer(self, http: HttpRequest, session: HttpSession | None, version: str) -> Peer:
+        if session is not None:
+            return session.peer
+        peer = http.peer(self._front, self.parked)
+        peer.conversation.assume(version or "2025-03-26")
+        return peer
+
+    async def _batch(
+        self, http: HttpRequest, body: bytes, session: HttpSession | None, version: str
+    ) -> None:
+        """A JSON-RPC batch: what MCP 2025-03-26 asks servers to take, and no other revision has."""
+        peer = self._peer(http, session, version)
+        client = peer.conversation.client
+        if client is None or not revision(client.revision).batches:
+            await http.refuse(400, "batches exist in MCP 2025-03-26 only")
+            return
+        messages = jsonrpc.parse_many(body, self._front.limits)
+        if isinstance(messages, jsonrpc.Malformed):
+            await http.refuse(400, messages.message, messages.code, ident=messages.id)
+            return
+        collected = _Collected(session.streams if session else None)
+        jobs = []
+        for message in messages:
+            effect = peer.conversation.receive(message)
+            if effect is not None and not peer.take(effect):
+                jobs.append(peer.serve(_of_this_era(effect), collected))
+        await asyncio.gather(*jobs)
+        if collected.frames:
+            await send_json(http.send, b"[" + b",".join(collected.frames) + b"]")
+        else:
+            await send_plain(http.send, 202)
+
+    # -- GET and DELETE
+
+    async def _get(self, http: HttpRequest) -> None:
+        if b"mcp-session-id" not in http.headers:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+            return
+        if not http.reads_streams:
+            await http.refuse(406, "a GET opens an event stream; accept text/event-stream")
+            return
+        session = self._session(http)
+        if session is None:
+            await http.refuse(404, _NO_SESSION)
+            return
+        stream = session.streams.own
+        after = stream.handed  # what no connection has carried yet
+        last = http.headers.get(b"last-event-id")
+        if last is not None:
+            found = session.streams.find(last.decode("latin-1"))
+            if found is None:
+                await http.refuse(400, "Last-Event-ID was not given out in this session")
+                return
+            stream, after = found
+        await self._carry(http, stream, after)
+
+    async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
+        """Carry a stream on this response until it ends or the client leaves."""
+        writer = StreamWriter(http.send, self._front.queue_bytes)
+
+        def sink(ident: str, message: bytes) -> None:
+            writer.put(sse.encode(one_line(message), event="message", id=ident))
+
+        writer.start()
+        stream.attach(sink, after, writer.end)
+        waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stream.detach(sink)
+            writer.end()
+            for one in waits:
+                one.cancel()
+
+    async def _delete(self, http: HttpRequest) -> None:
+        session = self._session(http)
+        if session is None:
+            await http.refuse(404, _NO_SESSION)
+            return
+        self.sessions.close(session.peer.session or "")
+        await send_plain(http.send, 200)
+
+    def farewell(self) -> None:
+        """End the streams of sessions and every call that is parked."""
+        self.parked.close()
+        self.sessions.farewell()
+
+
+_POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
+
+
+class _Collected:
+    """The answers of one batch. What goes before them has no place in it, but on the session's own
+    stream."""
+
+    def __init__(self, streams: Streams | None) -> None:
+        self.frames: list[bytes] = []
+        self._streams = streams
+
+    def event(self, frame: bytes) -> None:
+        if self._streams is not None:
+            self._streams.own.add(frame)
+
+    def reconnect(self, retry_ms: int) -> None:
+        """A batch has no stream."""
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        self.frames.append(spelled.frame(ident))
+
+    async def abandon(self, ident: bytes) -> None:
+        """The request was cancelled; the batch goes on without its answer."""
+
+
+def _opens(message: jsonrpc.Message) -> bool:
+    return isinstance(message, jsonrpc.Request) and message.method == "initialize"
+
+
+def _says_modern(body: bytes) -> bool:
+    """Whether a message carries the modern metadata; that its text contains the word is not enough."""
+    if body.find(_MODERN_MARK) < 0:
+        return False
+    message = jsonrpc.parse(body)
+    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
+        return False
+    return mcp.is_modern_params(message.params)
+
+
+def _is_ggen(http: HttpRequest, body: bytes) -> bool:
+    """Whether a request that says no revision is no MCP at all."""
+    return b"mcp-session-id" not in http.headers and says_auth(body)
+
+
+def _of_this_era(effect: mcp.Effect) -> mcp.Effect:
+    """The effect of a message under a legacy header, or none: its body may not say otherwise."""
+    if (type(effect) is mcp.Inbound or isinstance(effect, (mcp.Hello, mcp.Listen))) and is_modern(
+        effect.client.revision
+    ):
+        flaw = "MCP-Protocol-Version does not match the version in _meta"
+        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client)
+    return effect
+
+
+def _ident(body: bytes) -> bytes:
+    """The id to answer where a message is refused before it is looked at."""
+    message = jsonrpc.parse(body)
+    return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
+
+
+async def _cancel_when_gone(http: HttpRequest, peer: Peer, ident: bytes) -> None:
+    """Cancel the request, which means nothing to one that has been answered."""
+    await http.gone()
+    peer.take(mcp.Cancelled(ident))

@@ -1,0 +1,83 @@
+"""A request for approval: what is asked, by whom, and what became of it. The queue of them is `stores/approvals.py`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+__all__ = ["Approval", "ApprovalChange", "Asked", "Asker", "CannotDecideError", "Scope", "State"]
+
+State = Literal["pending", "approved", "denied", "used", "expired"]
+Scope = Literal["once", "arguments", "tool"]
+"""What one approval lets pass: one call; these arguments again and again; the tool with any arguments."""
+
+Asker = Literal["agent", "owner", "operator", "anonymous", "server"]
+"""What kind of principal asks: one of `call.Caller.kind`, or a server that asks for a permission."""
+
+
+class CannotDecideError(ValueError):
+    """A decision that cannot be: the message says why. `why` is one word for programs."""
+
+    def __init__(self, why: Literal["unknown", "own", "over", "voted"], message: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What somebody wants to do, as far as an approval is bound to it."""
+
+    agent: str
+    """The id of who asks."""
+    server: str
+    tool: str
+    """Where a server asks: the permission."""
+    arguments_digest: str = ""
+    definition_digest: str = ""
+    policy: str = ""
+    kind: Asker = "agent"
+
+
+class Approval(Asked, frozen=True, kw_only=True):
+    """One request for approval. Times are Unix seconds."""
+
+    id: str
+    arguments: str
+    """JSON text to look at; empty once the request is over."""
+    risk: str
+    reason: str
+    """Why a person is asked."""
+    quorum: int
+    requested: float
+    expires: float
+    """When it ends undecided or unused; for the scopes beyond `once`, how long it holds."""
+    state: State = "pending"
+    scope: Scope = "once"
+    decided: float | None = None
+    by: str = ""
+    comment: str = ""
+    uses: int = 0
+    edited: str = ""
+    """The arguments with which it runs instead, canonical JSON, where an operator changed them."""
+
+    @property
+    def who(self) -> str:
+        """Who asks, for a person."""
+        return f"the server {self.server}" if self.kind == "server" else self.agent
+
+    @property
+    def wish(self) -> str:
+        """What they want to do, for a person."""
+        if self.kind == "server":
+            return f"have the permission {self.tool}"
+        return f"run {self.server}/{self.tool}"
+
+
+class ApprovalChange(msgspec.Struct, frozen=True):
+    """One step that the audit trail does not have yet."""
+
+    number: int
+    time: float
+    action: Literal["requested", "approved", "denied", "used", "expired", "voted"]
+    by: str
+    approval: Approval

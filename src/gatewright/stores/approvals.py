@@ -1,0 +1,382 @@
+"""The one queue for what waits for a person: rows in the state database, questions in between processes.
+
+Theory. A request for approval is bound to what was asked: caller, server, tool, SHA-256 of the canonical
+arguments, digest of the tool's definition and version of the policy. The same question asked again is the same
+request, so a caller that repeats itself neither fills the queue nor needs an id; any difference is another
+request. An approval is used up by the call it lets pass (`once`), or holds for a stated time, for these arguments
+or for all of them. It ends unused when its time is over.
+
+Who decides is an operator. Whoever asked never decides on it, whatever key it presents; a quorum counts different
+people, and one no is a no.
+
+Servers ask as well: for a permission (MGP §3), which stands where the tool would. Such a request binds to nothing else and is not
+used up; what its answer means is kept in `stores/permissions.py`.
+
+Several processes share the file: the gateway asks and uses up, `gatewright approve` decides. Every step is one
+transaction, so that two calls cannot use one approval up. Each step leaves a row in `approval_changes` until the
+gateway has put it into the audit trail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.redaction import without_secrets
+from gatewright.stores.approval import (
+    Approval,
+    ApprovalChange,
+    Asked,
+    CannotDecideError,
+    Scope,
+    State,
+)
+from gatewright.stores.database import Database
+
+__all__ = ["DATABASE", "Approvals"]
+
+DATABASE = "approvals.db"
+"""Its file in the state folder."""
+SHOWN_CHARS = 16 * 1024
+"""How much of the arguments is kept for a person to look at. What is longer is cut, and says so."""
+FINAL_KEPT_S = 30 * 86_400.0
+WAITING_EACH = 100
+"""How many requests of one caller may wait; beyond that it has to wait itself."""
+
+_MIGRATIONS = (
+    (
+        """CREATE TABLE approvals (
+            id TEXT PRIMARY KEY, agent TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL,
+            arguments_digest TEXT NOT NULL, definition_digest TEXT NOT NULL, policy TEXT NOT NULL,
+            arguments TEXT NOT NULL, risk TEXT NOT NULL, reason TEXT NOT NULL, quorum INTEGER NOT NULL,
+            requested REAL NOT NULL, expires REAL NOT NULL, state TEXT NOT NULL, scope TEXT NOT NULL,
+            decided REAL, by TEXT NOT NULL, comment TEXT NOT NULL, uses INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX approvals_asked ON approvals (agent, server, tool, state)",
+        "CREATE INDEX approvals_ending ON approvals (state, expires)",
+        """CREATE TABLE approval_votes (
+            approval TEXT NOT NULL, operator TEXT NOT NULL, time REAL NOT NULL,
+            PRIMARY KEY (approval, operator)
+        ) STRICT""",
+        """CREATE TABLE approval_changes (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
+            approval TEXT NOT NULL, by TEXT NOT NULL
+        ) STRICT""",
+    ),
+    (
+        "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'agent'",
+        "UPDATE approvals SET kind = 'owner' WHERE agent = 'local'",
+        """UPDATE approvals SET kind = 'operator', agent = substr(agent, 1, length(agent) - 9)
+        WHERE agent LIKE '% operator'""",
+    ),
+    ("ALTER TABLE approvals ADD COLUMN edited TEXT NOT NULL DEFAULT ''",),
+)
+_DUE = (
+    "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server')) "
+    "AND expires <= ?"
+)
+
+
+_COLUMNS = ", ".join(Approval.__struct_fields__)
+
+
+class Approvals:
+    """The queue of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
+
+    def __init__(
+        self, path: Path, *, clock: Callable[[], float], random: Callable[[int], bytes]
+    ) -> None:
+        """Open or create the database at `path`. `clock` gives Unix seconds, `random(n)` n bytes."""
+        self._database = Database.open(path, _MIGRATIONS)
+        self._clock = clock
+        self._random = random
+        self._seen = -1
+
+    # -- for the gateway -----------------------------------------------------------------------------
+
+    def ask(
+        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int, lasts_s: float
+    ) -> Approval | None:
+        """The request for this very question: the one that waits, the one that was denied and whose time is not
+        over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
+        waiting already."""
+        now = self._clock()
+        with self._database.reported(_WHAT):
+            waiting = self._find(asked, "pending", now)
+            if waiting is None and asked.kind != "server":  # whose answers are kept elsewhere
+                waiting = self._find(asked, "denied", now)
+        if waiting is not None:
+            return waiting
+        with self._database.changing(_WHAT):
+            self._expire(now)
+            mine = (
+                "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending'"
+            )
+            if (
+                self._database.execute(mine, (asked.agent, asked.kind)).fetchone()[0]
+                >= WAITING_EACH
+            ):
+                return None
+            made = Approval(
+                id="ap_" + self._random(8).hex(),
+                **msgspec.structs.asdict(asked),
+                arguments=_shown(arguments),
+                risk=risk,
+                reason=reason,
+                quorum=quorum,
+                requested=now,
+                expires=now + lasts_s,
+            )
+            marks = ", ".join("?" * len(made.__struct_fields__))
+            self._database.execute(
+                f"INSERT INTO approvals ({_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants
+                msgspec.structs.astuple(made),
+            )
+            self._note("requested", made.id, asked.agent, now)
+        return made
+
+    def redeem(self, asked: Asked) -> Approval | None:
+        """Use an approval of this question up, where there is one; None where there is none (any more)."""
+        now = self._clock()
+        with self._database.reported(_WHAT):
+            if self._find(asked, "approved", now) is None:
+                return None  # nearly always, and without a transaction
+        with self._database.changing(_WHAT):
+            one = self._find(asked, "approved", now)
+            if one is None:
+                return None
+            state = "used" if one.scope == "once" else "approved"
+            self._database.execute(
+                "UPDATE approvals SET uses = uses + 1, state = ?, arguments = '', "
+                "edited = CASE ? WHEN 'used' THEN '' ELSE edited END WHERE id = ?",
+                (state, state, one.id),
+            )
+            self._note("used", one.id, asked.agent, now)
+            used = self._get(one.id)
+        return None if used is None else replace(used, edited=one.edited)
+
+    def withdraw(self, asked: Asked) -> bool:
+        """Nobody has to decide on this question any more; whether somebody had to."""
+        now = self._clock()
+        with self._database.reported(_WHAT):
+            one = self._find(asked, "pending", now)
+        if one is None:
+            return False
+        with self._database.changing(_WHAT):
+            self._database.execute(
+                "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (one.id,)
+            )
+            self._note("expired", one.id, "", now)
+        return True
+
+    def get(self, id: str) -> Approval | None:
+        """One request, whatever became of it."""
+        with self._database.reported(_WHAT):
+            return self._get(id)
+
+    # -- for operators -------------------------------------------------------------------------------
+
+    def waiting(self) -> list[Approval]:
+        """What waits for a decision, oldest first."""
+        return self.all("pending")
+
+    def all(self, *states: State) -> list[Approval]:
+        """Every request in one of these states, or in any, oldest first."""
+        with self._database.changing(_WHAT):
+            self._expire(self._clock())
+            where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+            rows = self._database.execute(
+                f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id",  # noqa: S608 - constants
+                states,
+            ).fetchall()
+        return [_made(row) for row in rows]
+
+    def approve(
+        self,
+        id: str,
+        *,
+        by: str,
+        scope: Scope = "once",
+        lasts_s: float | None = None,
+        comment: str = "",
+        edited: str = "",
+    ) -> Approval:
+        """An operator says yes. With a quorum, the request is approved with the last yes that it needs; the scope
+        is that of the last. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
+        it is to run instead: who said yes before has to say so again. Raises `CannotDecideError`, `ValueError`."""
+        if scope != "once" and not lasts_s:
+            raise ValueError("an approval for more than one call needs a time after which it ends")
+        now = self._clock()
+        with self._database.changing(_WHAT):
+            one = self._decidable(id, by, now)
+            if edited:
+                self._edit(one, edited, scope)
+            voted = self._database.execute(
+                "INSERT OR IGNORE INTO approval_votes VALUES (?, ?, ?)", (id, by, now)
+            ).rowcount
+            if not voted:
+                raise CannotDecideError(
+                    "voted", f"{by} has approved {id} already; another operator has to"
+                )
+            count = "SELECT count(*) FROM approval_votes WHERE approval = ?"
+            if self._database.execute(count, (id,)).fetchone()[0] < one.quorum:
+                self._note("voted", id, by, now)
+                return one
+            ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
+            self._decide(one, "approved", (scope, ends), by, comment)
+            return self._get(id) or one
+
+    def _edit(self, one: Approval, edited: str, scope: Scope) -> None:
+        if one.kind == "server" or scope == "tool":
+            raise ValueError("only the arguments of one call can be edited")
+        self._database.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
+        self._database.execute(
+            "UPDATE approvals SET edited = ?, arguments = ? WHERE id = ?",
+            (_canonical(edited), _shown(edited), one.id),
+        )
+
+    def deny(self, id: str, *, by: str, comment: str = "") -> Approval:
+        """An operator says no, also to what has been approved and not used up. Raises `CannotDecideError`."""
+        with self._database.changing(_WHAT):
+            one = self._decidable(id, by, self._clock(), "pending", "approved")
+            self._decide(one, "denied", (one.scope, one.expires), by, comment)
+            return self._get(id) or one
+
+    def _decide(
+        self,
+        one: Approval,
+        state: State,
+        holds: tuple[Scope, float],
+        by: str,
+        comment: str,
+    ) -> None:
+        now = self._clock()
+        self._database.execute(
+            "UPDATE approvals SET state = ?, scope = ?, expires = ?, decided = ?, by = ?, "
+            "comment = ?, arguments = CASE ? WHEN 'denied' THEN '' ELSE arguments END WHERE id = ?",
+            (state, *holds, now, by, comment[:500], state, one.id),
+        )
+        self._note(state, one.id, by, now)
+
+    # -- between processes ---------------------------------------------------------------------------
+
+    def changed(self) -> bool:
+        """Whether another process has changed something since this was last asked. A few microseconds."""
+        with self._database.reported(_WHAT):
+            now = self._database.data_version()
+        seen, self._seen = self._seen, now
+        return now != seen
+
+    def changes(self) -> list[ApprovalChange]:
+        """Steps that the audit trail does not have yet, oldest first. What nobody decided in time is among them."""
+        now = self._clock()
+        with self._database.reported(_WHAT):
+            due = self._database.execute(f"SELECT 1 {_DUE} LIMIT 1", (now,)).fetchone()
+        if due is not None:
+            with self._database.changing(_WHAT):
+                self._expire(now)
+        with self._database.reported(_WHAT):
+            rows = self._database.execute(
+                "SELECT number, time, action, approval, by FROM approval_changes ORDER BY number"
+            ).fetchall()
+            found = [(row, self._get(row[3])) for row in rows]
+        return [
+            ApprovalChange(number, time, action, by, one)
+            for (number, time, action, _, by), one in found
+            if one is not None
+        ]
+
+    def recorded(self, number: int) -> None:
+        """The audit trail has every step up to `number`; what has been over for a month is forgotten."""
+        with self._database.changing(_WHAT):
+            self._database.execute("DELETE FROM approval_changes WHERE number <= ?", (number,))
+            old = "state <> 'pending' AND (state <> 'approved' OR kind = 'server') AND expires < ?"
+            self._database.execute(
+                f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
+                (self._clock() - FINAL_KEPT_S,),
+            )
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _find(self, asked: Asked, state: State, now: float) -> Approval | None:
+        row = self._database.execute(
+            f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
+            "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
+            "AND definition_digest = ? AND policy = ? AND kind = ? AND state = ? AND expires > ? "
+            "ORDER BY requested LIMIT 1",
+            (*msgspec.structs.astuple(asked), state, now),
+        ).fetchone()
+        return None if row is None else _made(row)
+
+    def _get(self, id: str) -> Approval | None:
+        row = self._database.execute(
+            f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",  # noqa: S608 - a constant
+            (id,),
+        ).fetchone()
+        return None if row is None else _made(row)
+
+    def _decidable(self, id: str, by: str, now: float, *states: State) -> Approval:
+        self._expire(now)
+        one = self._get(id)
+        if one is None:
+            raise CannotDecideError(
+                "unknown", f"there is no request {id}; `gatewright approve` lists them"
+            )
+        if one.state not in (states or ("pending",)):
+            raise CannotDecideError(
+                "over", f"{id} is {one.state} already" + (f", by {one.by}" if one.by else "")
+            )
+        if one.agent == by and one.kind not in _OTHERS:
+            raise CannotDecideError("own", f"{by} asked for {id}, so somebody else has to decide")
+        return one
+
+    def _expire(self, now: float) -> None:
+        due = self._database.execute(
+            f"SELECT id {_DUE}",
+            (now,),
+        ).fetchall()
+        for (id,) in due:
+            self._database.execute(
+                "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (id,)
+            )
+            self._note("expired", id, "", now)
+
+    def _note(self, action: str, id: str, by: str, now: float) -> None:
+        self._database.execute(
+            "INSERT INTO approval_changes (time, action, approval, by) VALUES (?, ?, ?, ?)",
+            (now, action, id, by),
+        )
+
+
+_OTHERS = ("owner", "server")
+"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
+
+_WHAT = "the requests for approval"
+
+
+def _shown(arguments: str) -> str:
+    arguments = without_secrets(arguments.encode("utf-8", "replace")).decode()
+    if len(arguments) <= SHOWN_CHARS:
+        return arguments
+    return f"{arguments[:SHOWN_CHARS]}… ({len(arguments)} characters)"
+
+
+def _made(row: Sequence[Any]) -> Approval:
+    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
+
+
+def _canonical(arguments: str) -> str:
+    """Raises `ValueError` for what cannot be the arguments of a call."""
+    try:
+        found = msgspec.json.decode(arguments, type=dict[str, Any])
+    except msgspec.DecodeError as problem:
+        raise ValueError(f"the arguments of a call are a JSON object: {problem}") from None
+    return msgspec.json.encode(found, order="deterministic").decode()

@@ -1,0 +1,228 @@
+"""What each tool said of itself when somebody began to rely on it, and what it says now.
+
+Theory. A tool is approved by its definition: the model reads it, and a server that changes it later changes what
+was approved. So the whole definition is kept when a tool is first seen (`pinned`), and whatever says anything else
+afterwards is held back until an operator has looked at the difference and accepted it. A tool that is suspicious
+from the start, or any new one of a server whose tools an operator wants to see first, is held back as well.
+
+Kept in the state database, so that a restart is no second first time. The gateway writes what it sees;
+`gatewright server pin` accepts, in a process of its own. Each step leaves a row in `pin_changes` until the gateway
+has put it into the audit trail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gatewright.stores.database import Database
+
+__all__ = ["DATABASE", "Pin", "PinChange", "Pins", "Seen", "Standing"]
+
+DATABASE = "pins.db"
+"""Its file in the state folder."""
+
+Standing = Literal["pinned", "changed", "new", "suspicious"]
+"""`pinned` may be used. `changed`: it says something else than what was pinned. `new`: an operator wants to see it
+first. `suspicious`: something in its definition must be looked at."""
+
+_MIGRATIONS = (
+    (
+        """CREATE TABLE pins (
+            server TEXT NOT NULL, tool TEXT NOT NULL, standing TEXT NOT NULL, pinned TEXT NOT NULL,
+            seen TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, since REAL NOT NULL,
+            by TEXT NOT NULL, PRIMARY KEY (server, tool)
+        ) STRICT""",
+        """CREATE TABLE pin_changes (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
+            server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, by TEXT NOT NULL
+        ) STRICT""",
+    ),
+)
+_COLUMNS = "server, tool, standing, pinned, seen, digest, why, since, by"
+_WHAT = "the pinned definitions"
+_FEW = 20
+"""Up to so many tools are looked up by name; more are worth reading the whole server for."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A tool as a server lists it now. `definition` is canonical JSON, `digest` its SHA-256 in hex."""
+
+    tool: str
+    definition: str
+    digest: str
+    why: str = ""
+    """What in it must be looked at; empty where nothing is suspicious."""
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """What is known of one tool. `since` is Unix seconds."""
+
+    server: str
+    tool: str
+    standing: Standing
+    pinned: str
+    """The definition that was accepted; empty where none was."""
+    seen: str
+    """The definition that the server gave last."""
+    digest: str
+    """Of `seen`."""
+    why: str
+    since: float
+    by: str
+    """Who accepted it: an operator, or `first use`."""
+
+
+class PinChange(msgspec.Struct, frozen=True):
+    """One step that the audit trail does not have yet."""
+
+    number: int
+    time: float
+    action: Literal["pinned", "held", "accepted", "restored"]
+    server: str
+    tool: str
+    digest: str
+    why: str
+    by: str
+
+
+class Pins:
+    """The pins of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float]) -> None:
+        """Open or create the database at `path`. `clock` gives Unix seconds."""
+        self._database = Database.open(path, _MIGRATIONS)
+        self._clock = clock
+        self._version = -1
+        self.changed()  # from here on
+
+    # -- for the gateway -----------------------------------------------------------------------------
+
+    def judge(self, server: str, tools: Sequence[Seen], *, ask_first: bool) -> dict[str, Standing]:
+        """How each of the tools that a server lists now stands; what is seen for the first time is pinned, unless
+        it is suspicious or `ask_first` says that an operator wants to see it."""
+        known = self._known(server, [one.tool for one in tools])
+        fresh = [(one, known.get(one.tool)) for one in tools]
+        if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
+            return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
+        with self._database.changing(_WHAT):
+            return {seen.tool: self._take(server, seen, pin, ask_first) for seen, pin in fresh}
+
+    def _take(self, server: str, seen: Seen, pin: Pin | None, ask_first: bool) -> Standing:
+        if pin is not None and pin.digest == seen.digest:
+            return pin.standing
+        pinned = "" if pin is None else pin.pinned
+        if pinned and pinned == seen.definition:
+            # It says again what was accepted: nobody has to look at it.
+            self._write(server, seen, "pinned", pinned, pin.by if pin is not None else "")
+            self._note("restored", server, seen, "")
+            return "pinned"
+        if pinned:
+            standing: Standing = "changed"
+        elif seen.why:
+            standing = "suspicious"
+        else:
+            standing = "new" if ask_first else "pinned"
+        if standing == "pinned":
+            self._write(server, seen, standing, seen.definition, "first use")
+            self._note("pinned", server, seen, "first use")
+        else:
+            self._write(server, seen, standing, pinned, "")
+            self._note("held", server, seen, "")
+        return standing
+
+    def changed(self) -> bool:
+        """Whether another process has changed something since this was last asked. A few microseconds."""
+        with self._database.reported(_WHAT):
+            now = self._database.data_version()
+        before, self._version = self._version, now
+        return now != before
+
+    # -- for operators -------------------------------------------------------------------------------
+
+    def of(self, server: str | None = None) -> list[Pin]:
+        """The tools of one server, or of all, by name."""
+        where, values = ("", ()) if server is None else ("WHERE server = ?", (server,))
+        with self._database.reported(_WHAT):
+            rows = self._database.execute(
+                f"SELECT {_COLUMNS} FROM pins {where} ORDER BY server, tool",  # noqa: S608 - constants
+                values,
+            ).fetchall()
+        return [Pin(*row) for row in rows]
+
+    def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
+        """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
+        meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
+        with self._database.changing(_WHAT):
+            pin = next((one for one in self.of(server) if one.tool == tool), None)
+            if pin is None:
+                raise KeyError(tool)
+            if pin.digest != digest:
+                raise ValueError(f"{server}/{tool} has changed again since it was looked at")
+            seen = Seen(tool, pin.seen, pin.digest, pin.why)
+            self._write(server, seen, "pinned", pin.seen, by)
+            self._note("accepted", server, seen, by)
+        return next(one for one in self.of(server) if one.tool == tool)
+
+    def forget(self, server: str) -> int:
+        """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""
+        with self._database.changing(_WHAT):
+            return self._database.execute("DELETE FROM pins WHERE server = ?", (server,)).rowcount
+
+    # -- for the record ------------------------------------------------------------------------------
+
+    def changes(self) -> list[PinChange]:
+        """Steps that the audit trail does not have yet, oldest first."""
+        with self._database.reported(_WHAT):
+            rows = self._database.execute(
+                "SELECT number, time, action, server, tool, digest, why, by FROM pin_changes "
+                "ORDER BY number LIMIT 1000"
+            ).fetchall()
+        return [PinChange(*row) for row in rows]
+
+    def recorded(self, number: int) -> None:
+        """The audit trail has every step up to `number`."""
+        with self._database.changing(_WHAT):
+            self._database.execute("DELETE FROM pin_changes WHERE number <= ?", (number,))
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _known(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        if len(tools) > _FEW:
+            return {one.tool: one for one in self.of(server)}
+        marks = ", ".join("?" * len(tools))
+        with self._database.reported(_WHAT):
+            rows = self._database.execute(
+                f"SELECT {_COLUMNS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
+                (server, *tools),
+            ).fetchall()
+        return {one.tool: one for one in (Pin(*row) for row in rows)}
+
+    def _write(self, server: str, seen: Seen, standing: Standing, pinned: str, by: str) -> None:
+        self._database.execute(
+            f"INSERT OR REPLACE INTO pins ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
+            (
+                server,
+                seen.tool,
+                standing,
+                pinned,
+                seen.definition,
+                seen.digest,
+                seen.why,
+                self._clock(),
+                by,
+            ),
+        )
+
+    def _note(self, action: str, server: str, seen: Seen, by: str) -> None:
+        self._database.execute(
+            "INSERT INTO pin_changes (time, action, server, tool, digest, why, by) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self._clock(), action, server, seen.tool, seen.digest, seen.why, by),
+        )

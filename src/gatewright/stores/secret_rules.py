@@ -1,0 +1,33 @@
+"""What may be a secret's name, and what its value. Refusals repeat neither: either may be the value."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["MAX_BYTES", "NAME", "check_name", "check_value"]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+MAX_BYTES = 64 * 1024
+
+
+def check_name(name: str) -> None:
+    """Raises `ValueError`."""
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            "this is no name of a secret: use letters, digits, '.', '_' and '-', at most 128 of "
+            "them, and begin with a letter or digit"
+        )
+
+
+def check_value(value: str) -> None:
+    """Raises `ValueError`."""
+    if not value:
+        raise ValueError("the value is empty: nothing was set")
+    if "\0" in value:
+        raise ValueError("the value has a NUL character, which no environment can carry")
+    if len(value.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise ValueError(f"the value is longer than {MAX_BYTES} bytes")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the value is not UTF-8 text") from None

@@ -1,0 +1,71 @@
+"""Many deadlines of which nearly all are met: one timer of the loop for all of them.
+
+Every request has a deadline, and a timer of the loop's own costs as much as a gate or two. Here a deadline is an
+entry in a table, and the timer rings when the earliest of those that were set is due; what was met by then is gone
+from the table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Alarm", "Alarms"]
+
+
+class Alarm:
+    """One deadline. `when` is in the loop's seconds."""
+
+    __slots__ = ("_alarms", "ring", "when")
+
+    def __init__(self, alarms: Alarms, when: float, ring: Callable[[], None]) -> None:
+        self._alarms = alarms
+        self.when = when
+        self.ring = ring
+
+    def cancel(self) -> None:
+        """It was met. Without effect once it has rung."""
+        self._alarms.pending.discard(self)
+        self.ring = _met
+
+    def go(self) -> None:
+        """Ring, if it was not met after all in the same turn of the loop."""
+        self.ring()
+
+
+class Alarms:
+    """The deadlines of one owner, for the running loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings = 0.0
+        self.pending: set[Alarm] = set()
+
+    def at(self, when: float, ring: Callable[[], None]) -> Alarm:
+        """Call `ring` at `when`, in the loop's seconds, unless it is cancelled before."""
+        alarm = Alarm(self, when, ring)
+        self.pending.add(alarm)
+        if self._timer is None or when < self._rings:
+            self._set(when)
+        return alarm
+
+    def _set(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings = when
+        self._timer = self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        due = [one for one in self.pending if one.when <= now]
+        self.pending.difference_update(due)
+        if self.pending:
+            self._set(min(one.when for one in self.pending))
+        for one in sorted(due, key=lambda alarm: alarm.when):
+            self._loop.call_soon(one.go)  # each by itself: one that breaks must not cost the others
+
+
+def _met() -> None:
+    """What a cancelled alarm does."""

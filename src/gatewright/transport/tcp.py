@@ -1,0 +1,190 @@
+"""Messages over plain TCP, or TLS, one a line: the server's side.
+
+Each connection is a `Pipe`. A client that has said everything still gets its answers, as far as it waits for them;
+then the connection is closed, because nothing tells such a client from one that is gone. A client that is silent
+is the door's affair, one that does not read the slow-reader rule's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Pipe, Receiver
+from gatewright.transport.ends import End
+from gatewright.transport.http_server import BACKLOG, listen_on
+from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
+
+__all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
+
+CLOSE_GRACE_S = 2.0
+"""How long a peer may take to read what was sent before the connection is cut."""
+
+LAST_S = 30.0
+"""How long a client that has said everything may wait for its last answers."""
+
+
+class Answering(Receiver, Protocol):
+    """A receiver that knows when it owes no answer any more."""
+
+    async def drained(self) -> None:
+        """Wait until everything that was asked is answered."""
+
+
+Accept = Callable[[Pipe], Answering]
+"""Makes the receiver of a new connection, which `Pipe` leads back to."""
+
+
+async def serve_lines(
+    accept: Accept,
+    *,
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None = None,
+    limits: Limits = FROM_CLIENTS,
+) -> LineServer:
+    """Serve on the running loop. Port 0 takes a free one. Raises `CannotListen`."""
+    server = LineServer(accept, limits)
+    await server.start(host, port, tls)
+    return server
+
+
+class LineServer:
+    """A running server. Made by `serve_lines`."""
+
+    def __init__(self, accept: Accept, limits: Limits) -> None:
+        self._accept = accept
+        self._limits = limits
+        self._servers: list[asyncio.AbstractServer] = []
+        self._open: set[TcpPipe] = set()
+        self.port = 0
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+        """Begin to accept. `serve_lines` does this."""
+        loop = asyncio.get_running_loop()
+        sockets = await listen_on(host, port)
+        self.port = int(sockets[0].getsockname()[1])
+        handshake_s = self._limits.header_timeout_s if tls else None
+        for listening in sockets:
+            server = await loop.create_server(
+                self._connected,
+                sock=listening,
+                ssl=tls,
+                ssl_handshake_timeout=handshake_s,
+                backlog=BACKLOG,
+            )
+            self._servers.append(server)
+
+    def _connected(self) -> TcpPipe:
+        return TcpPipe(self._accept, self._limits, self._open)
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._open)
+
+    async def stop(self) -> None:
+        """Accept no more, and close every connection."""
+        for server in self._servers:
+            server.close()
+        pipes = list(self._open)
+        for pipe in pipes:
+            pipe.close()
+        for pipe in pipes:
+            await pipe.wait_closed()
+
+
+class TcpPipe(asyncio.Protocol):
+    """One connection: a `Pipe`.
+
+    Reasons of its end: `closed`, `closed by the peer`, `half a frame, then the end`, `slow reader`,
+    `a message longer than N bytes`.
+    """
+
+    def __init__(self, accept: Accept, limits: Limits, among: set[TcpPipe]) -> None:
+        self._accept = accept
+        self._limits = limits
+        self._among = among
+        self._closing: str | None = None
+        self._gone = asyncio.Event()
+        self._cutting: asyncio.TimerHandle | None = None
+        self._last: asyncio.Task[None] | None = None
+
+    # -- what asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._among.add(self)
+        self._outbox = LineOutbox(self._transport, self._limits, lambda: self._cut(SLOW_READER))
+        self._receiver = self._accept(self)
+        self._end = End(self._receiver)
+        self._inbox = LineInbox(self._transport, self._end, self._limits, self._cut)
+        self._inbox.start()
+
+    def data_received(self, data: bytes) -> None:
+        self._inbox.feed(data)
+
+    def eof_received(self) -> bool:
+        self._inbox.end(self._heard)
+        return self._transport.get_extra_info("sslcontext") is None  # TLS knows no half-closed
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = self._closing or "closed by the peer"
+        self._outbox.stop()
+        self._inbox.drop()
+        if self._cutting is not None:
+            self._cutting.cancel()
+        if self._last is not None:
+            self._last.cancel()
+        self._among.discard(self)
+        self._end.finish(self._closing)
+        self._gone.set()
+
+    def _heard(self, half: bool) -> None:
+        """Everything was read; answers may still be on their way."""
+        if half:
+            self._cut(f"{HALF_A_FRAME}, then the end")
+        elif self._closing is None:
+            self._last = asyncio.get_running_loop().create_task(self._answer_and_close())
+
+    async def _answer_and_close(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_S):
+                await self._receiver.drained()
+        self._closing = self._closing or "closed by the peer"
+        self._outbox.flush()
+        self._transport.close()
+
+    # -- the pipe
+
+    def send(self, message: bytes) -> None:
+        """Write one message; see `Pipe.send`."""
+        if self._closing is not None:
+            raise Closed(self._closing)
+        if not self._outbox.send(message):
+            self._cut(SLOW_READER)
+            raise Closed(SLOW_READER)
+
+    def close(self) -> None:
+        """Write out what was sent, and close."""
+        if self._closing is None:
+            self._closing = "closed"
+            self._outbox.flush()
+            self._inbox.drop()
+            self._transport.close()
+            loop = asyncio.get_running_loop()
+            self._cutting = loop.call_later(CLOSE_GRACE_S, self._transport.abort)
+
+    async def wait_closed(self) -> str:
+        """Wait for the end; the reason."""
+        await self._gone.wait()
+        return await self._end.wait()
+
+    def _cut(self, reason: str) -> None:
+        """End at once."""
+        if self._closing is None:
+            self._closing = reason
+        self._transport.abort()

@@ -1,0 +1,130 @@
+"""Tools that were registered with this gateway while it runs, and those that it ships, as one server of it.
+
+A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
+same name and version is a conflict, another version stands beside it. The newest version has the plain name;
+each older one is a tool of its own, called `NAME.vVERSION`, so that gates judge exactly the version that runs.
+What the gateway ships is there without a registration, and gives way to the first one of its name and version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import SHIPPED, Answer, Back, Call, Failure, Outcome
+from gatewright.protocol.mcp_client import Hello
+from gatewright.sdk.versions import precedence
+from gatewright.upstream.listing import Listing
+from gatewright.upstream.local import Function, LocalServer
+from gatewright.upstream.spec import ServerSpec
+from gatewright.validators.schema import CompiledSchema, compile_schema
+from gatewright.wire import jsonrpc
+from gatewright.wire.groundhog import META_TOOL
+from gatewright.wire.versions import LATEST_LEGACY
+
+__all__ = ["Conflict", "Registered", "Registry"]
+
+
+class Conflict(Exception):  # noqa: N818 - a verdict
+    """There is another tool of this name and version."""
+
+
+class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One tool in one version."""
+
+    name: str
+    version: str
+    definition: Mapping[str, Any]
+    """MCP's, without `name`."""
+    run: Function
+    fingerprint: str
+    """Two registrations with the same one are the same registration."""
+    shipped: bool = False
+    request: Mapping[str, Any] | None = None
+    """What was sent to register it, where that is all that is needed to register it again."""
+
+
+class Registry(LocalServer):
+    """The server. `changed` is told whenever it offers something else than before."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        super().__init__(ServerSpec(id=SHIPPED, local=True), {})
+        self._changed = changed
+        self._kept: dict[tuple[str, str], Registered] = {}
+        self._checks: dict[str, CompiledSchema] = {}
+
+    @property
+    def tools(self) -> Sequence[Registered]:
+        """Everything that is offered."""
+        return tuple(self._kept.values())
+
+    def get(self, name: str, version: str) -> Registered | None:
+        """The tool of this name and version."""
+        return self._kept.get((name, version))
+
+    def add(self, one: Registered) -> bool:
+        """Offer a tool. False where it is there already. Raises `Conflict`."""
+        key = one.name, one.version
+        known = self._kept.get(key)
+        if known is not None and not known.shipped:
+            if known.fingerprint == one.fingerprint:
+                return False
+            raise Conflict(f"{one.name} {one.version} is registered already, and differs")
+        self._kept[key] = one
+        self._offer()
+        return True
+
+    def remove(self, name: str, version: str) -> None:
+        """Offer it no more; without effect where it is not there."""
+        if self._kept.pop((name, version), None) is not None:
+            self._offer()
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Run one tool, and hold what it says against its output schema."""
+        outcome = await super().call(method, params, call, back)
+        check = self._checks.get(str(params.get("name")))
+        if check is None or not isinstance(outcome, Answer) or outcome.tool_error:
+            return outcome
+        said = jsonrpc.decode(outcome.raw)
+        objection = check.objection(said.get("structuredContent"))
+        if objection is None:
+            return outcome
+        return Failure(
+            "output_invalid",
+            f"what {params['name']} returned does not fit its output schema at "
+            f"{objection.path or '/'}: {objection.message}",
+            {"path": objection.path, "rule": objection.rule},
+        )
+
+    def _offer(self) -> None:
+        """Make the listing anew: the newest version of each under its plain name."""
+        by_name: dict[str, list[Registered]] = {}
+        for one in self._kept.values():
+            by_name.setdefault(one.name, []).append(one)
+        definitions: list[dict[str, Any]] = []
+        self._functions.clear()
+        self._checks.clear()
+        for name, versions in by_name.items():
+            versions.sort(key=lambda one: precedence(one.version), reverse=True)
+            for number, one in enumerate(versions):
+                called = name if number == 0 else f"{name}.v{one.version}"
+                self._put(called, one.run)
+                definitions.append(_definition(called, one))
+                if "outputSchema" in one.definition:
+                    self._checks[called] = compile_schema(one.definition["outputSchema"])
+        self.listing = Listing(
+            Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None),
+            {"tools": [jsonrpc.decode_members(jsonrpc.encode(one)) for one in definitions]},
+        )
+        self._changed()
+
+
+_INFO = {"name": SHIPPED, "version": "1"}
+
+
+def _definition(called: str, one: Registered) -> dict[str, Any]:
+    around = one.definition.get("_meta") or {}
+    said = {**around.get(META_TOOL, {}), "name": one.name, "version": one.version}
+    return {"name": called, **one.definition, "_meta": {**around, META_TOOL: said}}

@@ -1,0 +1,47 @@
+"""How a server is, for operators, and whom it tells what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.upstream.admission import Permits
+from gatewright.upstream.keeper import State
+from gatewright.upstream.listing import Listing
+
+__all__ = ["Status", "Told"]
+
+
+class Status(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an operator sees of a server."""
+
+    id: str
+    state: State
+    transport: str
+    reason: str = ""
+    revision: str = ""
+    info: Mapping[str, Any] = {}
+    mgp_version: str | None = None
+    mgp_extensions: tuple[str, ...] = ()
+    trust_level: str | None = None
+    tools: int = 0
+    sessions: int = 0
+    restarts: int = 0
+    dropped: int = 0
+    warnings: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Whom a server tells what: all of it is called on the event loop and must not block."""
+
+    listed: Callable[[str, Listing, frozenset[str]], None]
+    """Server id, what it offers now, and of which kinds the server itself said that they changed."""
+    said: Callable[[str, str, dict[str, Any], str | None], None]
+    """Server id, method, params, and the session whose own connection said it."""
+    event: Callable[[str, str, dict[str, Any]], None]
+    """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
+    permits: Callable[[], Permits | None] = lambda: None
+    """Who decides what the server may have; nobody: it may have everything."""

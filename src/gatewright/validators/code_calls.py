@@ -1,0 +1,193 @@
+"""What speaks against single calls in Python code: look-ups by name, classes made at run time, formats, files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from gatewright.validators.code_members import Walk, attribute_violation
+from gatewright.validators.code_names import folded
+from gatewright.validators.code_writes import write_violation
+from gatewright.validators.shell_files import is_sensitive
+
+__all__ = ["call_violations", "joined_violation"]
+
+
+def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
+    """Every sentence that speaks against one call."""
+    func = node.func
+    if isinstance(func, ast.Name):
+        yield from _named_call(walk, node, func)
+    elif isinstance(func, ast.Attribute) and func.attr in {"format", "format_map"}:
+        yield from _format_violation(folded(func.value))
+    if _is_attrgetter(walk, func):
+        for arg in node.args:
+            yield from _member_text(folded(arg), "attrgetter")
+    yield from _file_violation(node)
+    if _gives_environment_away(walk, node):
+        walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
+    if any(one.arg == "eval_str" for one in node.keywords):
+        yield "Blocked call: annotations that are evaluated"
+    if walk.rules.read_only:
+        yield from write_violation(node, walk.names)
+
+
+def _gives_environment_away(walk: Walk, node: ast.Call) -> bool:
+    """Whether a call gets all variables at once, secrets included, in code that can send them somewhere."""
+    if not walk.networked:
+        return False
+    values = [*node.args, *(one.value for one in node.keywords)]
+    if isinstance(node.func, ast.Attribute) and node.func.attr in {"copy", "items", "values"}:
+        values.append(node.func.value)
+    return any("os.environ" in walk.names.paths(value) for value in values)
+
+
+def _named_call(walk: Walk, node: ast.Call, func: ast.Name) -> Iterator[str]:
+    if func.id not in walk.rebound:
+        walk.followed.add(id(func))
+    special = _CALLS.get(func.id)
+    if special is not None:
+        yield from special(walk, node)
+    for path in walk.names.paths(func):
+        found = walk.member_violation(path) if "." in path else None
+        if found is not None:
+            yield found
+
+
+def _is_attrgetter(walk: Walk, func: ast.expr) -> bool:
+    if isinstance(func, ast.Attribute):
+        return func.attr == "attrgetter"
+    return "operator.attrgetter" in walk.names.paths(func)
+
+
+def _getattr(walk: Walk, node: ast.Call) -> Iterator[str]:
+    """`getattr`, `setattr`, `delattr`, `hasattr`: like the attribute, where its name can be read."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if len(node.args) < 2 or node.keywords:
+        yield f"Blocked call: '{name}' with hidden arguments"
+        return
+    base, member = node.args[0], folded(node.args[1])
+    paths = walk.names.paths(base)
+    if isinstance(base, ast.Name):
+        walk.followed.add(id(base))
+    if name == "hasattr":
+        return
+    if paths and name != "getattr":
+        yield f"Blocked call: '{name}' of a module"
+    if member is not None:
+        yield from _member_text(member, name)
+        yield from filter(None, (walk.member_violation(f"{path}.{member}") for path in paths))
+    elif paths or (name != "setattr" and not _has_plain_prefix(node.args[1])):
+        yield f"Blocked call: '{name}' with a computed name"
+
+
+def _has_plain_prefix(node: ast.expr) -> bool:
+    """Whether a computed name begins with letters that make it no special one: `f"on_{event}"`."""
+    first: ast.expr = node
+    while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add):
+        first = first.left
+    if isinstance(first, ast.JoinedStr) and first.values:
+        first = first.values[0]
+    text = folded(first)
+    return text is not None and re.match(r"[a-zA-Z]\w*_", text) is not None
+
+
+def _member_text(member: str | None, caller: str) -> Iterator[str]:
+    if member is None:
+        yield f"Blocked call: '{caller}' with a computed name"
+        return
+    for part in member.split("."):
+        yield from attribute_violation(part)
+        if part == "__dict__":
+            yield f"Blocked attribute: '{part}'"
+
+
+def _type(walk: Walk, node: ast.Call) -> Iterator[str]:
+    if len(node.args) > 1 or any(isinstance(arg, ast.Starred) for arg in node.args):
+        yield "Blocked call: 'type' that makes a class"
+
+
+def _vars(walk: Walk, node: ast.Call) -> Iterator[str]:
+    if (
+        len(node.args) != 1
+        or walk.names.paths(node.args[0])
+        or not isinstance(node.args[0], ast.Name)
+    ):
+        yield "Blocked call: 'vars'"
+
+
+_CALLS: dict[str, Callable[[Walk, ast.Call], Iterator[str]]] = {
+    "getattr": _getattr,
+    "setattr": _getattr,
+    "delattr": _getattr,
+    "hasattr": _getattr,
+    "type": _type,
+    "vars": _vars,
+}
+
+_FORMAT_MEMBER = re.compile(r"\{[^{}]*[.\[]_")
+
+
+def _format_violation(text: str | None) -> Iterator[str]:
+    if text is not None and _FORMAT_MEMBER.search(text):
+        yield "Blocked format: a member with an underscore"
+
+
+_OPENERS = frozenset(
+    "open Path PurePath PosixPath expanduser expandvars FileIO join joinpath copyfile listdir scandir walk".split()
+)
+_JOINERS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
+_OWN_FILES = frozenset({".env", ".env.local", ".env.production", ".npmrc", ".pypirc"})
+"""Secrets of the project itself, which its own code may well read."""
+
+
+_STARTED = re.compile(
+    r"(?:^|/)(?:\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zprofile|zshenv)|authorized_keys|"
+    r"etc/(?:ld\.so\.preload|rc\.local|profile|init\.d|systemd|cron\.[a-z]+)|autostart|LaunchAgents)(?:/|$)"
+)
+"""What the host runs by itself: who writes there stays."""
+
+
+def _is_foreign_secret(path: str) -> bool:
+    if _STARTED.search(path):
+        return True
+    return path.rpartition("/")[2] not in _OWN_FILES and is_sensitive(path)
+
+
+def _file_violation(node: ast.Call) -> Iterator[str]:
+    func = node.func
+    name = (
+        func.id
+        if isinstance(func, ast.Name)
+        else func.attr
+        if isinstance(func, ast.Attribute)
+        else ""
+    )
+    if name in _OPENERS and node.args:
+        parts = node.args if name in _JOINERS else node.args[:1]
+        yield from _path_violation("/".join(map(_pieces, parts)))
+
+
+def _path_violation(path: str) -> Iterator[str]:
+    """What speaks against a path, in which `?` stands for what is not known."""
+    if _is_foreign_secret(path):
+        yield f"Blocked file: '{path[:100]}'"
+
+
+def _pieces(node: ast.expr, depth: int = 0) -> str:
+    """A path that is put together by `/`, with `?` for what is not known."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and depth < _MAX_PIECES:
+        return f"{_pieces(node.left, depth + 1)}/{_pieces(node.right, depth + 1)}"
+    if isinstance(node, ast.Call) and len(node.args) == 1 and depth < _MAX_PIECES:
+        return _pieces(node.args[0], depth + 1)
+    return folded(node) or "?"
+
+
+_MAX_PIECES = 10
+
+
+def joined_violation(node: ast.BinOp) -> Iterator[str]:
+    """What speaks against a path that operators put together."""
+    if isinstance(node.op, ast.Div):
+        yield from _path_violation(_pieces(node))

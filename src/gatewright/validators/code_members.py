@@ -1,0 +1,126 @@
+"""What a walk over Python code knows: the rules, what names stand for, and what it has judged so far.
+
+Here is what speaks against a module and against a member of one, however the code reached it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from gatewright.validators import code_lists as lists
+from gatewright.validators.code_names import Names
+
+__all__ = ["Rules", "Walk", "attribute_violation"]
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What one level refuses, with the lists of one tool."""
+
+    blocked_imports: frozenset[str]
+    blocked_patterns: frozenset[str]
+    """Patterns that are a name, a call `name(` or a dotted path; other ones are matched elsewhere."""
+    allowed_imports: frozenset[str] | None = None
+    """None: every import that is not blocked."""
+    read_only: bool = False
+
+
+class Walk:
+    """What one walk knows and has found."""
+
+    def __init__(self, rules: Rules, names: Names, rebound: frozenset[str]) -> None:
+        self.rules = rules
+        self.names = names
+        self.rebound = rebound
+        self.found: dict[str, None] = {}
+        self.followed: set[int] = set()
+        """Nodes whose use of a module or of a guarded builtin has been judged by their parent."""
+        self.interesting = (
+            names.known | lists.BLOCKED_BUILTINS | {"getattr", "vars", "delattr", "open"}
+        )
+        """Names that need a look; all others stand for nothing that is known."""
+        self.networked = names.reaches(lists.NETWORK)
+        self.docstrings: set[int] = set()
+        self.summed: set[int] = set()
+        self.links: dict[int, int] = {}
+        """How many members of a chain stand before a node."""
+        self.in_class: set[int] = set()
+        """Statements directly in the body of a class."""
+
+    # -- modules and their members
+
+    def import_violation(self, module: str) -> str | None:
+        """What speaks against importing a module."""
+        if _covered(module, self.rules.blocked_imports) or (
+            module.startswith("_") and module != "__future__"
+        ):
+            return f"Blocked import: '{module}'"
+        allowed = self.rules.allowed_imports
+        if allowed is not None and not _covered(module, allowed):
+            return f"Blocked import: '{module}'"
+        return None
+
+    def member_violation(self, path: str) -> str | None:
+        """What speaks against a member of a module, by its dotted path."""
+        module, _, member = path.rpartition(".")
+        if f"{path}" in self.rules.blocked_patterns or f"{path}(" in self.rules.blocked_patterns:
+            return f"Blocked pattern: '{path}'"
+        if _covered(path, self.rules.blocked_imports) or self._blocked_member(module, member):
+            return f"Blocked call: '{path}'"
+        if _is_private(module, member):
+            return f"Blocked private member: '{path}'"
+        if self._is_foreign_module(module, member, path):
+            return f"Blocked import: '{path}'"
+        return None
+
+    def _blocked_member(self, module: str, member: str) -> bool:
+        if member in lists.BLOCKED_MEMBERS.get(module, ()):
+            return True
+        if self.rules.read_only and member in lists.WRITING_MEMBERS.get(module, ()):
+            return True
+        only = lists.ONLY_MEMBERS.get(module) if self.rules.allowed_imports is not None else None
+        return only is not None and member not in only and not member.startswith("__")
+
+    @staticmethod
+    def _is_foreign_module(module: str, member: str, path: str) -> bool:
+        """Whether a standard module is reached through another one that happens to import it."""
+        if module.partition(".")[0] not in lists.MODULES:
+            return member in lists.HIDDEN_MODULES
+        if member not in lists.MODULES:
+            return False
+        return path not in lists.SUBMODULES and module.rpartition(".")[2] != member
+
+
+def _is_private(module: str, member: str) -> bool:
+    """Whether a member of a standard module is one that it keeps for itself; classes for annotations are not."""
+    top = module.partition(".")[0]
+    if not member.startswith("_") or member.startswith("__") or top not in lists.MODULES:
+        return False
+    return not member[1:2].isupper() or top in {"os", "sys"}
+
+
+def _covered(module: str, listed: frozenset[str]) -> bool:
+    """Whether a dotted name or one of its parents is on a list."""
+    while module:
+        if module in listed:
+            return True
+        module = module.rpartition(".")[0]
+    return False
+
+
+_MANGLED = re.compile(r"_[A-Za-z]\w*__\w*[A-Za-z]")
+"""What a class keeps for itself (`self.__x`), spelled from outside."""
+
+
+def attribute_violation(name: str) -> Iterator[str]:
+    """What speaks against a member of that name, of whatever object."""
+    if name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name)):
+        yield f"Blocked attribute: '{name}'"
+
+
+def _is_special(name: str) -> bool:
+    if name.startswith("__"):
+        return name.endswith("__") and name not in lists.HARMLESS_DUNDERS
+    return _MANGLED.fullmatch(name) is not None

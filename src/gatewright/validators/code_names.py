@@ -1,0 +1,136 @@
+"""What names and expressions of a Python tree stand for: modules, members of modules, and constant texts.
+
+Flow is not followed: a name stands for everything that is bound to it anywhere in the source. So a name
+that once was a module stays one, and the order of statements hides nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+__all__ = ["Names", "folded"]
+
+_ROUNDS = 3
+_MAX_DEPTH = 30
+_NOTHING: frozenset[str] = frozenset()
+
+
+def folded(node: ast.expr | None, depth: int = 0) -> str | None:
+    """The text that an expression always is, or None: constants, `+`, `join` of constants and f-strings."""
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _joined("", [folded(node.left, depth + 1), folded(node.right, depth + 1)])
+    if isinstance(node, ast.JoinedStr):
+        return _joined("", [folded(part, depth + 1) for part in node.values])
+    if isinstance(node, ast.FormattedValue):
+        plain = node.conversion == -1 and node.format_spec is None
+        return folded(node.value, depth + 1) if plain else None
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "join"
+    ):
+        return _join(node.func.value, node.args, depth + 1)
+    return None
+
+
+def _join(base: ast.expr, args: list[ast.expr], depth: int) -> str | None:
+    between = folded(base, depth)
+    if between is None or len(args) != 1 or not isinstance(args[0], ast.List | ast.Tuple):
+        return None
+    return _joined(between, [folded(part, depth) for part in args[0].elts])
+
+
+def _joined(between: str, parts: Iterable[str | None]) -> str | None:
+    texts = list(parts)
+    return None if None in texts else between.join(text for text in texts if text is not None)
+
+
+class Names:
+    """What each name of one tree may stand for, as dotted paths that begin with a module."""
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self._known: dict[str, frozenset[str]] = {}
+        bindings: list[tuple[str, ast.expr]] = []
+        for node in nodes:
+            if type(node) in _NAMING:
+                bindings.extend(self._taken(node))
+        for _ in range(_ROUNDS if self._known else 0):
+            before = dict(self._known)
+            for name, value in bindings:
+                self._add(name, self.paths(value))
+            if before == self._known:
+                break
+
+    def _taken(self, node: ast.AST) -> list[tuple[str, ast.expr]]:
+        """Take what an import names; what else binds is left for when all imports are known."""
+        if isinstance(node, ast.Import):
+            self._imports(node)
+        elif isinstance(node, ast.ImportFrom):
+            self._imports_from(node)
+        return _bound(node)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The names that stand for something."""
+        return frozenset(self._known)
+
+    def reaches(self, modules: frozenset[str]) -> bool:
+        """Whether any name stands for one of these modules or for something in them."""
+        tops = {path for paths in self._known.values() for path in paths}
+        return any(path == one or path.startswith(f"{one}.") for path in tops for one in modules)
+
+    def paths(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
+        """Everything that an expression may stand for; empty where it is nothing known."""
+        if depth > _MAX_DEPTH:
+            return _NOTHING
+        if isinstance(node, ast.Name):
+            return self._known.get(node.id, _NOTHING)
+        if isinstance(node, ast.Attribute):
+            base = self.paths(node.value, depth + 1)
+            return frozenset(f"{one}.{node.attr}" for one in base) if base else _NOTHING
+        if isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
+            return self.paths(node.value, depth + 1)
+        if isinstance(node, ast.IfExp):
+            return self.paths(node.body, depth + 1) | self.paths(node.orelse, depth + 1)
+        if isinstance(node, ast.BoolOp):
+            return frozenset().union(*(self.paths(value, depth + 1) for value in node.values))
+        return _NOTHING
+
+    def _add(self, name: str, paths: frozenset[str]) -> None:
+        if paths:
+            self._known[name] = self._known.get(name, _NOTHING) | paths
+
+    def _imports(self, node: ast.Import) -> None:
+        for alias in node.names:
+            if alias.asname is not None:
+                self._add(alias.asname, frozenset({alias.name}))
+            else:
+                top = alias.name.partition(".")[0]
+                self._add(top, frozenset({top}))
+
+    def _imports_from(self, node: ast.ImportFrom) -> None:
+        if node.level or node.module is None:
+            return
+        for alias in node.names:
+            self._add(alias.asname or alias.name, frozenset({f"{node.module}.{alias.name}"}))
+
+
+_NAMING = frozenset(
+    {ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.withitem}
+)
+
+
+def _bound(node: ast.AST) -> list[tuple[str, ast.expr]]:
+    """Names that a statement or expression binds, with the value of each."""
+    if isinstance(node, ast.Assign):
+        return [(one.id, node.value) for one in node.targets if isinstance(one, ast.Name)]
+    if isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+        return [(node.target.id, node.value)] if isinstance(node.target, ast.Name) else []
+    if isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+        return [(node.optional_vars.id, node.context_expr)]
+    return []

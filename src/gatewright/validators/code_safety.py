@@ -1,0 +1,157 @@
+"""`code_safety`: code that a tool is asked to run, at one of four levels (MGP §7).
+
+`unrestricted` judges nothing but a size that was declared; `standard` refuses imports, calls and members that are
+known for harm; `strict` allows only listed imports, and of some modules only parts; `readonly` is `strict` without
+anything that writes. What is refused comes with the body of §7.4, whose hints are enough to write it anew.
+
+This is a filter, not a sandbox: code that an agent wrote still belongs into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.validators import code_lists as lists
+from gatewright.validators.code_members import Rules
+from gatewright.validators.code_rules import violations
+from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, parsed
+from gatewright.validators.leaves import Place, strings
+from gatewright.validators.objection import Objection
+from gatewright.validators.options import BadOptions, read_options
+
+__all__ = ["CodeSafety", "Level", "Options", "prepare"]
+
+Level = Literal["unrestricted", "standard", "strict", "readonly"]
+
+_DEFAULT_BYTES = 10_000
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool's `code_safety` object (MGP §7.3)."""
+
+    level: Level = "standard"
+    language: str = "python"
+    max_code_size_bytes: int | None = None
+    """Most bytes of UTF-8; None: 10,000, and none at all for `unrestricted`."""
+    blocked_imports: tuple[str, ...] = ()
+    """Besides those of the level."""
+    blocked_patterns: tuple[str, ...] = ()
+    """Besides those of the level; matched against code, not against texts and comments."""
+    allowed_imports: tuple[str, ...] | None = None
+    """For `strict` and `readonly`: the only imports, instead of the default list."""
+
+
+def prepare(options: Mapping[str, Any], tool: str = "") -> CodeSafety:
+    """The validator for one tool; its name does not matter. Raises `BadOptions`."""
+    del tool
+    found = read_options(Options, options)
+    if (
+        found.language.casefold() not in {"python", "python3", "py"}
+        and found.level != "unrestricted"
+    ):
+        raise BadOptions(f"code in {found.language!r} cannot be judged, only python")
+    return CodeSafety(found)
+
+
+class CodeSafety:
+    """Judges source (text)."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        closed = options.level in {"strict", "readonly"}
+        allowed = options.allowed_imports or lists.ALLOWED_IMPORTS
+        self._size = options.max_code_size_bytes
+        if self._size is None and options.level != "unrestricted":
+            self._size = _DEFAULT_BYTES
+        patterns = (*lists.BLOCKED_PATTERNS, *options.blocked_patterns)
+        self._rules = Rules(
+            blocked_imports=frozenset((*lists.BLOCKED_IMPORTS, *options.blocked_imports)),
+            blocked_patterns=frozenset(patterns),
+            allowed_imports=frozenset(allowed) if closed else None,
+            read_only=options.level == "readonly",
+        )
+        self._texts = [
+            (one, _pattern(one))
+            for one in patterns
+            if not _KNOWN_FORM.fullmatch(one) or one not in lists.BLOCKED_PATTERNS
+        ]
+
+    def judge(self, value: Any) -> Objection | None:
+        """What speaks against one source, with all its violations."""
+        found = self._violations(value) if isinstance(value, str) else ["Type: code must be a text"]
+        if not found:
+            return None
+        return Objection(
+            "", "code_safety", f"was rejected: {'; '.join(found[:3])}", self._body(found)
+        )
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        """Members that are called like code; where there are none, every text."""
+        texts = [(place, text) for place, text, is_name in strings(arguments) if not is_name]
+        named = [(place, text) for place, text in texts if place is not None and _is_code(place)]
+        return iter(named or texts)
+
+    def _violations(self, code: str) -> list[str]:
+        size = len(code.encode(errors="surrogatepass"))
+        if self._size is not None and size > min(self._size, MAX_BYTES):
+            return [f"Code size: {size} bytes, at most {min(self._size, MAX_BYTES)}"]
+        if self._options.level == "unrestricted":
+            return []
+        try:
+            tree = parsed(code)
+        except BadSource as problem:
+            return [str(problem)]
+        found = dict.fromkeys(violations(tree, self._rules))
+        if self._texts:
+            plain = blanked(code)
+            found |= {
+                f"Blocked pattern: '{one}'": None for one, seen in self._texts if seen.search(plain)
+            }
+        return list(found)
+
+    def _body(self, found: list[str]) -> Mapping[str, Any]:
+        """The rejection body of MGP §7.4."""
+        return {
+            "status": "rejected",
+            "reason": "Code validation failed",
+            "violations": found,
+            "hints": self._hints,
+        }
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        options, allowed = self._options, self._rules.allowed_imports
+        blocked = self._rules.blocked_imports
+        usable = [
+            one for one in options.allowed_imports or lists.ALLOWED_IMPORTS if one not in blocked
+        ]
+        return {
+            "blocked_imports": sorted(blocked) if allowed is None else [],
+            "allowed_imports": usable,
+            "blocked_patterns": sorted(self._rules.blocked_patterns),
+            "max_code_size_bytes": self._size,
+        }
+
+
+_KNOWN_FORM = re.compile(r"[\w.]+\(?")
+_CODE = re.compile(
+    r"(?:^|[_\-.])(?:code|source|src|script|program|snippet|python|py|body|expression|expr|function|module|main)$",
+    re.IGNORECASE,
+)
+
+
+def _is_code(place: Place) -> bool:
+    key = next((step for step in reversed(place.path()) if isinstance(step, str)), "")
+    return _CODE.search(key) is not None or "code" in key.casefold()
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern as whole tokens: `eval(` is no part of `literal_eval(`, nor of a method or definition."""
+    before = r"(?<![\w.])(?<!def )" if text[:1].isidentifier() else ""
+    after = r"(?!\w)" if text[-1:].isidentifier() else ""
+    return re.compile(before + re.escape(text) + after)

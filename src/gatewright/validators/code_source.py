@@ -1,0 +1,99 @@
+"""Python source as a tree, or what keeps it from becoming one: size, depth, encoding, syntax.
+
+A parser is the first thing that hostile source meets, so what stalls it is refused before: length and nesting.
+What overflows it, such as a chain of ten thousand operators, is an ordinary refusal. Comments and the insides of literals are blanked out for that, and for patterns: a pattern
+in a sentence is no code.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+__all__ = ["MAX_BYTES", "BadSource", "blanked", "parsed"]
+
+MAX_BYTES = 100 * 1024
+"""No source above this is parsed, whatever a tool allows."""
+
+_MAX_DEPTH = 100
+
+_LITERAL = re.compile(
+    r"(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|\")|#[^\n\r]*",
+)
+_ENDS = {
+    quote: re.compile(
+        rf"(?:[^\\]|\\.)*?{quote}" if len(quote) == 3 else rf"(?:[^\\\n]|\\.)*?{quote}", re.DOTALL
+    )
+    for quote in ("'''", '"""', "'", '"')
+}
+_NEWLINE = re.compile(r"\r\n?|\n")
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_PLAIN_CODINGS = frozenset({"utf-8", "utf8", "ascii", "us-ascii"})
+
+
+class BadSource(ValueError):  # noqa: N818 - a verdict, not a malfunction
+    """The source cannot be judged; the text says why, as a violation does."""
+
+
+def parsed(code: str) -> ast.Module:
+    """The tree. Raises `BadSource`."""
+    _check_text(code)
+    # Blanking is for what has enough brackets to be deep at all.
+    if code.count("(") + code.count("[") + code.count("{") > _MAX_DEPTH:
+        _check_shape(blanked(code))
+    try:
+        return _tree(code)
+    except (SyntaxError, ValueError) as problem:
+        raise BadSource(f"Syntax: {problem.args[0] if problem.args else problem}") from None
+    except (RecursionError, MemoryError):
+        raise BadSource("Syntax: nested too deeply") from None
+
+
+def _tree(code: str) -> ast.Module:
+    if "\\" not in code:
+        return ast.parse(code)
+    # An odd escape is worth a warning to its author, not to us.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
+def _check_text(code: str) -> None:
+    if "\0" in code:
+        raise BadSource("Character: NUL")
+    try:
+        code.encode()
+    except UnicodeEncodeError:
+        raise BadSource("Character: a lone surrogate") from None
+    for line in _NEWLINE.split(code, maxsplit=2)[:2]:
+        cookie = _COOKIE.match(line)
+        if cookie is not None and cookie[1].lower().replace("_", "-") not in _PLAIN_CODINGS:
+            raise BadSource(f"Encoding: {cookie[1][:40]}")
+
+
+def _check_shape(code: str) -> None:
+    depth = 0
+    for found in re.finditer(r"[(\[{]|[)\]}]", code):
+        depth += 1 if found[0] in "([{" else -1
+        if depth > _MAX_DEPTH:
+            raise BadSource(f"Nesting: deeper than {_MAX_DEPTH}")
+
+
+def blanked(code: str) -> str:
+    """The code without comments and without the insides of literals; f-strings stay, as they hold code."""
+    kept: list[str] = []
+    at = 0
+    while (found := _LITERAL.search(code, at)) is not None:
+        kept.append(code[at : found.start()])
+        at = found.end()
+        quote = found["quote"]
+        if quote is None:
+            continue
+        end = _ENDS[quote].match(code, at)
+        stop = end.end() if end is not None else len(code)
+        inside = code[at : stop - len(quote)] if "f" in found["prefix"].lower() else ""
+        kept.append(f"{found['prefix']}{quote}{inside}{quote}")
+        at = stop
+    kept.append(code[at:])
+    return "".join(kept)

@@ -1,0 +1,83 @@
+"""Would a reader, or a model, take one name for another?
+
+Two keys, and names that share either look alike. `folded`: what is left without case, width and kind of separator.
+`skeleton` (Unicode Technical Standard 39, section 4): each character by the one that it is confused with, so that a Cyrillic
+a is an a, 1 is l, and rn is m. Both in one key would hold too much: `Id` and `ld` are confused, `Id` and `id` are the same word,
+`id` and `ld` are neither.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+
+__all__ = ["folded", "keys", "seen", "skeleton", "twins"]
+
+_SEPARATORS = str.maketrans("-./: ", "_____")
+_ASCII = str.maketrans({"m": "rn", "I": "l", "1": "l", "|": "l", "0": "O"})
+"""The rows of the table that are all ASCII: most names need no other."""
+
+
+def folded(name: str) -> str:
+    """The name without case, width and kind of separator."""
+    return unicodedata.normalize("NFKC", name).casefold().translate(_SEPARATORS)
+
+
+def skeleton(name: str) -> str:
+    """The name as it looks. Separators that differ still look different, but no reader keeps them apart."""
+    return seen(name).translate(_SEPARATORS)
+
+
+def seen(name: str) -> str:
+    """The same with its separators."""
+    if name.isascii():
+        return name.translate(_ASCII).casefold()
+    table = _table()
+    apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
+    found = "".join(table.get(char, char) for char in apart)
+    return unicodedata.normalize("NFD", found).casefold()
+
+
+@lru_cache(65_536)
+def keys(name: str) -> tuple[str, str]:
+    """Names of which one of the two is equal look alike."""
+    return "=" + folded(name), "~" + skeleton(name)
+
+
+def twins(names: Iterable[str]) -> dict[str, str]:
+    """Name → another one that looks like it, of those that have one. The plainest of several is nobody's twin: the one that is
+    spelled exactly as it folds, where there is one."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        for key in keys(name):
+            groups.setdefault(key, []).append(name)
+    found: dict[str, str] = {}
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        plain = [name for name in group if name.isascii() and folded(name) == name]
+        first = plain[0] if len(plain) == 1 else ""
+        for name in group:
+            if name != first:
+                found.setdefault(name, first or next(one for one in group if one != name))
+    return found
+
+
+@cache
+def _table() -> Mapping[str, str]:
+    """Character → what it is confused with. Only names that are not ASCII need it."""
+    from confusable_homoglyphs import confusables  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    rows = {
+        char: [one["c"].strip("\u200e") for one in others]
+        for char, others in confusables.confusables_data.items()
+    }
+    table: dict[str, str] = {}
+    for char, others in rows.items():
+        # The data has every row both ways. What is confused with one other thing alone is the look-alike of that.
+        if len(char) == 1 and len(others) == 1:
+            target = others[0]
+            if len(rows.get(target, ())) > 1 or target < char:
+                table[char] = target
+    return table | {chr(char): to for char, to in _ASCII.items()}

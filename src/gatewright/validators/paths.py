@@ -1,0 +1,312 @@
+"""`paths`: a path argument stays inside a root, whoever decodes it on the way.
+
+Theory: the path that is judged must be the path that is opened, but nobody knows what the server will do
+with the text before it opens it. So every form that somebody could make of it is judged: percent and other
+escapes decoded until nothing changes, compatibility characters folded, look-alike separators replaced, path
+parameters and trailing blanks stripped. If one of them climbs out, or is absolute where the text was not, the
+text is refused. What has no honest use in a path is refused outright: control characters, backslashes, overlong
+UTF-8, drive letters, `~`, NUL.
+
+Last the path is walked component by component and symbolic links are followed, as the server will find
+them; a link that leads out of the root is refused. A component that does not exist ends the search for links.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from gatewright.validators.leaves import Place, strings
+from gatewright.validators.objection import Objection
+from gatewright.validators.options import BadOptions, read_options
+
+__all__ = ["Options", "Paths", "ReadLink", "names_path", "path_rule", "prepare", "readings"]
+
+ReadLink = Callable[[str], str | None]
+"""Absolute path → where the symbolic link there leads, or None where there is none."""
+
+_MAX_CHARS = 4096
+_MAX_NAME_BYTES = 255
+_MAX_DECODES = 4
+_MAX_LINKS = 40
+
+_SAY = {
+    "no_path": "is no path",
+    "empty": "is empty",
+    "too_long": "is longer than any path, or has a name longer than 255 bytes",
+    "control_character": "has a control or invisible character",
+    "backslash": "has a backslash; separate names by /",
+    "home": "begins with ~, which a shell replaces by a home folder",
+    "variable": "has a variable that a shell would replace",
+    "drive": "begins with a drive letter or a scheme",
+    "encoding": "has an escape that decodes to no valid text; write the path in plain characters",
+    "outside": "leads out of the allowed folder; give a path inside it",
+    "absolute": "is absolute; give a path inside the allowed folder",
+    "link": "goes through a symbolic link that leads out of the allowed folder",
+}
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an operator may set for one tool."""
+
+    root: str = ""
+    """The folder that must not be left. Without it only relative paths pass, wherever they begin."""
+
+
+def prepare(options: Mapping[str, Any], tool: str = "", readlink: ReadLink | None = None) -> Paths:
+    """The validator for one tool; its name does not matter. Raises `BadOptions`."""
+    del tool
+    root = read_options(Options, options).root
+    if root and not Path(root).is_absolute():
+        raise BadOptions("root must be an absolute path")
+    return Paths(root, readlink or _readlink)
+
+
+def _readlink(path: str) -> str | None:
+    try:
+        return str(Path(path).readlink())
+    except (OSError, ValueError):
+        return None
+
+
+class Paths:
+    """Judges paths (text), and for a dry run `{path, symlinks}` with links below the root."""
+
+    def __init__(self, root: str, readlink: ReadLink) -> None:
+        # The root itself may stand behind links; what is inside is compared with where it really is.
+        self._root = os.path.realpath(root) if root else ""
+        self._given = os.path.normpath(root) if root else ""
+        self._readlink = readlink
+
+    def judge(self, value: Any) -> Objection | None:
+        """What speaks against one value."""
+        readlink, root = self._readlink, self._root
+        if isinstance(value, dict):
+            root = root or "/played"
+            readlink = _played(root, value.get("symlinks"))
+            value = value.get("path")
+        rule = (
+            path_rule(value, root, readlink, self._given) if isinstance(value, str) else "no_path"
+        )
+        return None if rule is None else Objection("", rule, _SAY[rule])
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        """Every text whose member is called like a path, and every other one that looks like one."""
+        for place, text, is_name in strings(arguments):
+            key = (
+                next((s for s in reversed(place.path()) if isinstance(s, str)), "") if place else ""
+            )
+            if not is_name and names_path(key, text):
+                yield place, text
+
+
+def names_path(key: str, text: str) -> bool:
+    """Whether a text is a path, by its member's name or by its own form."""
+    return _NAMED.search(key) is not None or _looks_like_path(text)
+
+
+def readings(path: str) -> list[str] | None:
+    """What somebody could read in a path, the text itself first; None where that has no end, or none of
+    the forms an honest use."""
+    found = []
+    for form in _forms(path):
+        if form is None or _form_rule(form) is not None:
+            return None
+        found.append(form)
+    return found
+
+
+_NAMED = re.compile(
+    r"(?:^|[_\-.a-z])(?:paths?|files?|file_?names?|file_?paths?|dir|dirs|directory|directories|folders?|cwd|src|dst|"
+    r"dest|destination|root|location)$",
+    re.IGNORECASE,
+)
+_TRAVERSAL = re.compile(r"(?:^|[/\\%&;x])(?:\.|%|\uff0e|\u2024|\u2025)|\.\.")
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+
+
+def _looks_like_path(text: str) -> bool:
+    """One line that begins like a path from elsewhere, or has a component that could climb."""
+    if "\n" in text or _WEB.match(text):
+        return False
+    if text.startswith(("/", "~/", "\\")) or _DRIVE.match(text):
+        return " " not in text.strip()
+    if _TRAVERSAL.search(text) is None:
+        return False
+    for form in _forms(text.replace("\\", "/")):
+        if form is None:
+            return not re.search(r"\s", text)
+        if ".." in form.split("/"):
+            return True
+    return False
+
+
+_DRIVE = re.compile(
+    r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:/|(?:data|file|php|phar|zip|glob|expect|jar|gopher|dict|ldaps?|s?ftp|"
+    r"smb|netdoc|rar|ogg|ssh2|javascript|view-source):",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"\$[{(]|`|^\$\w+(?:/|$)|^%(?!u?[0-9A-Fa-f]{2})\w+%")
+_UNICODE_ESCAPE = re.compile(
+    r"%u[0-9A-Fa-f]{4}|&(?:#x?[0-9A-Fa-f]+|sol|period|bsol|lt|gt|amp|num);?", re.IGNORECASE
+)
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_HEX = re.compile(r"0x(2[eEfF]|5[cC])")
+_NEEDLESS = re.compile(
+    r"%(?:2[deDEfF]|3[0-9]|4[1-9a-fA-F]|5[0-9aAcCfF]|6[1-9a-fA-F]|7[0-9aAeE]|25[0-9A-Fa-f]{2})|"
+    r"%%|(?<![0-9%])%(?![0-9A-Fa-f]{2})[0-9A-Za-z]{2}"
+)
+"""Escapes that no honest writer makes: of what needs none (letters, digits, `-._~/`, the backslash), of an
+escape, and of what is none. Decoders of several kinds turn them into a way up."""
+_UTF_7 = re.compile(r"\+[A-Za-z0-9+/]{3,}-?")
+_ALIEN = re.compile("[\u2044\u2215\u29f8\u2571\uff0f\u2216\u29f5\uff3c\ufe68\u29f9]")
+
+
+def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str = "") -> str | None:
+    """What speaks against a path: a rule's name, or None.
+
+    `root` is an absolute path without links, or empty; `given` is the same folder as the operator wrote it.
+    """
+    rule = _form_rule(path)
+    if rule is not None:
+        return rule
+    inside = _relative(path, root, given)
+    if inside is None:
+        return "absolute"
+    for form in _forms(inside):
+        if form is None:
+            return "encoding"
+        rule = None if form == inside else _form_rule(form)
+        if rule is not None:
+            return rule
+        if form.startswith("/") or _climbs(form):
+            return "outside"
+    return None if not root else _links_rule(inside, root, readlink)
+
+
+def _form_rule(path: str) -> str | None:
+    if not path:
+        return "empty"
+    if not path.replace("\u3000", " ").isprintable():
+        return "control_character"
+    if len(path) > _MAX_CHARS or any(
+        len(name.encode()) > _MAX_NAME_BYTES for name in path.split("/")
+    ):
+        return "too_long"
+    if "\\" in path:
+        return "backslash"
+    if path.startswith("~"):
+        return "home"
+    if _VARIABLE.search(path):
+        return "variable"
+    return "drive" if _DRIVE.match(path) else None
+
+
+def _relative(path: str, root: str, given: str) -> str | None:
+    """The path as seen from the root; None where it is absolute and elsewhere."""
+    if not path.startswith("/"):
+        return path
+    for one in {root, given} - {""}:
+        if path == one or path.startswith(one.rstrip("/") + "/"):
+            return path[len(one) :].lstrip("/") or "."
+    return None
+
+
+def _forms(path: str) -> Iterator[str | None]:
+    """The path, and what others could read in it; None where an escape decodes to nothing valid."""
+    yield path
+    if path.isascii() and not _ESCAPES.search(path):
+        return
+    form: str | None = path
+    for _ in range(_MAX_DECODES):
+        before = form
+        form = _decoded(before) if before is not None else None
+        if form == before:
+            return
+        yield form
+    # Still not stable: nobody encodes a name so often.
+    yield None
+
+
+_ESCAPES = re.compile(r"[%&+;?#*]|0x| (?:/|$)")
+_PADDED = re.compile(r"(?:(?<=\.\.)[;?#][^/]*|[ \u3000]+)(?=/|$)")
+_WILD = frozenset({".?", "?.", "??", ".*"})
+"""Patterns that some shells and servers take for `..`."""
+
+
+def _decoded(path: str) -> str | None:
+    """One step of everything that a server, a proxy or a file system might do to a path."""
+    if _UNICODE_ESCAPE.search(path) or _NEEDLESS.search(path) or _HEX.search(path):
+        return None
+    if _PERCENT.search(path):
+        try:
+            path = unquote_to_bytes(path).decode()
+        except UnicodeDecodeError:
+            return None
+    if _UTF_7.search(path):
+        path = _from_utf_7(path)
+    path = unicodedata.normalize("NFKC", _ALIEN.sub("/", path))
+    return _PADDED.sub("", path)
+
+
+def _from_utf_7(path: str) -> str:
+    try:
+        plain = path.encode("ascii").decode("utf-7")
+    except UnicodeError:
+        return path
+    return plain if plain.isascii() else path
+
+
+def _climbs(path: str) -> bool:
+    depth = 0
+    for name in path.split("/"):
+        if name == ".." or name in _WILD:
+            depth -= 1
+        elif name not in {"", "."}:
+            depth += 1
+        if depth < 0:
+            return True
+    return False
+
+
+def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
+    """Walk the path from the root, following links, and never leave."""
+    here, links = root, 0
+    rest = _names(path)[::-1]
+    while rest:
+        name = rest.pop()
+        here = str(PurePosixPath(here).parent) if name == ".." else f"{here.rstrip('/')}/{name}"
+        target = None if name == ".." else readlink(here)
+        if target is not None:
+            links += 1
+            if links > _MAX_LINKS:
+                return "link"
+            here = "/" if target.startswith("/") else str(PurePosixPath(here).parent)
+            rest += _names(target)[::-1]
+        if not rest and not _within(here, root):
+            return "link"
+        if not _within(here, root) and not _within(root, here):
+            return "link"
+    return None
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name not in {"", "."}]
+
+
+def _within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _played(root: str, symlinks: Any) -> ReadLink:
+    """Links of a dry run: paths from the root → targets."""
+    links = symlinks if isinstance(symlinks, dict) else {}
+    table = {f"{root.rstrip('/')}/{name.strip('/')}": str(target) for name, target in links.items()}
+    return table.get

@@ -1,0 +1,241 @@
+"""`readonly`: a tool that may only read (MGP §4.5).
+
+Three things can write: the tool itself, whose name says so; an argument that chooses a verb; and an argument that is
+a language of its own, SQL or a command line, which is parsed. A text whose language nobody declared is taken for what
+its first word makes it, and has to be harmless as that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import re2  # type: ignore[import-untyped]
+
+from gatewright.validators.leaves import Place, strings
+from gatewright.validators.objection import Objection
+from gatewright.validators.options import BadOptions, read_options
+from gatewright.validators.shell_options import Program
+from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
+from gatewright.validators.shell_syntax import Unacceptable, Word, read
+
+__all__ = ["Options", "Part", "ReadOnly", "prepare", "writes_by_name"]
+
+_WRITE = frozenset(
+    """
+    add alter append apply archive assign ban block book buy cancel change clear close commit configure copy
+    create delete deploy destroy disable discard drop edit empty enable erase exec execute fork format grant
+    import insert install invite kick kill lock make merge mkdir modify mount move mutate overwrite patch pay post
+    publish purge push put reboot register reject remove rename replace reply reset restart restore revoke rm rmdir
+    rollback save schedule send set share shutdown sign start stop store submit subscribe tag terminate touch
+    transfer truncate uninstall unlink unmount unregister unset unsubscribe update upgrade upload upsert wipe
+    write
+    """.split()
+)
+_READ = frozenset(
+    """
+    analyze browse calculate cat check compare compute count describe diff download estimate evaluate examine
+    explain export fetch filter find get glob grep head help history inspect is list load lookup match ping
+    preview query read render resolve retrieve scan search select show stat status summarize tail test
+    translate validate verify view watch
+    """.split()
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_VERB_KEYS = frozenset(
+    "method httpmethod verb action operation op requestmethod mode access".split()
+)
+_SQL_KEYS = frozenset(
+    "sql query statement sqlquery stmt querystring rawsql queries statements".split()
+)
+_COMMAND_KEYS = frozenset("command cmd commandline shell script exec argv cmdline".split())
+_WRITE_MODE = re.compile(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
+
+_SAY = {
+    "control_character": "has a control character",
+    "too_long": "is too long or nested too deeply to be judged",
+    "ambiguous_sql": "is read differently by different databases; leave out backslashes, dollar quotes and "
+    "conditional comments",
+    "write_statement": "has a statement that writes or locks; only reading ones are allowed",
+    "unknown_statement": "is neither SQL nor a command that is known to read only",
+    "statements": "has more than one statement; send one",
+    "unknown_function": "calls a function that is not known to be free of side effects",
+    "write_tool": "belongs to a tool that writes by its name; it cannot be called with this validator",
+    "write_verb": "chooses an operation that writes",
+    "no_text": "is no text",
+}
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an operator may set for one tool."""
+
+    dialect: str = ""
+    """The SQL dialect of the database; without it several have to agree."""
+    trust_name: bool = False
+    """Whether a tool whose name says that it writes may be called all the same."""
+
+
+def prepare(options: Mapping[str, Any], tool: str = "") -> ReadOnly:
+    """The validator for the tool of this name. Raises `BadOptions`."""
+    found = read_options(Options, options)
+    if found.dialect:
+        # The SQL parser is loaded when SQL is judged.
+        from gatewright.validators.sql_reading import DIALECTS  # noqa: PLC0415
+
+        if found.dialect not in DIALECTS:
+            raise BadOptions(f"dialect must be one of {', '.join(sorted(DIALECTS))}")
+    return ReadOnly(found, tool)
+
+
+def writes_by_name(tool: str) -> bool:
+    """Whether a tool's name says that it writes: its verb, or any word where none says that it reads."""
+    words = [word.casefold() for word in _WORDS.findall(tool)]
+    for word in words:
+        if word in _WRITE:
+            return True
+        if word in _READ:
+            return False
+    return False
+
+
+class ReadOnly:
+    """Judges SQL and command lines (text), words of one (list of texts), and parts of a call."""
+
+    takes_words = True
+
+    def __init__(self, options: Options, tool: str) -> None:
+        self._dialect = options.dialect
+        self._writes = not options.trust_name and writes_by_name(tool)
+
+    def judge(self, value: Any) -> Objection | None:
+        """What speaks against one value."""
+        if isinstance(value, Part):
+            rule = self._part_rule(value)
+        elif isinstance(value, list):
+            rule = _command_rule(value)
+        else:
+            rule = self._text_rule(value) if isinstance(value, str) else "no_text"
+        return (
+            None
+            if rule is None
+            else Objection("", rule, _SAY.get(rule) or _SAY["unknown_statement"])
+        )
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        """The tool itself, then every text with the name of its member."""
+        if self._writes:
+            yield None, Part("tool", "")
+        for place, text, is_name in strings(arguments):
+            if not is_name:
+                key = (
+                    next((s for s in reversed(place.path()) if isinstance(s, str)), "")
+                    if place
+                    else ""
+                )
+                yield place, Part(key.replace("_", "").replace("-", "").casefold(), text)
+
+    def _part_rule(self, part: Part) -> str | None:
+        if part.key == "tool" and not part.text:
+            return "write_tool"
+        if part.key in _VERB_KEYS:
+            return _verb_rule(part.text)
+        if part.key in _SQL_KEYS or part.key in _COMMAND_KEYS:
+            return self._text_rule(part.text)
+        return self._loose_rule(part.text)
+
+    def _text_rule(self, text: str) -> str | None:
+        if text.split(maxsplit=1)[:1] and program_name(text.split(maxsplit=1)[0]) in _COMMANDS:
+            return _command_rule(text)
+        return self._sql(text)
+
+    def _loose_rule(self, text: str) -> str | None:
+        """A text of unknown meaning is refused only where it certainly is SQL that writes."""
+        if _SQL_FORM.search(text.encode(errors="replace").decode()) is None:
+            return None
+        rule = self._sql(text)
+        return rule if rule in {"write_statement", "statements"} else None
+
+    def _sql(self, text: str) -> str | None:
+        from gatewright.validators.sql_reading import sql_rule  # noqa: PLC0415 - loaded when it is needed
+
+        return sql_rule(text, self._dialect)
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A text of a call with the name of the member that holds it, in plain lower case."""
+
+    key: str
+    text: str
+
+
+_GAP = r"(?:\s|/\*.*?\*/|--[^\n]*\n)+"
+_SQL_FORM = re2.compile(
+    r"(?is)\b(?:(?:insert|merge|replace)#(?:or#\w+#)?into|update#\S+#(?:as#\w+#)?set|delete#from|copy#\S.*#(?:to|from)|"
+    r"(?:create|alter|drop|rename)#(?:\w+#)*(?:table|view|index|schema|database|user|role|function|procedure|trigger|"
+    r"sequence|type|extension)|truncate#(?:table#)?\w|(?:grant|revoke)#.*#(?:to|from)|attach#(?:database#)?\S|"
+    r"call#\w+\s*\(|into#(?:outfile|dumpfile))\b".replace("#", _GAP)
+)
+"""The shape of a statement that writes. Only prose without it is spared the parser."""
+
+
+def _fetch(words: Sequence[Word]) -> str | None:
+    """`curl` that only gets: its options are few, and none sends, keeps or reads a file."""
+    value_next = ""
+    for word in words:
+        text = word.text
+        if value_next:
+            if value_next in {"-X", "--request"} and text not in {"GET", "HEAD", "OPTIONS"}:
+                return "option"
+            value_next = ""
+        elif text in _FETCH_VALUED:
+            value_next = text
+        elif text.startswith("-") and not _FETCH_PLAIN.fullmatch(text):
+            return "option"
+    return None
+
+
+_FETCH_VALUED = frozenset(
+    "-X --request -H --header -A --user-agent -m --max-time --connect-timeout -e --referer --retry".split()
+)
+_FETCH_PLAIN = re.compile(
+    r"-[sSfLikIvG46]+|--(silent|show-error|fail|location|include|insecure|head|verbose|get|compressed|ipv4|ipv6|http1.1|http2)"
+    r"|-X(GET|HEAD)|--request=(GET|HEAD)"
+)
+_WGET = re.compile(
+    r"-q?O-|-[qS]+|-nv|--(spider|quiet|no-verbose|server-response|output-document=-)"
+)
+
+
+def _wget(words: Sequence[Word]) -> str | None:
+    """`wget` that keeps nothing: its output is standard output, or it only looks."""
+    options = [word.text for word in words if word.text.startswith("-")]
+    kept = not any(one in {"--spider", "-O-", "-qO-", "--output-document=-"} for one in options)
+    return None if not kept and all(map(_WGET.fullmatch, options)) else "option"
+
+
+_COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_wget)}
+"""What reads is more here than in the sandbox, which also keeps the network closed."""
+
+
+def _verb_rule(text: str) -> str | None:
+    words = [word.casefold() for word in _WORDS.findall(text)]
+    if words and words[0] in _WRITE:
+        return "write_verb"
+    return "write_verb" if _WRITE_MODE.fullmatch(text) else None
+
+
+def _command_rule(value: str | list[Any]) -> str | None:
+    try:
+        commands = read(value, pipes=True) if isinstance(value, str) else [_argv(value)]
+    except Unacceptable:
+        return "unknown_statement"
+    return (
+        "unknown_statement" if any(program_rule(words, _COMMANDS) for words in commands) else None
+    )
+
+
+def _argv(value: list[Any]) -> list[Word]:
+    if not value or not all(isinstance(one, str) and one.isprintable() for one in value):
+        raise Unacceptable("no_command")
+    return [Word(one, bare=False) for one in value]

@@ -1,0 +1,155 @@
+"""Which validators there are, and which of them judge the calls of one tool.
+
+The vocabulary is the table below and what other packages offer in the entry point group
+`gatewright.validators`; a name of the table cannot be taken over. A name that nobody has, a plug-in that does
+not load and options that cannot be used all end the same way: every call of the tool is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any, cast
+
+from gatewright.validators.leaves import Place, pointer, strings
+from gatewright.validators.objection import Objection, Prepare, Validator
+from gatewright.validators.options import BadOptions
+
+__all__ = ["BUILT_IN", "GROUP", "Checks", "available", "checks_for", "preparer"]
+
+GROUP = "gatewright.validators"
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "sandbox": "gatewright.validators.sandbox",
+        "readonly": "gatewright.validators.readonly",
+        "network_restricted": "gatewright.validators.network",
+        "code_safety": "gatewright.validators.code_safety",
+        "paths": "gatewright.validators.paths",
+    }
+)
+"""Name → module with `prepare`. `none` is not here: it is the absence of a check."""
+
+Pointers = Mapping[str, Sequence[str]]
+
+
+@lru_cache(maxsize=64)
+def preparer(name: str) -> Prepare | None:
+    """What makes the validator of that name, or None where nobody has it."""
+    if name in BUILT_IN:
+        return cast("Prepare", import_module(BUILT_IN[name]).prepare)
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            return cast("Prepare", point.load())
+        except Exception:  # noqa: BLE001 - a plug-in may fail in any way, and is then not there
+            return None
+    return None
+
+
+def available() -> list[str]:
+    """All names that can be used, `none` included, in alphabetical order."""
+    return sorted({"none", *BUILT_IN, *entry_points(group=GROUP).names})
+
+
+class Checks:
+    """Everything that judges the calls of one tool."""
+
+    def __init__(self, validators: Sequence[tuple[str, Validator]], pointers: Pointers) -> None:
+        self._validators = tuple(
+            (name, one, _chooser(one, pointers.get(name, ()))) for name, one in validators
+        )
+
+    def objection(self, arguments: Any) -> tuple[str, Objection] | None:
+        """The first validator that speaks against these arguments, and what it says."""
+        for name, validator, parts in self._validators:
+            for place, value in parts(arguments):
+                found = validator.judge(value)
+                if found is not None:
+                    where = _where(place) + found.path
+                    return name, Objection(where, found.rule, found.message, found.details)
+        return None
+
+    def hosts(self, arguments: Any) -> Iterator[tuple[str, str, str]]:
+        """Validator, JSON pointer and name of each host in these arguments that has to be looked up."""
+        for name, validator, parts in self._validators:
+            found = getattr(validator, "hosts", None)
+            if found is not None:
+                for place, value in parts(arguments):
+                    yield from ((name, _where(place), host) for host in found(value))
+
+
+def _where(place: Place | None) -> str:
+    return "" if place is None else pointer(place.path())
+
+
+def _chooser(
+    validator: Validator, pointers: Sequence[str]
+) -> Callable[[Any], Iterator[tuple[Place | None, Any]]]:
+    if not pointers:
+        return validator.parts
+    words = getattr(validator, "takes_words", False)
+    return lambda arguments: _declared(arguments, pointers, words=words)
+
+
+def _declared(
+    arguments: Any, pointers: Sequence[str], *, words: bool
+) -> Iterator[tuple[Place | None, Any]]:
+    """Every text at or below some JSON pointers; with `words` a list of texts stays one value."""
+    for one in pointers:
+        place, value = _at(arguments, one)
+        if (
+            words
+            and isinstance(value, list)
+            and value
+            and all(isinstance(each, str) for each in value)
+        ):
+            yield place, value
+        else:
+            yield from ((_under(place, deep), text) for deep, text, _ in strings(value))
+
+
+def _under(place: Place | None, deep: Place | None) -> Place | None:
+    """A place inside a value, seen from where the value itself is."""
+    if deep is None:
+        return place
+    for step in deep.path():
+        place = Place(place, step)
+    return place
+
+
+def _at(value: Any, pointed: str) -> tuple[Place | None, Any]:
+    place: Place | None = None
+    for step in pointed.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list):
+            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+        place = Place(place, name)
+    return place, value
+
+
+def checks_for(
+    names: str, options: Mapping[str, Mapping[str, Any]], pointers: Pointers, tool: str
+) -> Checks | str:
+    """The checks behind a `Security.validator`, whose names are joined by `+`.
+
+    A text instead says what is missing; every call of the tool has to be refused then.
+    """
+    made: list[tuple[str, Validator]] = []
+    for name in names.split("+"):
+        if name == "none":
+            continue
+        prepare = preparer(name)
+        if prepare is None:
+            return (
+                f"the validator {name[:100]} is not available; there are {', '.join(available())}"
+            )
+        try:
+            made.append((name, prepare(options.get(name, {}), tool)))
+        except BadOptions as problem:
+            return f"the options of the validator {name[:100]} cannot be used: {problem}"
+    return Checks(made, pointers)

@@ -1,0 +1,107 @@
+"""Files that hold secrets or belong to the host, as operands of otherwise harmless programs.
+
+A word is cut into the places where programs look for a file (the word itself, what follows `=` or `@`, what
+follows an option's letter), each is split into its components, and components are compared with what a
+pattern in the word could match. Where a path begins does not matter: `/x/../etc/shadow` is found as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["is_sensitive", "names_sensitive_file"]
+
+_PLACES: tuple[tuple[str, ...], ...] = tuple(
+    tuple(line.split("/"))
+    for line in """
+    etc/shadow etc/shadow- etc/gshadow etc/gshadow- etc/passwd etc/passwd- etc/sudoers etc/sudoers.d
+    etc/security/opasswd etc/krb5.keytab etc/pam.d etc/cron.d etc/crontab etc/ssh etc/ssl/private
+    var/spool/cron var/lib/mysql var/lib/postgresql run/docker.sock run/containerd run/secrets
+    proc/kcore proc/kmsg proc/kallsyms proc/sysrq-trigger proc/sys proc/*/environ proc/*/mem proc/*/maps
+    proc/*/cmdline proc/*/fd proc/*/root proc/*/cwd proc/*/exe dev/mem dev/kmem dev/port dev/kmsg dev/tcp dev/udp
+    dev/sd[a-z]* dev/hd[a-z]* dev/vd[a-z]* dev/xvd[a-z]* dev/nvme* dev/mmcblk* dev/mapper dev/dm-* dev/disk dev/loop*
+    .aws/credentials .aws/config .config/gcloud .kube/config .docker/config.json .config/gh
+    Library/Keychains .local/share/keyrings .config/google-chrome
+    """.split()
+)
+_NAMES = tuple(
+    """
+    .ssh .gnupg .azure .mozilla .password-store .netrc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .bash_history .zsh_history
+    .psql_history .mysql_history .python_history .node_repl_history .env .env.local .env.production id_rsa
+    id_dsa id_ecdsa id_ed25519 wp-config.php secrets.yml secrets.yaml credentials.json .npmrc .pypirc
+    """.split()
+)
+_FIRST = frozenset(place[0] for place in _PLACES)
+_HINT = re.compile(
+    "|".join(re.escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})),
+    re.IGNORECASE,
+)
+_WILD = re.compile(r"[*?\[]")
+
+
+def names_sensitive_file(word: Word) -> bool:
+    """Whether one word of a command means a file that holds secrets or belongs to the host."""
+    if not word.glob and _HINT.search(word.text) is None:
+        return False
+    return any(is_sensitive(text, glob=word.glob) for text in _candidates(word.text))
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text
+    for mark in "=@":
+        if mark in text:
+            yield text.partition(mark)[2]
+    if text.startswith("-") and len(text) > 2:
+        yield text[2:]
+        yield text.lstrip("-").partition("=")[2]
+
+
+@lru_cache(maxsize=1024)
+def is_sensitive(text: str, *, glob: bool = False) -> bool:
+    """Whether a path means such a file, wherever it begins."""
+    parts = _components(text)
+    return any(
+        _same(parts[at : at + len(place)], place, text, glob=glob)
+        for place in _PLACES
+        for at in range(len(parts) - len(place) + 1)
+    ) or any(_named(part, glob=glob) for part in parts)
+
+
+def _components(text: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split("/"):
+        if part == ".." and found:
+            found.pop()
+        elif part not in {"", ".", ".."}:
+            found.append(part)
+    return found
+
+
+def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) -> bool:
+    """Whether these components are that place, or patterns that could become it.
+
+    A component that is nothing but wildcards says something only where the path is absolute.
+    """
+    if glob and not text.startswith("/") and not all(_WILD.sub("", part) for part in parts):
+        return False
+    return all(
+        fnmatchcase(part, wanted) or (glob and fnmatchcase(wanted, part))
+        for part, wanted in zip(parts, place, strict=True)
+    )
+
+
+def _named(part: str, *, glob: bool) -> bool:
+    if part in _NAMES:
+        return True
+    letters = re.sub(r"\[[^\]]*\]|[*?]", "", part)
+    return (
+        glob
+        and part[0] != "*"
+        and len(letters) > 1
+        and any(fnmatchcase(name, part) for name in _NAMES)
+    )

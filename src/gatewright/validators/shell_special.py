@@ -1,0 +1,241 @@
+"""Programs whose arguments are a language of their own: which of their uses only read.
+
+Each function gets the words after the program's name and returns the name of a rule that speaks
+against them, or None. Those that start another program judge that one in the same way; `judged` is
+how they ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gatewright.validators.shell_scripts import awk_rule, sed_rule
+from gatewright.validators.shell_syntax import Word
+
+__all__ = [
+    "Judged",
+    "awk",
+    "command",
+    "date",
+    "env",
+    "find",
+    "ip",
+    "sed",
+    "tar",
+    "wrapper",
+    "xargs",
+]
+
+Judged = Callable[[Sequence[Word], bool], str | None]
+"""Judges a program with its arguments; the flag says that unknown arguments will be added to them."""
+
+_FIND = frozenset(
+    "H L P D O follow daystart depth maxdepth mindepth mount noleaf regextype xdev warn nowarn d E X x s f "
+    "ignore_readdir_race noignore_readdir_race amin anewer atime cmin cnewer ctime empty executable "
+    "false fstype gid group ilname iname inum ipath iregex iwholename links lname mmin mtime name "
+    "newer nogroup nouser path perm print print0 printf prune quit readable regex samefile size true type "
+    "uid used user wholename writable xtype a and o or not ls context help version".split()
+)
+_FIND_VALUE = re.compile(r"\d*[cwbkMG]?|[ugoa]*[=+]?[rwxst]*\d*")
+_NEWER = re.compile(r"newer[aBcm][aBcmt]|O\d|[HLPEXdsx]+")
+
+
+def find(arguments: Sequence[Word]) -> str | None:
+    """Only tests and printing; everything that deletes, runs or writes is no known word here."""
+    found = (word.text[1:] for word in arguments if word.text.startswith("-"))
+    return None if all(_is_find_test(name) for name in found) else "option"
+
+
+def _is_find_test(name: str) -> bool:
+    # The value of a test may begin like an option: `-mtime -10`, `-perm -u+x`.
+    return (
+        name in _FIND
+        or _NEWER.fullmatch(name) is not None
+        or _FIND_VALUE.fullmatch(name) is not None
+    )
+
+
+def date(arguments: Sequence[Word]) -> str | None:
+    """Anything but setting the clock."""
+    value_next = False
+    for word in arguments:
+        text = word.text
+        if value_next:
+            value_next = False
+        elif text.startswith("--"):
+            name = text[2:].partition("=")[0]
+            if name and "set".startswith(name):
+                return "option"
+            value_next = name in {"date", "reference"} and "=" not in text
+        elif text.startswith("-"):
+            letters = re.match(r"[^sdrfI]*(.?)(.*)", text[1:])
+            if letters is None or letters[1] == "s":
+                return "option"
+            value_next = letters[1] in set("drf") and not letters[2]
+        elif not text.startswith("+"):
+            return "operand"
+    return None
+
+
+def sed(arguments: Sequence[Word]) -> str | None:
+    """Scripts on the command line that only transform, without changing files in place."""
+    scripts: list[str] = []
+    operands: list[str] = []
+    texts = iter(word.text for word in arguments)
+    for text in texts:
+        if text in {"-e", "--expression"}:
+            scripts.append(next(texts, ""))
+        elif text.startswith("--expression="):
+            scripts.append(text.partition("=")[2])
+        elif re.fullmatch(r"-[nErsuz]+", text) or text in _SED_LONG:
+            continue
+        elif match := re.fullmatch(r"-[nErsuz]*e(.*)", text):
+            scripts.append(match[1] or next(texts, ""))
+        elif text.startswith("-") and text != "-":
+            return "option"
+        else:
+            operands.append(text)
+    if not scripts:
+        scripts = operands[:1]
+    return next((rule for rule in map(sed_rule, scripts) if rule), None)
+
+
+_SED_LONG = frozenset(
+    "--quiet --silent --regexp-extended --separate --null-data --unbuffered --posix --debug --sandbox".split()
+)
+
+
+def awk(arguments: Sequence[Word]) -> str | None:
+    """A program on the command line that only computes and prints."""
+    texts = [word.text for word in arguments]
+    while texts and texts[0].startswith("-") and texts[0] != "-":
+        option = texts.pop(0)
+        if option == "--":
+            break
+        if option in {"-F", "-v", "--field-separator", "--assign"}:
+            del texts[:1]
+        elif not re.fullmatch(
+            r"-[Fv].+|--(field-separator|assign)=.*|--(re-interval|posix|csv)|-[Pr]", option
+        ):
+            return "option"
+    return awk_rule(texts[0]) if texts else None
+
+
+def tar(arguments: Sequence[Word]) -> str | None:
+    """Only listing, of a file that is here."""
+    if not arguments:
+        return "option"
+    texts = [word.text for word in arguments]
+    first, rest = texts[0].removeprefix("-"), texts[1:]
+    if texts[0] == "--list":
+        first = "t"
+    if "t" not in first or not re.fullmatch(r"[tvzjJaf]+", first):
+        return "option"
+    for text in rest:
+        if text.startswith("-") and not re.fullmatch(
+            r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list", text
+        ):
+            return "option"
+        if ":" in text:
+            return "operand"
+    return None
+
+
+_IP_OBJECTS = frozenset(
+    "a addr address l link r ro route n neigh neighbor neighbour ru rule maddr maddress mroute tunnel -s "
+    "-4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
+)
+_IP_VERBS = frozenset({"show", "list", "ls", "get", "s", "lst"})
+
+
+def ip(arguments: Sequence[Word]) -> str | None:
+    """Showing addresses, links, routes and neighbours."""
+    rest = [word.text for word in arguments]
+    while rest and rest[0].startswith("-"):
+        if rest.pop(0) not in _IP_OBJECTS:
+            return "option"
+    if not rest:
+        return None
+    if rest[0] not in _IP_OBJECTS:
+        return "subcommand"
+    return None if len(rest) == 1 or rest[1] in _IP_VERBS else "subcommand"
+
+
+_SAFE_VARIABLE = re.compile(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", re.DOTALL
+)
+
+
+def command(arguments: Sequence[Word]) -> str | None:
+    """Where a program is, never running it."""
+    return None if arguments and arguments[0].text in {"-v", "-V"} else "runs_programs"
+
+
+def env(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
+    """The environment as it is, or a judged program with harmless variables."""
+
+    def rule(arguments: Sequence[Word]) -> str | None:
+        rest = list(arguments)
+        while rest:
+            text = rest[0].text
+            if text in {
+                "-i",
+                "-",
+                "-0",
+                "--ignore-environment",
+                "--null",
+            } or _SAFE_VARIABLE.fullmatch(text):
+                del rest[0]
+            elif text in {"-u", "--unset"}:
+                del rest[:2]
+            else:
+                break
+        return judged(rest, False) if rest else None
+
+    return rule
+
+
+def wrapper(
+    judged: Judged, options: str, operand: str = ""
+) -> Callable[[Sequence[Word]], str | None]:
+    """A program that runs another one: its own options (a pattern), an operand of its own, then the other."""
+    allowed, own = re.compile(options), re.compile(operand)
+
+    def rule(arguments: Sequence[Word]) -> str | None:
+        at = 0
+        while at < len(arguments) and arguments[at].text.startswith("-"):
+            if not allowed.fullmatch(arguments[at].text):
+                return "option"
+            at += 1
+        if operand:
+            if at == len(arguments) or not own.fullmatch(arguments[at].text):
+                return "operand"
+            at += 1
+        return judged(arguments[at:], False) if at < len(arguments) else "operand"
+
+    return rule
+
+
+_XARGS_VALUED = re.compile(
+    r"-[LnPsdEIa]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace|arg-file)"
+)
+_XARGS_PLAIN = re.compile(
+    r"-[0rtx]+|-[LnPsdEI].+|--(null|no-run-if-empty|verbose|exit)|--(max-|delim|replace)[a-z]*=.*|-i"
+)
+
+
+def xargs(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
+    """Arguments for a program that none of whose options is refused."""
+
+    def rule(arguments: Sequence[Word]) -> str | None:
+        rest = list(arguments)
+        while rest and rest[0].text.startswith("-"):
+            text = rest.pop(0).text
+            if _XARGS_VALUED.fullmatch(text):
+                del rest[:1]
+            elif not _XARGS_PLAIN.fullmatch(text):
+                return "option"
+        return judged(rest, True) if rest else None
+
+    return rule

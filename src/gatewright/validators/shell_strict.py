@@ -1,0 +1,152 @@
+"""The strict form of `sandbox`: text that a shell could read as more than plain words (MGP §4.5).
+
+Theory: what a server does with an argument is unknown, so the text is judged as if a shell read it.
+The strict form needs no grammar: every character that a shell may interpret is refused, quotes
+included, because what is quoted here may be unquoted there. What is left is words, and about words
+only two things are asked: whether they delete recursively, and whether one of them starts a program
+that ends the host, changes who may do what, or runs further programs.
+
+Words are collected over all strings of a call before they are judged: `["rm", "-rf", "/"]` says the
+same as `"rm -rf /"`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gatewright.validators.leaves import Place, pointer, strings
+from gatewright.validators.objection import Objection
+
+__all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
+
+_META = re.compile(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
+_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
+
+_DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
+_RECURSIVE = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive|--no-preserve-root|/[sSqQ]")
+_FIND_ACTIONS = re.compile(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
+
+_PROGRAMS: dict[str, frozenset[str]] = {
+    "runs_programs": frozenset(
+        "sh bash dash zsh ksh csh tcsh fish ash pwsh powershell cmd busybox env xargs eval exec "
+        "source . command builtin nohup setsid time timeout nice ionice stdbuf script watch "
+        "parallel at batch crontab trap alias coproc ssh nsenter unshare chroot".split()
+    ),
+    "changes_rights": frozenset(
+        "sudo su doas pkexec runuser setpriv passwd chpasswd useradd usermod userdel groupadd "
+        "groupmod adduser deluser visudo vipw setenforce setcap chattr insmod modprobe rmmod "
+        "iptables ip6tables nft ufw".split()
+    ),
+    "ends_the_host": frozenset(
+        "shutdown reboot halt poweroff init telinit kexec kill killall pkill mkfs mke2fs mkswap "
+        "wipefs fdisk sfdisk gdisk parted dd systemctl service history".split()
+    ),
+    "opens_a_channel": frozenset({"nc", "ncat", "netcat", "socat", "telnet", "scp"}),
+}
+_RULE_OF = {program: rule for rule, group in _PROGRAMS.items() for program in group}
+_ORDINARY = frozenset(
+    "time watch script at batch history service parallel command source trap alias kill init "
+    "timeout nice . del erase".split()
+)
+"""Program names that are also everyday words: harmless as the only word of a value."""
+
+_INTERPRETERS = re.compile(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
+_CODE_OPTIONS = re.compile(r"-[A-Za-z]*[ceErpi]|--eval|--exec|--print|--command|eval")
+_PROGRAM_OPTIONS = re.compile(
+    r"(-o)?(ProxyCommand|LocalCommand|PermitLocalCommand)\b.*|--checkpoint-action\b.*|"
+    r"--to-command\b.*|--use-compress-program\b.*|--rsh\b.*|--upload-pack\b.*|--receive-pack\b.*|"
+    r"core\.(pager|editor|sshcommand|fsmonitor)\b.*",
+    re.IGNORECASE,
+)
+_HOST_FILES = re.compile(
+    r"@?/(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
+    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
+)
+
+SENTENCES = {
+    "control_character": "has a control or invisible character; send plain printable text",
+    "metacharacter": "has a shell metacharacter, which strict sandbox validation refuses; "
+    "send plain words without quotes, operators, expansions or wildcards",
+    "assignment": "starts with a variable assignment; send the program and its arguments only",
+    "recursive_delete": "would delete recursively; delete single files by name instead",
+    "inline_code": "gives an interpreter code on the command line; run a file instead",
+    "program_option": "has an option that makes a program run another program",
+    "host_file": "names a file that belongs to the host",
+    "runs_programs": "starts a program that runs other programs; call the program itself",
+    "changes_rights": "starts a program that changes what is allowed on the host",
+    "ends_the_host": "starts a program that can end processes, the host or its disks",
+    "opens_a_channel": "starts a program that opens a connection of its own",
+}
+
+
+def strict(arguments: Any) -> Objection | None:
+    """Refuse any string of the arguments that a shell could read as more than plain words."""
+    words: list[str] = []
+    for place, text, is_name in strings(arguments):
+        rule = text_rule(text)
+        if rule is None and not is_name:
+            found = text.split()
+            rule = _start_rule(found)
+            words.extend(found)
+        if rule is not None:
+            return _objection(place, rule)
+    rule = _words_rule(words)
+    return None if rule is None else _objection(None, rule)
+
+
+def strict_rule(words: list[str]) -> str | None:
+    """What speaks against a command whose words are known: its program, or what they are together."""
+    return _start_rule(words) or _words_rule(words)
+
+
+def text_rule(text: str) -> str | None:
+    """What speaks against the characters of a text: a rule's name, or None."""
+    if not text.isprintable():
+        return "control_character"
+    if _META.search(text):
+        return "metacharacter"
+    return "assignment" if _ASSIGNMENT.match(text) else None
+
+
+def _start_rule(words: list[str]) -> str | None:
+    """What speaks against a string that begins with this word, whatever follows."""
+    if not words:
+        return None
+    program = _program(words[0])
+    if len(words) == 1 and program in _ORDINARY:
+        return None
+    return "ends_the_host" if program.startswith("mkfs.") else _RULE_OF.get(program)
+
+
+def _words_rule(words: list[str]) -> str | None:
+    """What speaks against all words of the call together."""
+    programs = {_program(word) for word in words}
+    if programs & _DELETERS and any(_RECURSIVE.fullmatch(word) for word in words):
+        return "recursive_delete"
+    if "find" in programs and any(_FIND_ACTIONS.fullmatch(word) for word in words):
+        return "recursive_delete"
+    if programs & {"chmod", "chown", "chgrp"} and any(_RECURSIVE.fullmatch(word) for word in words):
+        return "changes_rights"
+    if any(_INTERPRETERS.fullmatch(one) for one in programs) and any(
+        _CODE_OPTIONS.fullmatch(word) for word in words
+    ):
+        return "inline_code"
+    return _word_rule(words)
+
+
+def _word_rule(words: list[str]) -> str | None:
+    for word in words:
+        if _PROGRAM_OPTIONS.fullmatch(word):
+            return "program_option"
+        if _HOST_FILES.fullmatch(word):
+            return "host_file"
+    return None
+
+
+def _program(word: str) -> str:
+    return word.rpartition("/")[2].casefold().removesuffix(".exe") or word
+
+
+def _objection(place: Place | None, rule: str) -> Objection:
+    return Objection("" if place is None else pointer(place.path()), rule, SENTENCES[rule])

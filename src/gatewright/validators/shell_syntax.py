@@ -1,0 +1,257 @@
+"""A command line as the words a shell would make of it, or the name of what is in the way.
+
+Theory: a shell rewrites its text before it runs anything, so text cannot be judged; words can. The
+line is parsed with the grammar of bash, and only what has one reading passes: plain commands, words
+and quotes, and where it is allowed a pipe between them. Every other construct is refused by the name
+of its node, so there is no list of dangerous constructs that could be incomplete.
+
+What the shell would still do to accepted words is done here (escapes, braces) or noted (globs).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+__all__ = ["MAX_BYTES", "Unacceptable", "Word", "is_plain", "read"]
+
+MAX_BYTES = 4096
+"""Longest command line that is parsed; a longer one is no line that somebody typed."""
+
+_MAX_BRACES = 32
+_MAX_OPERATORS = 64
+
+_parser = Parser(Language(tree_sitter_bash.language()))
+
+_PLAIN_NODES = frozenset(
+    {"word", "number", "raw_string", "string", "concatenation", "ansi_c_string", "brace_expression"}
+)
+_PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_.+/-]*")
+_OPERATOR = re.compile(r"[|&;<>(`]+")
+_GLOB = re.compile(r"[*?\[]")
+_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED_IN_QUOTES = re.compile(r'\\([$`"\\])')
+_LIVE_DOLLAR = re.compile(r"(?<!\\)(?:\\\\)*\$(?=[\w({\[@*#?$!'\"-])")
+_BRACES = re.compile(r"([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)")
+_RANGE = re.compile(r"\{[^{},]*\.\.[^{},]*\}")
+_NUMBERS = re.compile(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?\}")
+_ANSI = re.compile(r"\$'((?:[ -&(-\[\]-~]|\\[tn\\'\"?])*)'")
+_ANSI_ESCAPE = re.compile(r"\\(.)")
+_OPERATORS = frozenset(";&|<>$`\\'\"(){}*?[]~#!^%")
+
+
+class Unacceptable(Exception):  # noqa: N818 - a verdict, not a malfunction
+    """The line is no plain command. `what` names the node or the reason in one word."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Word(NamedTuple):
+    """One word as a program would get it."""
+
+    text: str
+    glob: bool = False
+    """Whether the shell may put names of files in its place."""
+    bare: bool = True
+    """Whether it stood there without quotes and escapes."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has no control, format or line characters and none that a later
+    normalisation (NFKC) would turn into a shell operator."""
+    if not text.isprintable():
+        return False
+    return text.isascii() or not any(
+        not one.isascii() and _OPERATORS & set(unicodedata.normalize("NFKC", one)) for one in text
+    )
+
+
+def read(text: str, *, pipes: bool) -> list[list[Word]]:
+    """The commands of one line, each as its words, the program first. Raises `Unacceptable`."""
+    if not is_plain(text):
+        raise Unacceptable("control_character")
+    source = text.encode()
+    if len(source) > MAX_BYTES or len(_OPERATOR.findall(text)) > _MAX_OPERATORS:
+        raise Unacceptable("too_long")
+    root = _parser.parse(source).root_node
+    if root.has_error:
+        raise Unacceptable("syntax_error")
+    parts = root.children
+    if len(parts) != 1:
+        raise Unacceptable(_first_strange(parts) if parts else "empty")
+    return [_command(node) for node in _commands(parts[0], pipes=pipes)]
+
+
+def _first_strange(parts: list[Node]) -> str:
+    strange = (part.type for part in parts if part.type != "command")
+    return _named(next(strange, "list"))
+
+
+def _named(kind: str) -> str:
+    """A word for a node; operators have no name in the grammar but themselves."""
+    return _TOKENS.get(kind, kind)
+
+
+_TOKENS = {";": "list", "&": "background", "&&": "list", "||": "list", "$": "expansion"}
+
+
+def _commands(node: Node, *, pipes: bool) -> Iterator[Node]:
+    if node.type == "command":
+        yield node
+    elif node.type == "pipeline" and pipes:
+        for part in node.children:
+            if part.type == "command":
+                yield part
+            elif part.type not in {"|", "|&"}:
+                raise Unacceptable(_named(part.type))
+    else:
+        raise Unacceptable(_named(node.type))
+
+
+def _command(node: Node) -> list[Word]:
+    parts = node.children
+    head = parts[0]
+    if head.type != "command_name":
+        raise Unacceptable(_named(head.type))
+    name = _text(head)
+    if not _PROGRAM.fullmatch(name):
+        raise Unacceptable("program_name")
+    words = [Word(name)]
+    for part in parts[1:]:
+        words.extend(_words(part))
+    return words
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode()
+
+
+def _words(node: Node) -> Iterator[Word]:
+    """The words that one argument becomes: more than one where braces multiply it."""
+    kind = node.type
+    if kind == "word":
+        yield from _unquoted(_text(node))
+    elif kind == "raw_string":
+        yield Word(_text(node)[1:-1], bare=False)
+    elif kind == "string":
+        yield Word(_quoted(node), bare=False)
+    elif kind == "concatenation":
+        yield from _joined(node)
+    elif kind == "ansi_c_string":
+        yield _ansi(_text(node))
+    elif kind == "brace_expression":
+        yield from _unquoted(_text(node))
+    elif kind == "number" and not node.children:
+        yield Word(_text(node))
+    else:
+        raise Unacceptable(_named(kind))
+
+
+def _joined(node: Node) -> Iterator[Word]:
+    """A word of several pieces. Where one is quoted, braces in the others are not expanded by us."""
+    kinds = {part.type for part in node.children}
+    if strange := kinds - _PLAIN_NODES - {"$"}:
+        raise Unacceptable(_named(min(strange)))
+    if kinds <= {"word", "number", "brace_expression", "$"}:
+        yield from _unquoted(_text(node))
+        return
+    pieces: list[Word] = []
+    at = node.start_byte
+    for part in node.children:
+        if part.start_byte != at:
+            raise Unacceptable("gap")
+        at = part.end_byte
+        found = [Word("$")] if part.type == "$" else list(_words(part))
+        if len(found) != 1 or ("{" in found[0].text and found[0].bare):
+            raise Unacceptable("brace_expression")
+        pieces += found
+    text = "".join(piece.text for piece in pieces)
+    if any(piece.text == "$" and piece.bare for piece in pieces):
+        raise Unacceptable("expansion")
+    yield Word(text, any(piece.glob for piece in pieces), bare=False)
+
+
+def _quoted(node: Node) -> str:
+    if any(part.type not in {'"', "string_content"} for part in node.children):
+        strange = next(p.type for p in node.children if p.type not in {'"', "string_content"})
+        # A lone dollar before the closing quote is only a dollar.
+        if strange != "$":
+            raise Unacceptable(_named(strange))
+    text = _text(node)
+    if not text.startswith('"') or _LIVE_DOLLAR.search(text[:-1]) or "`" in text:
+        raise Unacceptable("expansion")
+    return _ESCAPED_IN_QUOTES.sub(r"\1", text[1:-1])
+
+
+def _unquoted(text: str) -> Iterator[Word]:
+    if text.startswith("!") and len(text) > 1:
+        raise Unacceptable("history_expansion")
+    if "{" not in text or text == "{}":
+        yield _unescaped(text)
+        return
+    if "\\" in text:
+        # Which of the braces are still live is the shell's business.
+        raise Unacceptable("brace_expression")
+    if _RANGE.search(text):
+        text = _counted(text)
+    for one in _expanded(text):
+        yield _unescaped(one)
+
+
+def _counted(text: str) -> str:
+    """A word with a range of numbers, as the first of the words that it becomes: the others differ in digits.
+
+    Other ranges, and numbers where an option could begin, are refused."""
+    found = _NUMBERS.sub(r"\1", text)
+    if _RANGE.search(found) or text.startswith("-"):
+        raise Unacceptable("brace_expression")
+    return found
+
+
+def _ansi(text: str) -> Word:
+    """A text with escapes, if they are the plainest ones: characters by number hide what is written."""
+    found = _ANSI.fullmatch(text)
+    if found is None:
+        raise Unacceptable("ansi_c_string")
+    return Word(
+        _ANSI_ESCAPE.sub(lambda one: {"t": "\t", "n": "\n"}.get(one[1], one[1]), found[1]),
+        bare=False,
+    )
+
+
+def _unescaped(text: str) -> Word:
+    escaped = "\\" in text
+    live = _ESCAPED.sub("", text) if escaped else text
+    if "$" in live[:-1] or (live == "$" and escaped):
+        raise Unacceptable("expansion")
+    if live.endswith("\\"):
+        raise Unacceptable("escape")
+    plain = _ESCAPED.sub(r"\1", text) if escaped else text
+    return Word(plain, _GLOB.search(live) is not None, not escaped)
+
+
+def _expanded(text: str) -> list[str]:
+    """What braces with commas make of a word; they may not be nested."""
+    found = [text]
+    while "," in text and any(_BRACES.fullmatch(one) for one in found):
+        found = [after for one in found for after in _once(one)]
+        if len(found) > _MAX_BRACES:
+            raise Unacceptable("brace_expression")
+    if any("{" in one and "," in one for one in found):
+        raise Unacceptable("brace_expression")
+    return found
+
+
+def _once(text: str) -> list[str]:
+    match = _BRACES.fullmatch(text)
+    if match is None:
+        return [text]
+    before, choices, after = match.groups()
+    return [before + choice + after for choice in choices.split(",")]

@@ -1,0 +1,96 @@
+"""The gateway as a client of MGP servers: it asks again where their errors say that this helps (MGP §14.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gatewright.sdk.client import Options, SyncClient
+from gatewright.sdk.errors import SdkError
+from tests.behaviour.gateway import Gateway, config, running, server
+
+DOORS = ("mcp", "websocket")
+HINT = {"retryable": True, "retry_after_ms": 20, "max_retries": 2}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway in front of a server that falters; one of its tools is nobody's."""
+    one = server("faltering", "f", mgp={"extensions": ["security"]})
+    grants = [
+        {"agent": "*", "server": "f"},
+        {"agent": "*", "server": "f", "tool": "count", "permission": "deny"},
+    ]
+    with running(tmp_path_factory.mktemp("faltering"), config(one, grants=grants)) as gateway:
+        yield gateway
+
+
+def plain(gateway: Gateway, door: str) -> SyncClient:
+    """A host that knows nothing of MGP, and repeats nothing itself."""
+    return SyncClient(gateway.urls[door], Options(mgp=None, retry=None))
+
+
+def retries(gateway: Gateway, before: int) -> list[dict[str, Any]]:
+    """The records of attempts since."""
+    found = gateway.audit("--event", "dev.gatewright.retry", "--oldest-first")
+    return [one["details"] for one in found[before:]]
+
+
+def falter(key: str, times: int, **hint: Any) -> dict[str, Any]:
+    return {"key": key, "times": times, "hint": {**HINT, **hint}}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_faltering_call_comes_to_its_end_with_one_record_for_each_repetition(
+    house: Gateway, door: str
+) -> None:
+    """MGP-14.6-1, MGP-14.6-2, MGP-14.6-5."""
+    before = len(retries(house, 0))
+    with plain(house, door) as client:
+        found = client.call_tool("f__falter", falter(f"{door}-1", 2))
+    assert (found.is_error, found.text) == (False, "after 3")
+    assert [(one["attempt"], one["wait_ms"], one["code"]) for one in retries(house, before)] == [
+        (1, 20, 3000),
+        (2, 20, 3000),
+    ]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_end_of_the_repetitions_is_the_servers_error_or_its_fallback(
+    house: Gateway, door: str
+) -> None:
+    """MGP-14.6-3, MGP-14.6-4."""
+    with plain(house, door) as client:
+        with pytest.raises(SdkError) as caught:
+            client.call_tool("f__falter", falter(f"{door}-2", 99))
+        other = client.call_tool("f__falter", falter(f"{door}-3", 99, fallback_tool="other"))
+        with pytest.raises(SdkError, match="not now"):  # not the caller's, so never called
+            client.call_tool("f__falter", falter(f"{door}-4", 99, fallback_tool="count"))
+    assert caught.value.details["code"] == 3000
+    assert other.text == "other"
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_host_that_speaks_mgp_reads_the_hints_with_names_that_it_knows(
+    house: Gateway, door: str
+) -> None:
+    """MGP-14.5-1: what is not the caller's is not named either."""
+    hints: list[Any] = []
+    with SyncClient(house.urls[door], Options(retry=None)) as client:
+        for key, fallback in (("6", "falter"), ("7", "count")):
+            given = falter(f"{door}-{key}", 99, max_retries=0, fallback_tool=fallback)
+            with pytest.raises(SdkError) as caught:
+                client.call_tool("f__falter", given)
+            hints.append(caught.value.details["data"]["_mgp"].get("fallback_tool"))
+    assert hints == ["f__falter", None]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_not_retryable_is_asked_once(house: Gateway, door: str) -> None:
+    """MGP-14.6-6."""
+    before = len(retries(house, 0))
+    with plain(house, door) as client, pytest.raises(SdkError, match="not now"):
+        client.call_tool("f__falter", falter(f"{door}-5", 1, retryable=False))
+    assert retries(house, before) == []

@@ -1,0 +1,105 @@
+"""The state folder and what is in it: each way to be wrong is found, and what is safe can be mended."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from gatewright.cli.checks.state import check_audit, check_folder, check_gateway, check_store
+from gatewright.settings import Settings
+from gatewright.settings.model import Gateway, Storage
+
+
+def settings(folder: Path, port: int = 0) -> Settings:
+    return Settings(storage=Storage(path=folder), gateway=Gateway(port=port))
+
+
+def test_a_folder_that_is_not_there_yet_is_well(tmp_path: Path) -> None:
+    (found,) = check_folder(tmp_path / "none")
+    assert (found.level, "not there yet" in found.what) == ("ok", True)
+
+
+def test_what_others_may_read_is_a_problem_that_can_be_mended(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    file = folder / "keys.db"
+    file.write_text("")
+    file.chmod(0o644)
+    wide = [one for one in check_folder(folder) if one.level == "problem"]
+    assert [(one.subject, one.what) for one in wide] == [
+        (str(folder), "others may use it: mode 755"),
+        (str(file), "others may use it: mode 644"),
+    ]
+    for one in wide:
+        assert one.mend is not None
+        one.mend()
+    assert [one.level for one in check_folder(folder)] == ["ok", "ok"]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_in_place_of_the_folder_is_a_problem(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    file.write_text("")
+    (found,) = check_folder(file)
+    assert (found.level, found.what) == ("problem", "is not a folder")
+
+
+def test_a_port_that_somebody_else_listens_on_is_a_problem(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        (found,) = check_gateway(settings(tmp_path, port))
+        assert (found.level, found.subject) == ("problem", f"127.0.0.1:{port}")
+        assert "[gateway] port" in found.fix
+    assert [one.level for one in check_gateway(settings(tmp_path))] == ["ok"]
+
+
+def gateway_file(folder: Path, pid: int, url: str) -> Path:
+    body = {"url": url, "pid": pid, "operator_token": "o", "local_token": "l", "version": "0.0.1"}
+    path = folder / "gateway.json"
+    path.write_text(json.dumps(body))
+    return path
+
+
+def test_what_a_dead_gateway_left_is_found_and_can_be_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait(30)
+    path = gateway_file(tmp_path, ended.pid, "http://127.0.0.1:1/mcp")
+    stale, _ = check_gateway(settings(tmp_path))
+    assert (stale.level, str(ended.pid) in stale.why) == ("warning", True)
+    assert stale.mend is not None
+    stale.mend()
+    assert not path.exists()
+
+
+def test_a_gateway_that_lives_and_does_not_answer_is_a_problem(tmp_path: Path) -> None:
+    gateway_file(tmp_path, os.getpid(), "http://127.0.0.1:1/mcp")
+    (found,) = check_gateway(settings(tmp_path))
+    assert (found.level, "does not answer" in found.what) == ("problem", True)
+
+
+def test_a_gateway_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "gateway.json").write_text("{")
+    (found,) = check_gateway(settings(tmp_path))
+    assert (found.level, found.what) == ("problem", "cannot be read")
+
+
+def test_a_store_that_is_no_database_is_a_problem(tmp_path: Path) -> None:
+    assert [one.what for one in check_store(tmp_path)] == ["no key was made yet"]
+    (tmp_path / "keys.db").write_bytes(b"this is no database" * 1000)
+    (found,) = check_store(tmp_path)
+    assert (found.level, found.what) == ("problem", "cannot be used")
+    assert found.why
+
+
+def test_a_record_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+    assert [one.what for one in check_audit(tmp_path)] == ["no record yet"]
+    (tmp_path / "audit.db").write_bytes(b"this is no database" * 1000)
+    (found,) = check_audit(tmp_path)
+    assert (found.level, found.what) == ("problem", "the record cannot be read")
+    assert msgspec.json.encode(found.document())

@@ -1,0 +1,137 @@
+"""Every command of the tree is run with `--json` beside a real gateway, and its schema holds.
+
+`Shell.run` compares what is printed with the schema of the command; here it is seen that no command
+is left out.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gatewright.stores.approval import Asked
+from gatewright.stores.approvals import DATABASE, Approvals
+from tests.cli.gateways import DEMO, serving
+from tests.cli.schemas import commands
+from tests.cli.shell import Done, Shell
+
+CONFIG = f"""\
+[gateway]
+port = 0
+{DEMO}[[servers]]
+id = "absent"
+command = "no-such-program-here"
+[[grants]]
+agent = "*"
+server = "demo"
+"""
+
+Run = Callable[..., Done]
+
+ELSEWHERE = {
+    "room who": "tests/cli/test_room.py, in a room",
+    "room post": "tests/cli/test_room.py, in a room",
+    "room propose": "tests/cli/test_room.py, in a room",
+    "room fulfil": "tests/cli/test_room.py, in a room",
+    "room watch": "tests/cli/test_room.py, in a room",
+    "server logs": "tests/cli/test_server_control.py, with a server that has something to say",
+    "server login": "tests/cli/test_login.py, with a server that wants a login",
+}
+"""Commands whose output is held against its schema in another test, and in which."""
+
+
+def test_every_command_that_answers_in_json_answers_by_its_schema(shell: Shell) -> None:
+    shell.write("mgp.toml", CONFIG)
+    seen: set[tuple[str, ...]] = set()
+
+    def run(*words: str, code: int = 0, given: str = "") -> Done:
+        done = shell.run(*words, "--json", given=given)
+        assert done.code == code, (words, done.err)
+        assert done.out, words
+        seen.update(path for path in commands() if words[: len(path)] == path)
+        return done
+
+    operator = run("key", "create", "root", "--operator").document["key"]
+    with serving(shell):
+        _with_a_gateway(run, operator, shell.state)
+    _without(run)
+    wanted = {path for path, one in commands().items() if any(p.name == "json" for p in one.params)}
+    missing = {" ".join(path) for path in wanted - seen} - set(ELSEWHERE)
+    assert not missing, f"run them in this file with --json: {sorted(missing)}"
+    assert not set(ELSEWHERE) & {" ".join(path) for path in seen}
+
+
+def _waiting(state: Path) -> str:
+    """A request for approval of the gateway of this state folder."""
+    queue = Approvals(state / DATABASE, clock=time.time, random=os.urandom)
+    asked = Asked("bot", "demo", "add", "a", "d", "p")
+    made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=60)
+    queue.close()
+    assert made is not None
+    return made.id
+
+
+def _with_a_gateway(run: Run, operator: str, state: Path) -> None:
+    made = run("key", "create", "bot", "--key", operator).document
+    run("key", "list")
+    run("session", "list", "--key", operator)
+    made = run("key", "rotate", made["id"], "--key", operator).document
+    run("key", "revoke", made["id"], "--key", operator)
+    for words in (("list",), ("show", "demo"), ("logout", "demo"), ("pin", "demo", "--all")):
+        run("server", *words)
+    run("server", "permit", "demo", "system.info", "--for", "1h", "--key", operator)
+    for word in ("restart", "stop", "start"):
+        run("server", word, "demo")
+    _tools(run)
+    run("top", "--once")
+    run("audit", "tail")
+    run("audit", "query")
+    trace = run("audit", "query", "-n", "1").document["trace_id"]
+    run("audit", "show", trace)
+    run("audit", "query", "--mgp")
+    run("audit", "verify")
+    run("doctor", code=8)
+    run("grant", "add", "bot", "demo/add", "--expires", "1h", "--key", operator)
+    run("grant", "list")
+    run("grant", "show", "bot", "demo/add")
+    run("policy", "explain", "bot", "demo__add", "a=1", "b=2", "--key", operator)
+    run("policy", "simulate", "mgp.toml", "--key", operator)
+    run("grant", "revoke", "bot", "demo/add", "--key", operator)
+    run("approve", "--key", operator)
+    run("deny", _waiting(state), "--key", operator)
+
+
+def _tools(run: Run) -> None:
+    run("tool", "list")
+    run("tool", "show", "demo__add")
+    run("tool", "export", "demo__add", "--form", "tool")
+    run("tool", "call", "demo__add", "a=1", "b=2")
+
+
+def _without(run: Run) -> None:
+    assert all(step["ok"] for step in run("demo").document)
+    run("server", "check", code=8)
+    run("server", "inspect", "demo")
+    run("config", "check")
+    run("config", "show")
+    run("config", "path")
+    run("config", "schema")
+    run("config", "diff")
+    run("init", "--config", "other.toml")
+    run("connect", "cursor", "--yes")
+    run("disconnect", "cursor", "--yes")
+    run("secret", "set", "token", given="hunter2")
+    run("secret", "list")
+    run("secret", "test")
+    run("secret", "rm", "token")
+    run("version")
+    run("policy", "try", "--validator", "sandbox", given='{"id": 1, "input": "ls"}\nx\n', code=2)
+    run("server", "export")
+    run("server", "export", "demo")
+    run("server", "add", "more", "--url", "http://127.0.0.1:9/mcp")
+    run("server", "disable", "more")
+    run("server", "enable", "more")
+    run("tool", "disable", "more/one")
+    run("tool", "enable", "more/one")
+    run("server", "rm", "more")
+    run("import", "-", given='{"mcpServers": {"found": {"url": "http://127.0.0.1:9/mcp"}}}')

@@ -1,0 +1,197 @@
+"""`approve` and `deny`: straight in the store, by operators only."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from gatewright.stores.approval import Approval, Asked
+from gatewright.stores.approvals import DATABASE, Approvals
+from tests.cli.shell import DEADLINE_S, Shell
+
+ASKED = Asked("bot", "files", "wipe", "a" * 64, "d" * 64, "p1")
+
+
+@pytest.fixture
+def operator(shell: Shell) -> str:
+    return shell.run("key", "create", "olga", "--operator").out.strip()
+
+
+@pytest.fixture
+def queue(shell: Shell, operator: str) -> Iterator[Approvals]:
+    made = Approvals(shell.state / DATABASE, clock=time.time, random=os.urandom)
+    yield made
+    made.close()
+
+
+def ask(queue: Approvals, tool: str = "wipe", arguments: str = '{"path": "/"}') -> Approval:
+    asked = Asked("bot", "files", tool, "a" * 64, "d" * 64, "p1")
+    made = queue.ask(
+        asked,
+        arguments=arguments,
+        risk="dangerous",
+        reason="it is dangerous",
+        quorum=1,
+        lasts_s=600,
+    )
+    assert made is not None
+    return made
+
+
+def test_what_waits_is_shown_with_its_arguments(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    made = ask(queue)
+    done = shell.run("approve", "--key", operator)
+    assert (done.code, len(done.rows)) == (0, 1)
+    assert done.rows[0][:4] == [made.id, "bot", "files/wipe", "dangerous"]
+    assert done.rows[0][-1] == '{"path": "/"}'
+    (listed,) = shell.run("approve", "--key", operator, "--json").document
+    assert (listed["id"], listed["state"], listed["arguments"]) == (
+        made.id,
+        "pending",
+        '{"path": "/"}',
+    )
+
+
+def test_one_yes_lets_exactly_that_call_pass_once(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    made = ask(queue)
+    done = shell.run("approve", made.id, "--comment", "go on", "--key", operator, "--json")
+    assert done.code == 0
+    assert (done.document["state"], done.document["scope"]) == ("approved", "once")
+    used = queue.redeem(ASKED)
+    assert used is not None
+    assert (used.by, used.comment) == ("olga", "go on")
+    assert queue.redeem(ASKED) is None
+
+
+@pytest.mark.parametrize(("more", "scope"), [((), "arguments"), (("--any-arguments",), "tool")])
+def test_a_yes_may_hold_for_a_time(
+    shell: Shell, queue: Approvals, operator: str, more: tuple[str, ...], scope: str
+) -> None:
+    made = ask(queue)
+    words = ("approve", made.id, "--for", "1h", *more, "--key", operator, "--json")
+    document = shell.run(*words).document
+    assert document["scope"] == scope
+    assert 3500 < document["expires"] - time.time() < 3700
+
+
+def test_a_no_is_said_with_its_reason(shell: Shell, queue: Approvals, operator: str) -> None:
+    made = ask(queue)
+    done = shell.run("deny", made.id, "--reason", "too late", "--key", operator, "--json")
+    assert (done.code, done.document["state"], done.document["comment"]) == (
+        0,
+        "denied",
+        "too late",
+    )
+    again = shell.run("approve", made.id, "--key", operator)
+    assert (again.code, again.error["code"]) == (2, "not_found")
+    assert "denied already, by olga" in again.error["message"]
+
+
+@pytest.mark.parametrize("words", [("approve",), ("approve", "ap_1"), ("deny", "ap_1")])
+def test_an_agent_with_a_shell_decides_on_nothing(
+    shell: Shell, queue: Approvals, operator: str, words: tuple[str, ...]
+) -> None:
+    agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
+    for key in ((), ("--key", agent)):
+        done = shell.run(*words, *key)
+        assert (done.code, done.error["code"]) == (6, "permission_denied")
+        assert done.out == ""
+
+
+def test_nobody_approves_what_they_asked_for_themselves(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    own = replace_agent(queue)
+    done = shell.run("approve", own.id, "--key", operator)
+    assert (done.code, done.error["code"]) == (6, "permission_denied")
+    assert "somebody else" in done.error["message"]
+
+
+def replace_agent(queue: Approvals) -> Approval:
+    asked = Asked("olga", "files", "wipe", "a" * 64, "d" * 64, "p1")
+    made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=600)
+    assert made is not None
+    return made
+
+
+def test_an_unknown_request_is_named(shell: Shell, queue: Approvals, operator: str) -> None:
+    done = shell.run("approve", "ap_nothing", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "not_found")
+    assert "ap_nothing" in done.error["message"]
+
+
+def test_any_arguments_without_an_end_is_refused(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    done = shell.run("approve", ask(queue).id, "--any-arguments", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "usage")
+    assert queue.redeem(ASKED) is None
+
+
+def test_where_no_gateway_has_run_nothing_waits(shell: Shell) -> None:
+    done = shell.run("approve")
+    assert (done.code, done.error["code"]) == (4, "not_found")
+
+
+def test_a_watch_prints_each_request_once_as_it_comes(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    first = ask(queue)
+    watch = subprocess.Popen(
+        shell.command("approve", "--watch", "--json", "--key", operator),
+        stdout=subprocess.PIPE,
+        cwd=shell.folder,
+        env=shell.environ(),
+    )
+    assert watch.stdout is not None
+    try:
+        assert json.loads(watch.stdout.readline())["id"] == first.id
+        second = ask(queue, "other")
+        assert json.loads(watch.stdout.readline())["id"] == second.id
+    finally:
+        watch.send_signal(signal.SIGINT)
+        rest, _ = watch.communicate(timeout=DEADLINE_S)
+    assert rest == b""
+    assert watch.returncode == 130
+
+
+def test_a_person_at_a_terminal_is_asked_one_by_one(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    first, second = ask(queue), ask(queue, "other", '{"path": "\u202e/etc"}')
+    done = shell.run_at_terminal("approve", answers="x\ny\nn\n", after="approve this call once?")
+    assert done.code == 0
+    assert "bot wants to run files/wipe: it is dangerous" in done.out
+    assert f"{first.id} is approved" in done.out
+    assert "\\u{202e}/etc" in done.out
+    assert f"{second.id} is denied" in done.out
+    states = {one.id: one.state for one in queue.all()}
+    assert states == {first.id: "approved", second.id: "denied"}
+
+
+def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Approvals, operator: str) -> None:
+    ask(queue)
+    ask(queue, "other")
+    shell.run_at_terminal("approve", answers="s\nq\n", after="approve this call once?")
+    assert [one.state for one in queue.all()] == ["pending", "pending"]
+
+
+def test_a_permission_of_a_server_is_shown_and_approved_like_a_call(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    """MGP-3.3-1"""
+    asked = Asked("files", "files", "camera", kind="server")
+    made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=600)
+    assert made is not None
+    done = shell.run("approve", "--key", operator)
+    assert done.rows[0][:4] == [made.id, "files", "permission camera", "dangerous"]
+    done = shell.run("approve", made.id, "--key", operator)
+    assert "the server files may have the permission camera" in done.err

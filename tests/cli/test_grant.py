@@ -1,0 +1,178 @@
+"""`grant list`, `add`, `revoke` and `show`: beside the file, in the store, and never by an agent."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from gatewright.stores.issued import DATABASE, GrantChange, Issued
+from tests.cli.gateways import DEMO, serving
+from tests.cli.shell import Shell
+from tests.cli.test_names import tab
+
+CONFIG = f"""\
+[gateway]
+anonymous = "allow"
+{DEMO}[[grants]]
+agent = "*"
+server = "demo"
+tool = "now"
+[[grants]]
+agent = "bob"
+server = "demo"
+permission = "deny"
+expires_at = 2001-01-01T00:00:00Z
+[[grants]]
+agent = "eve"
+server = "demo"
+permission = "deny"
+"""
+
+
+@pytest.fixture
+def operator(shell: Shell) -> str:
+    """The key of an operator, in a folder with a configuration."""
+    shell.write("mgp.toml", CONFIG)
+    return shell.run("key", "create", "root", "--operator").out.strip()
+
+
+def store(shell: Shell) -> Issued:
+    return Issued(shell.state / DATABASE, clock=time.time)
+
+
+def test_every_grant_is_listed_with_where_it_comes_from(shell: Shell, operator: str) -> None:
+    words = ("grant", "add", "ann", "demo/add", "--why", "needs sums", "--key", operator)
+    done = shell.run(*words, "--expires", "30d", "-p", "shell")
+    assert (done.code, done.out) == (0, "")
+    assert "ann may use demo/add until 20" in done.err
+    rows = shell.run("grant", "list").rows
+    assert [row[:5] for row in rows] == [
+        ["*", "demo", "now", "allow", "active"],
+        ["bob", "demo", "*", "deny", "expired"],
+        ["eve", "demo", "*", "deny", "active"],
+        ["ann", "demo", "add", "allow", "active"],
+    ]
+    assert rows[0][7].endswith("mgp.toml:7")
+    assert rows[3][6:] == ["root", "issued", "needs sums"]
+    (entry,) = [one for one in shell.run("grant", "list", "--json").document if one["by"] == "root"]
+    assert entry["permissions"] == ["shell.execute"]
+    assert 29 < (entry["expires_at"] - entry["granted_at"]) / 86400 <= 30
+    assert len(shell.run("grant", "list", "--agent", "ann").rows) == 2
+    assert shell.run("grant", "list", "--server", "other").out == ""
+
+
+def test_what_holds_is_shown_with_every_word_about_it(shell: Shell, operator: str) -> None:
+    shell.run("grant", "add", "ann", "demo", "--key", operator)
+    shell.run("grant", "add", "ann", "demo/now", "--deny", "--key", operator)
+    done = shell.run("grant", "show", "ann", "demo/now", "--json")
+    found = done.document
+    assert (found["permission"], found["source"], found["granted_by"]) == (
+        "deny",
+        "tool_grant",
+        "root",
+    )
+    assert [one["origin"] for one in found["grants"]][1:] == ["issued", "issued"]
+    assert shell.run("grant", "show", "ann", "demo/add").rows[0][:2] == ["allow", "server_grant"]
+    assert shell.run("grant", "show", "zoe", "demo").rows[0][:2] == ["deny", "default_policy"]
+
+
+def test_a_revoked_grant_is_gone_and_one_of_the_file_is_not(shell: Shell, operator: str) -> None:
+    environ = {"GATEWRIGHT_KEY": operator}
+    shell.run("grant", "add", "ann", "demo", environ=environ)
+    done = shell.run("grant", "revoke", "ann", "demo", environ=environ)
+    assert (done.code, done.out) == (0, "")
+    again = shell.run("grant", "revoke", "ann", "demo", environ=environ)
+    assert (again.code, again.error["code"]) == (2, "not_found")
+    assert "gatewright grant list" in again.error["hint"]
+    written = shell.run("grant", "revoke", "*", "demo/now", environ=environ)
+    assert "mgp.toml:7" in written.error["hint"]
+    assert [one.action for one in _changes(shell)] == ["granted", "revoked"]
+    assert {one.by for one in _changes(shell)} == {"root"}
+
+
+def _changes(shell: Shell) -> list[GrantChange]:
+    issued = store(shell)
+    try:
+        return list(issued.changes())
+    finally:
+        issued.close()
+
+
+def test_an_agent_with_a_shell_grants_itself_nothing(shell: Shell, operator: str) -> None:
+    agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
+    for words in (
+        ("add", "bot", "demo"),
+        ("add", "bot", "demo", "--key", agent),
+        ("add", "*", "demo", "--key", "gw_invented"),
+        ("revoke", "bot", "demo"),
+        ("revoke", "bot", "demo", "--key", agent),
+    ):
+        done = shell.run("grant", *words)
+        assert (done.code, done.out, done.error["code"]) == (6, "", "permission_denied")
+    assert not (shell.state / DATABASE).exists() or _changes(shell) == []
+
+
+def test_a_person_at_a_terminal_grants(shell: Shell, operator: str) -> None:
+    done = shell.run_at_terminal("grant", "add", "ann", "demo")
+    assert done.code == 0
+    assert "ann may use demo" in done.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ann", ""),
+        ("ann", "/add"),
+        ("ann", "demo/"),
+        ("", "demo"),
+        ("ann", "demo", "--expires", "2001-01-01"),
+        ("ann", "demo", "--permission", "flying"),
+        ("ann", "demo", "--deny", "--permission", "camera"),
+    ],
+)
+def test_a_grant_that_cannot_be_is_a_usage_error(
+    shell: Shell, operator: str, words: tuple[str, ...]
+) -> None:
+    done = shell.run("grant", "add", *words, "--key", operator)
+    assert (done.code, done.out, done.error["code"]) == (2, "", "usage")
+
+
+def test_what_may_be_a_slip_is_said(shell: Shell, operator: str) -> None:
+    done = shell.run("grant", "add", "ann", "dmeo", "--key", operator)
+    assert "no server 'dmeo' is configured" in done.err
+    done = shell.run("grant", "add", "eve", "demo", "--key", operator)
+    assert "deny goes over allow" in done.err
+    assert "mgp.toml:16" in done.err
+
+
+def test_a_running_gateway_follows_and_binds_the_grant_to_the_tool(
+    shell: Shell, operator: str
+) -> None:
+    """MGP-5.4-2 and MGP-5.4-3, from the command line."""
+    bot = shell.run("key", "create", "bot", "--key", operator).out.strip()
+    with serving(shell):
+        assert shell.run("tool", "call", "demo__add", "a=1", "b=2", "--key", bot).code == 6
+        shell.run("grant", "add", "bot", "demo/add", "--key", operator)
+        deadline = time.monotonic() + 20
+        while shell.run("tool", "call", "demo__add", "a=1", "b=2", "--key", bot).code != 0:
+            assert time.monotonic() < deadline
+        (word,) = [one for one in _words(shell) if one["agent"] == "bot"]
+        assert word["tool_digest"] is not None
+        assert tab(shell, "gatewright grant add bot demo/ad") == ["demo/add"]
+        shell.run("grant", "revoke", "bot", "demo/add", "--key", operator)
+        deadline = time.monotonic() + 20
+        while shell.run("tool", "call", "demo__add", "a=1", "b=2", "--key", bot).code == 0:
+            assert time.monotonic() < deadline
+        events = [one[3] for one in shell.run("audit", "query", "--event", "ACCESS_GRANTED").rows]
+        assert events
+
+
+def _words(shell: Shell) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = shell.run("grant", "list", "--json").document
+    return found
+
+
+def test_without_any_grant_the_list_says_how_to_make_one(shell: Shell, tmp_path: Path) -> None:
+    done = shell.run("grant", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "gatewright grant add" in done.err

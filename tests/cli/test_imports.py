@@ -1,0 +1,244 @@
+"""`gatewright import`: from what hosts have to what the gateway runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.shell import Shell
+from tests.configs.host_samples import SAMPLES
+from tests.configs.more_samples import MANIFEST
+from tests.configs.sample import SECRETS, zipped
+
+TOKEN = SECRETS[0]
+DESKTOP = ".config/Claude/claude_desktop_config.json"
+
+
+def _host(shell: Shell, name: str, text: str) -> Path:
+    path = shell.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def _one(**server: Any) -> str:
+    return json.dumps({"mcpServers": {"a": {"command": "x", **server}}})
+
+
+def _file(shell: Shell) -> dict[str, Any]:
+    return tomllib.loads((shell.folder / "mgp.toml").read_text())
+
+
+def _names(shell: Shell) -> set[str]:
+    return {path.relative_to(shell.folder).parts[0] for path in shell.folder.rglob("*")}
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(shell: Shell) -> None:
+    path = _host(shell, DESKTOP, SAMPLES["claude-desktop"].text)
+    done = shell.run("import", "claude-desktop", "--dry-run")
+    assert done.code == 8
+    assert [row[:3] for row in done.rows] == [
+        ["add", "filesystem", "stdio"],
+        ["add", "github", "stdio"],
+    ]
+    assert done.rows[1][4:] == [
+        "github.GITHUB_TOKEN",
+        f"Claude/{path.name}: mcpServers.github",
+    ]
+    assert "refused: gone: there is neither a command nor a url" in done.err
+    assert "nothing was written" in done.err
+    assert TOKEN not in done.out + done.err
+    assert _names(shell) == {".config"}
+
+
+def test_an_import_writes_servers_and_moves_secrets(shell: Shell) -> None:
+    _host(shell, DESKTOP, SAMPLES["claude-desktop"].text)
+    assert shell.run("import", "claude").code == 8
+    assert TOKEN not in (shell.folder / "mgp.toml").read_text()
+    assert [one["id"] for one in _file(shell)["servers"]] == ["filesystem", "github"]
+    assert [row[0] for row in shell.run("secret", "list").rows] == ["github.GITHUB_TOKEN"]
+    shown = {row[0]: row[1] for row in shell.run("config", "show").rows}
+    assert shown["servers.github.env.GITHUB_TOKEN"] == "${secret:github.GITHUB_TOKEN}"
+    assert shell.run("config", "check").code == 0
+
+
+def test_what_a_hand_wrote_in_the_file_stays_as_it_was(shell: Shell) -> None:
+    before = '# mine\n[gateway]\nport = 9001 # because\n\n[[servers]]\nid = "a"\ncommand = "old"\n'
+    shell.write("mgp.toml", before)
+    assert shell.run("import", str(_host(shell, "x.json", _one()))).code == 0
+    text = (shell.folder / "mgp.toml").read_text()
+    assert text.startswith(before)
+    assert [one["id"] for one in _file(shell)["servers"]] == ["a", "a-2"]
+    assert shell.run("import", "x.json", "--replace").code == 0
+    text = (shell.folder / "mgp.toml").read_text()
+    assert text.startswith(before.replace('"old"', '"x"').partition("[[servers]]")[0])
+    assert [one["command"] for one in _file(shell)["servers"]] == ["x", "x"]
+
+
+def test_a_second_import_changes_nothing(shell: Shell) -> None:
+    _host(shell, DESKTOP, _one(env={"TOKEN": TOKEN}))
+    assert shell.run("import").code == 0
+    before = (shell.folder / "mgp.toml").read_bytes()
+    done = shell.run("import", "--json")
+    assert done.document["servers"] == []
+    assert [one["level"] for one in done.document["notes"]] == ["skipped"]
+    assert (shell.folder / "mgp.toml").read_bytes() == before
+
+
+def test_without_an_argument_all_hosts_are_read_and_no_project(shell: Shell) -> None:
+    _host(shell, DESKTOP, _one())
+    _host(shell, ".codex/config.toml", '[mcp_servers.b]\ncommand = "y"\n')
+    _host(shell, ".config/goose/config.yaml", "extensions:\n  c: {type: stdio, cmd: z}\n")
+    _host(shell, ".mcp.json", '{"mcpServers": {"project": {"command": "evil"}}}')
+    _host(shell, ".zed/settings.json", "{")
+    done = shell.run("import")
+    assert done.code == 0
+    assert {row[1] for row in done.rows} == {"a", "b", "c"}
+    assert "not read: .mcp.json belongs to this project" in done.err
+
+
+def test_a_project_file_that_is_named_starts_its_servers_in_the_project(shell: Shell) -> None:
+    project = shell.folder / "shop"
+    _host(shell, "shop/.vscode/mcp.json", SAMPLES["vscode"].text)
+    done = shell.run("import", "shop/.vscode/mcp.json", "--json")
+    assert done.code == 8
+    (server, _) = _file(shell)["servers"]
+    assert (server["args"][-1], server["cwd"]) == (f"{project}/data", str(project))
+    first = done.document["servers"][0]
+    assert {"name": "secret:perplexity-key", "there": False} in first["reads"]
+
+
+def test_several_sources_are_read_and_the_broken_one_is_named(shell: Shell) -> None:
+    _host(shell, "good.json", _one())
+    _host(shell, "broken.json", '{"mcpServers": hunter2')
+    done = shell.run("import", "good.json", "broken.json", "--json")
+    assert (done.code, done.error["code"]) == (8, "import")
+    assert [one["id"] for one in done.document["servers"]] == ["a"]
+    assert [one["message"] for one in done.document["notes"]] == ["this is not JSON from line 1 on"]
+    assert "hunter2" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("none.json",), "missing"),
+        (("folder",), "not_regular"),
+        (("broken.json",), "syntax"),
+        (("empty.json",), "unknown_format"),
+        (("cursor",), "not_found"),
+        ((), "not_found"),
+        (("http://127.0.0.1:1/x",), "unreachable"),
+        (("https://127.0.0.1:1/x",), "unreachable"),
+    ],
+)
+def test_a_source_that_says_nothing_is_an_error_with_a_name(
+    shell: Shell, words: tuple[str, ...], code: str
+) -> None:
+    (shell.folder / "folder").mkdir()
+    shell.write("broken.json", "{")
+    shell.write("empty.json", "{}")
+    done = shell.run("import", *words)
+    assert (done.code, done.error["code"]) == (2, code)
+    assert done.error["hint"]
+    assert not (shell.folder / "mgp.toml").exists()
+
+
+def test_standard_input_is_a_source_and_single_servers_can_be_chosen(shell: Shell) -> None:
+    text = '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}'
+    done = shell.run("import", "-", "--only", "b", "--json", given=text)
+    assert [(one["id"], one["target"]) for one in done.document["servers"]] == [("b", "y")]
+    none = shell.run("import", "-", "--only", "c", given=text)
+    assert (none.code, none.error["hint"]) == (2, "there are a, b")
+
+
+def test_a_bundle_is_unpacked_where_its_server_is_started(shell: Shell) -> None:
+    content = zipped({"manifest.json": MANIFEST, "server/index.js": "// js"})
+    (shell.folder / "x.mcpb").write_bytes(content)
+    assert shell.run("import", "x.mcpb", "--dry-run").code == 0
+    assert not shell.state.exists()
+    assert shell.run("import", "x.mcpb").code == 0
+    (server,) = _file(shell)["servers"]
+    folder = Path(server["cwd"])
+    assert folder.parents[1] == shell.state / "bundles"
+    assert (folder / "server/index.js").read_text() == "// js"
+    assert server["args"][0] == f"{folder}/server/index.js"
+
+
+def test_what_was_trusted_is_suggested_and_granted_to_nobody(shell: Shell) -> None:
+    _host(shell, "x.json", _one(autoApprove=["read"], trust=True))
+    done = shell.run("import", "x.json")
+    assert "suggested: a needed no confirmation for read" in done.err
+    assert "nothing is granted" in done.err
+    assert "grants" not in _file(shell)
+
+
+def test_what_is_missing_and_what_is_not_pinned_is_told_with_the_way_out(shell: Shell) -> None:
+    server = {"command": "npx", "args": ["-y", "pkg", "${MISSING}", "${HOME}"]}
+    shell.write("x.json", json.dumps({"mcpServers": {"a": server}}))
+    done = shell.run("import", "x.json")
+    assert "needed: a stays down without it; set MISSING" in done.err
+    assert "HOME" not in done.err
+    assert "a runs pkg in whatever version is newest; write pkg@VERSION" in done.err
+    cached = _host(shell, ".npm/_npx/0/node_modules/pkg/package.json", '{"version": "1.2.3"}')
+    assert "write pkg@1.2.3" in shell.run("import", "x.json", "-c", "new.toml").err, cached
+    assert (shell.folder / "new.toml").exists()
+
+
+def test_a_placeholder_is_asked_for_by_name(shell: Shell) -> None:
+    shell.write("x.json", _one(env={"API_KEY": "<YOUR_API_KEY>"}))
+    done = shell.run("import", "x.json")
+    assert "needed: a stays down without it; `gatewright secret set a.API_KEY`" in done.err
+    assert shell.run("secret", "list").rows == []
+
+
+def test_our_own_entry_is_not_imported(shell: Shell) -> None:
+    shell.write("mgp.toml", "[gateway]\nport = 9001\n")
+    servers = {
+        "bridge": {"command": "gatewright", "args": ["bridge"]},
+        "http": {"type": "http", "url": "http://localhost:9001/mcp"},
+    }
+    shell.write("x.json", json.dumps({"mcpServers": servers}))
+    done = shell.run("import", "x.json", "--json")
+    assert [one["message"] for one in done.document["notes"]] == ["this is the gateway itself"] * 2
+
+
+def test_a_broken_file_of_ours_is_named_before_anything_is_written(shell: Shell) -> None:
+    shell.write("mgp.toml", "[gateway]\nport = 'x'\n")
+    shell.write("x.json", _one(env={"TOKEN": TOKEN}))
+    done = shell.run("import", "x.json")
+    assert (done.code, done.error["code"]) == (2, "configuration")
+    assert not shell.state.exists()
+
+
+def test_secrets_are_taken_back_where_the_file_cannot_be_written(shell: Shell) -> None:
+    shell.write("x.json", _one(env={"TOKEN": TOKEN}))
+    (shell.folder / "away.toml").symlink_to("x.json/below")
+    done = shell.run("import", "x.json", "--config", "away.toml")
+    assert done.code != 0
+    assert shell.run("secret", "list").rows == []
+
+
+def test_a_server_that_our_file_cannot_hold_is_refused_alone(shell: Shell) -> None:
+    shell.write(
+        "x.toml",
+        '[[servers]]\nid = "a"\ncommand = "x"\nschema = "perhaps"\n[[servers]]\nid = "b"\ncommand = "y"\n',
+    )
+    done = shell.run("import", "x.toml", "--json")
+    assert done.code == 8
+    assert [one["id"] for one in done.document["servers"]] == ["b"]
+    (note,) = done.document["notes"]
+    assert (note["level"], note["server"]) == ("refused", "a")
+    assert "schema" in note["hint"]
+
+
+def test_a_person_at_a_terminal_sees_a_table(shell: Shell) -> None:
+    shell.write("x.json", _one(env={"TOKEN": TOKEN}))
+    shown = shell.run_at_terminal("import", "x.json")
+    assert shown.code == 0
+    assert "SECRETS MOVED" in shown.out
+    assert "1 server written to mgp.toml" in shown.out
+    assert TOKEN not in shown.out

@@ -1,0 +1,50 @@
+"""Who may give a command that only operators may give, at a terminal and without one."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gatewright.cli.operators import operator
+from gatewright.cli.output import CliError, Exit
+from gatewright.stores.callers import Callers
+
+
+@pytest.fixture
+def callers(tmp_path: Path) -> Iterator[Callers]:
+    made = Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)
+    yield made
+    made.close()
+
+
+def test_the_key_of_an_operator_speaks_for_that_operator(callers: Callers, tmp_path: Path) -> None:
+    _, secret = callers.create("olga", kind="operator", by="test")
+    assert operator(callers, secret, tmp_path) == "olga"
+
+
+@pytest.mark.parametrize("key", ["agent", "unknown"])
+def test_any_other_key_is_refused(callers: Callers, tmp_path: Path, key: str) -> None:
+    _, secret = callers.create("bot", by="test")
+    with pytest.raises(CliError, match="not the key of an operator") as caught:
+        operator(callers, secret if key == "agent" else "gw_no", tmp_path)
+    assert caught.value.exit_code == Exit.DENIED
+
+
+def test_without_a_terminal_and_a_key_nobody_is_an_operator(
+    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.cli.operators.is_terminal", lambda _: False)
+    with pytest.raises(CliError, match="without a terminal") as caught:
+        operator(callers, None, tmp_path)
+    assert caught.value.exit_code == Exit.DENIED
+    assert operator(callers, None, tmp_path, fresh=True)
+
+
+def test_whoever_sits_at_a_terminal_is_its_user(
+    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.cli.operators.is_terminal", lambda _: True)
+    monkeypatch.setattr("getpass.getuser", lambda: "olga")
+    assert operator(callers, None, tmp_path) == "olga"

@@ -1,0 +1,118 @@
+"""`server add`, `rm`, `enable`, `disable`, and `tool enable`, `disable`."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+
+from tests.cli.gateways import EXAMPLES, serving
+from tests.cli.shell import Shell
+
+FILE = '# ours\n[[servers]]\nid = "a"\ncommand = "x" # why\n'
+
+
+def test_a_command_is_added_with_its_arguments_and_environment(shell: Shell) -> None:
+    file = shell.write("mgp.toml", FILE)
+    done = shell.run(
+        "server",
+        "add",
+        "b",
+        "--env",
+        "A=1=2",
+        "--env",
+        "HOME",
+        "--",
+        "npx",
+        "-y",
+        "thing",
+        "--json",
+    )
+    assert (done.code, done.out) == (0, "")
+    assert "b added to" in done.err
+    assert file.read_text().startswith(FILE)
+    assert tomllib.loads(file.read_text())["servers"][1] == {
+        "id": "b",
+        "command": "npx",
+        "args": ["-y", "thing", "--json"],
+        "env": {"A": "1=2", "HOME": "${HOME}"},
+    }
+
+
+def test_a_url_is_added_to_a_file_that_is_begun(shell: Shell) -> None:
+    done = shell.run(
+        "server", "add", "web", "--url", "http://127.0.0.1:1/mcp", "--header", "X-A=b", "--json"
+    )
+    path = shell.folder / "mgp.toml"
+    assert done.document == {"name": "web", "change": "added", "file": str(path)}
+    assert tomllib.loads(path.read_text()) == {
+        "servers": [{"id": "web", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}}]
+    }
+
+
+def test_a_server_is_a_command_or_a_url(shell: Shell) -> None:
+    for words in ((), ("--url", "http://127.0.0.1:1/mcp", "--", "x")):
+        done = shell.run("server", "add", "b", *words)
+        assert (done.code, done.error["code"]) == (2, "usage")
+    assert not (shell.folder / "mgp.toml").exists()
+
+
+def test_a_name_that_is_taken_or_is_none_changes_nothing(shell: Shell) -> None:
+    file = shell.write("mgp.toml", FILE)
+    taken = shell.run("server", "add", "a", "--", "y")
+    assert (taken.code, "mgp.toml:2" in taken.error["message"]) == (2, True)
+    assert shell.run("server", "add", "no name", "--", "y").code == 2
+    assert file.read_text() == FILE
+    assert shell.run("server", "add", "a", "--replace", "--", "y").code == 0
+    assert tomllib.loads(file.read_text())["servers"] == [{"id": "a", "command": "y", "args": []}]
+
+
+def test_a_server_is_removed_from_the_file_that_has_it(shell: Shell) -> None:
+    shell.write("mgp.toml", FILE)
+    user = shell.folder / ".config/mgp/servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('# theirs\n\n[[servers]]\nid = "u"\ncommand = "x"\n')
+    done = shell.run("server", "rm", "u", "--json")
+    assert done.document == {"name": "u", "change": "removed", "file": str(user)}
+    assert user.read_text() == "# theirs\n"
+    gone = shell.run("server", "rm", "u")
+    assert (gone.code, gone.error["hint"]) == (2, "servers: a")
+
+
+def test_servers_are_switched(shell: Shell) -> None:
+    file = shell.write("mgp.toml", FILE)
+    assert shell.run("server", "disable", "a", "--json").document["change"] == "disabled"
+    assert tomllib.loads(file.read_text())["servers"][0]["enabled"] is False
+    assert shell.run("server", "enable", "a", "--json").document["change"] == "enabled"
+    assert "# why" in file.read_text()
+
+
+def test_tools_are_named_as_they_are_listed(shell: Shell) -> None:
+    file = shell.write("mgp.toml", FILE + '[[servers]]\nid = "a.b"\ncommand = "x"\n')
+    for name in ("a/one", "a__two", "a.b.three", "a.b/four"):
+        assert shell.run("tool", "disable", name, "--json").document["change"] == "disabled"
+    first, second = tomllib.loads(file.read_text())["servers"]
+    assert (set(first["tools"]), set(second["tools"])) == ({"one", "two"}, {"three", "four"})
+    assert shell.run("tool", "enable", "a/one", "--json").document["name"] == "a/one"
+    assert shell.run("tool", "disable", "nobody/x").error["hint"].startswith("write SERVER/TOOL")
+
+
+def test_an_added_server_serves_and_a_disabled_tool_is_gone(shell: Shell) -> None:
+    demo = str(EXAMPLES / "demo_server.py")
+    assert shell.run("server", "add", "demo", "--", sys.executable, demo).code == 0
+    assert shell.run("tool", "disable", "demo/write_note").code == 0
+    with serving(shell):
+        names = [tool["name"] for tool in shell.run("tool", "list", "--json").document]
+    assert "demo__add" in names
+    assert "demo__write_note" not in names
+
+
+def test_a_secret_in_what_is_added_goes_to_the_store_and_not_into_the_file(shell: Shell) -> None:
+    done = shell.run("server", "add", "b", "--env", "API_KEY=hunter2-hunter2", "--", "x")
+    assert (done.code, "${secret:b.API_KEY}" in done.err) == (0, True)
+    text = (shell.folder / "mgp.toml").read_text()
+    assert tomllib.loads(text)["servers"][0]["env"] == {"API_KEY": "${secret:b.API_KEY}"}
+    assert "hunter2" not in text + done.out + done.err
+    assert shell.run("secret", "test").rows == [["b.API_KEY", "ok"]]
+    shell.run("server", "add", "no name", "--env", "API_KEY=hunter3-hunter3", "--", "x")
+    assert shell.run("secret", "list").rows[0][0] == "b.API_KEY"
+    assert len(shell.run("secret", "list").rows) == 1

@@ -1,0 +1,82 @@
+"""`server pin`: what is held back, how it differs, and that only an operator lets it go on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gatewright.stores.pins import DATABASE, Pins, Seen
+from tests.cli.shell import Shell
+
+CONFIG = '[[servers]]\nid = "files"\ncommand = "true"\n'
+
+
+def seen(says: str) -> Seen:
+    return Seen("wipe", f'{{"description":"{says}","name":"wipe"}}', f"digest of {says}")
+
+
+@pytest.fixture
+def operator(shell: Shell) -> str:
+    shell.write("mgp.toml", CONFIG)
+    return shell.run("key", "create", "olga", "--operator").out.strip()
+
+
+@pytest.fixture
+def pins(shell: Shell, operator: str) -> Iterator[Pins]:
+    made = Pins(shell.state / DATABASE, clock=lambda: 1_790_000_000.0)
+    made.judge("files", [seen("reads"), Seen("read", "{}", "d")], ask_first=False)
+    made.judge("files", [seen("wipes\u00ad all")], ask_first=False)
+    yield made
+    made.close()
+
+
+def test_what_is_held_back_is_listed(shell: Shell, pins: Pins) -> None:
+    done = shell.run("server", "pin")
+    assert [row[:3] for row in done.rows] == [["files", "wipe", "changed"]]
+    assert len(shell.run("server", "pin", "files", "--all").rows) == 2
+
+
+def test_the_difference_is_shown_with_everything_visible(shell: Shell, pins: Pins) -> None:
+    done = shell.run("server", "pin", "files", "wipe")
+    assert '-  "description": "reads",' in done.out
+    assert '+  "description": "wipes\\u{ad} all",' in done.out
+    assert "changed" in done.err
+
+
+def test_an_operator_accepts_it_and_is_named(shell: Shell, pins: Pins, operator: str) -> None:
+    words = ("server", "pin", "files", "wipe", "--accept", "--key", operator, "--json")
+    (accepted,) = shell.run(*words).document
+    assert (accepted["standing"], accepted["by"]) == ("pinned", "olga")
+    assert shell.run("server", "pin").out == ""
+
+
+def test_all_of_a_server_can_be_accepted_at_once(shell: Shell, pins: Pins, operator: str) -> None:
+    pins.judge("files", [Seen("read", '{"a":1}', "e")], ask_first=False)
+    done = shell.run("server", "pin", "files", "--accept", "--key", operator)
+    assert [row[:3] for row in done.rows] == [
+        ["files", "read", "pinned"],
+        ["files", "wipe", "pinned"],
+    ]
+
+
+def test_an_agent_with_a_shell_accepts_nothing(shell: Shell, pins: Pins) -> None:
+    done = shell.run("server", "pin", "files", "wipe", "--accept")
+    assert (done.code, done.error["code"]) == (6, "permission_denied")
+    assert pins.of("files")[1].standing == "changed"
+
+
+def test_to_accept_everything_of_every_server_is_no_command(
+    shell: Shell, pins: Pins, operator: str
+) -> None:
+    done = shell.run("server", "pin", "--accept", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "usage")
+
+
+def test_an_unknown_tool_is_named(shell: Shell, pins: Pins) -> None:
+    done = shell.run("server", "pin", "files", "none")
+    assert (done.code, done.error["code"]) == (2, "not_found")
+    assert "files/none" in done.error["message"]
+
+
+def test_where_no_gateway_has_run_there_are_no_pins(shell: Shell) -> None:
+    done = shell.run("server", "pin")
+    assert (done.code, done.error["code"]) == (4, "not_found")

@@ -1,0 +1,106 @@
+"""`[redaction]` as rules: the tool over its server over the default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gatewright.call import Answer, Failure
+from gatewright.compose.redaction import redaction_of, size_of, wanted_of
+from gatewright.filters import Rules
+from gatewright.redaction import HIDDEN, Redactor
+from gatewright.settings import load
+from tests.gates.parts import a_tool, a_tool_call
+
+KEY = bytes(32)
+MAIL = b'{"t":"write to someone@example.org"}'
+TOKEN = b'{"t":"gh' + b"p_" + b"a1B2c3D4e5F6" * 3 + b'"}'
+TERM = b'{"t":"about Project Zebra"}'
+
+
+def rules(folder: Path, text: str) -> Rules:
+    (folder / "mgp.toml").write_text(text)
+    return redaction_of(load(folder / "mgp.toml", environ={"HOME": str(folder)}), KEY)
+
+
+def finds(redactor: Redactor | None) -> list[bool]:
+    """Whether it takes out a token, an address, a term."""
+    assert redactor is not None
+    return [bool(redactor.json(raw).rules) for raw in (TOKEN, MAIL, TERM)]
+
+
+def test_secrets_are_taken_out_where_nothing_is_said(tmp_path: Path) -> None:
+    found = rules(tmp_path, "")
+    assert finds(found.default) == [True, False, False]
+    assert not found.servers
+    assert not found.tools
+
+
+def test_each_server_and_each_tool_can_have_its_own_level(tmp_path: Path) -> None:
+    """GRH-out-1"""
+    found = rules(
+        tmp_path,
+        """
+        [redaction]
+        terms = ["Project Zebra"]
+        [[servers]]
+        id = "one"
+        command = "x"
+        redaction = "off"
+        [servers.tools.read]
+        redaction = "personal"
+        """,
+    )
+    assert finds(found.default) == [True, False, True]
+    assert found.servers == {"one": None}
+    assert [*found.tools] == [("one", "read")]
+    assert finds(found.tools["one", "read"]) == [True, True, True]
+
+
+def test_what_counts_as_personal_is_said_once(tmp_path: Path) -> None:
+    """GRH-out-2"""
+    found = rules(tmp_path, '[redaction]\nlevel = "personal"\npersonal = ["card"]\n')
+    assert finds(found.default) == [True, False, False]
+
+
+HIDDEN_TEXT = b'{"t":"a\\u200bb"}'
+WORDS = """
+[redaction]
+hidden = "remove"
+[[servers]]
+id = "one"
+command = "x"
+redaction = "off"
+hidden = "keep"
+result_bytes = 100
+[servers.tools.read]
+hidden = "remove"
+result_bytes = 10
+[servers.tools."*"]
+result_bytes = 50
+"""
+
+
+def test_what_nobody_sees_is_taken_out_where_that_is_wanted(tmp_path: Path) -> None:
+    """GRH-val-3, GRH-out-3: for arguments and for results alike, and where no secrets are looked for as well."""
+    found = rules(tmp_path, WORDS)
+    assert found.default is not None
+    assert found.default.json(HIDDEN_TEXT) == (b'{"t":"ab"}', [HIDDEN])
+    assert found.default.text("a\x00b") == (b"ab", [HIDDEN])
+    assert found.servers == {"one": None}
+    read = found.tools["one", "read"]
+    assert read is not None
+    assert read.json(HIDDEN_TEXT).rules == [HIDDEN]
+    assert read.json(TOKEN).rules == []
+    wanted = wanted_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}))
+    asked = [wanted.of(*pair) for pair in (("one", "read"), ("one", "x"), ("two", "x"))]
+    assert asked == [True, False, True]
+
+
+def test_a_result_may_be_as_large_as_its_tool_or_server_says(tmp_path: Path) -> None:
+    rules(tmp_path, WORDS)
+    size = size_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}))
+    for server, tool, limit in (("one", "read", 10), ("one", "x", 50), ("two", "x", 2**20)):
+        call = a_tool_call(a_tool(tool, server))
+        assert isinstance(size.outcome(call, Answer(b"x" * limit)), Answer)
+        if limit < 2**20:
+            assert isinstance(size.outcome(call, Answer(b"x" * (limit + 1))), Failure)

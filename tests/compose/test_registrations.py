@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.call import Call, Caller, CannotAsk, Client, Failure
+from gatewright.compose.registrations import FILE, Registrations
+from gatewright.upstream.builtin.register import registered_of
+from gatewright.upstream.builtin.registration import read_registration
+from gatewright.upstream.builtin.shipped import shipped_directory
+from gatewright.upstream.confined import Isolation
+from gatewright.upstream.registered import Registry
+from tests.upstream.builtin.registrations import REGISTER, changed
+
+NOBODY: Any = None
+
+
+def made(folder: Path) -> tuple[Registry, Registrations]:
+    registry = Registry()
+    shipped = {"directory_list": shipped_directory([str(folder)], Isolation())}
+    return registry, Registrations(registry, folder, shipped)
+
+
+def add(registry: Registry, found: Registrations, request: dict[str, Any]) -> None:
+    wanted = read_registration(request)
+    base = found.shipped[wanted.name]
+    registry.add(registered_of(wanted, base.definition, base.make(wanted.profile), request))
+
+
+def call() -> Call:
+    return Call(
+        id="c1",
+        door="test",
+        kind="tool",
+        method="tools/call",
+        name="theirs",
+        params={},
+        caller=Caller("ann"),
+        client=Client("2025-11-25"),
+        trace_id="t",
+    )
+
+
+def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
+    """GRH-reg-5."""
+    registry, found = made(tmp_path)
+    add(registry, found, REGISTER)
+    add(registry, found, changed("tool_metadata.version", "1.1.0"))
+    found.store()
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    again, _ = made(tmp_path)
+    assert [(one.name, one.version) for one in again.tools] == [
+        ("directory_list", "1.0.0"),
+        ("directory_list", "1.1.0"),
+    ]
+    assert [one.fingerprint for one in again.tools] == [one.fingerprint for one in registry.tools]
+
+
+def test_what_is_no_good_any_more_is_said_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = changed("security_profile.sandbox_level", "bunker")
+    gone = changed("tool_metadata.name", "no_longer_shipped")
+    (tmp_path / FILE).write_text(json.dumps([bad, gone, REGISTER]))
+    with caplog.at_level(logging.WARNING, "gatewright.registry"):
+        registry, _ = made(tmp_path)
+    assert [one.name for one in registry.tools] == ["directory_list"]
+    assert len(caplog.records) == 2
+
+
+def test_a_file_that_cannot_be_read_registers_nothing_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FILE).write_text("no json")
+    registry, _ = made(tmp_path)
+    assert registry.tools == ()
+    assert FILE in caplog.text
+
+
+def test_nothing_registered_leaves_no_file(tmp_path: Path) -> None:
+    _, found = made(tmp_path)
+    found.store()
+    assert not (tmp_path / FILE).exists()
+
+
+async def test_a_session_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
+    """GRH-reg-5."""
+    _, found = made(tmp_path)
+    asked: list[Any] = []
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        asked.append((method, params))
+        if params["parameters"].get("fail"):
+            raise CannotAsk("no such ticket")
+        return {"data": {"content": "looks like MCP"}}
+
+    assert found.connection(None, "theirs", "1") is None
+    assert found.connection("s", "theirs", "1") is None
+    found.connected("s", ask)
+    run = found.connection("s", "theirs", "1")
+    assert run is not None
+    assert await run({"a": 1}, call(), NOBODY) == {
+        "structuredContent": {"content": "looks like MCP"},
+        "content": [],
+    }
+    assert asked == [
+        (
+            "tools/invoke",
+            {
+                "tool_id": "theirs",
+                "tool_version": "1",
+                "execution_id": "exec-c1",
+                "parameters": {"a": 1},
+            },
+        )
+    ]
+    failed = await run({"fail": True}, call(), NOBODY)
+    assert failed == Failure("upstream_error", "who offers theirs said: no such ticket")
+    found.gone("s")
+    gone = await run({}, call(), NOBODY)
+    assert isinstance(gone, Failure)
+    assert gone.reason == "upstream_unavailable"
+
+
+def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
+    registry, found = made(tmp_path)
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        return {}
+
+    found.connected("s", ask)
+    run = found.connection("s", "theirs", "1.0.0")
+    assert run is not None
+    wanted = read_registration(
+        {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
+    )
+    registry.add(registered_of(wanted, None, run, None))
+    found.store()
+    assert not (tmp_path / FILE).exists()
+    found.gone("s")
+    assert registry.tools == ()

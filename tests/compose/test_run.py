@@ -1,0 +1,31 @@
+"""A gateway as the business of a whole process: it ends when it is told to, and says why it cannot begin."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from gatewright.compose import run
+from gatewright.settings import load
+from gatewright.stores.errors import StoreBusyError
+from gatewright.stores.lock import FolderLock
+from tests.behaviour.gateway import config, running
+
+
+def test_a_process_that_is_told_to_stop_stops_and_says_nothing_more(tmp_path: Path) -> None:
+    with running(tmp_path, config()) as gateway:
+        gateway.process.send_signal(signal.SIGTERM)
+        assert gateway.process.wait(30) == 0
+        assert not (tmp_path / "state" / "gateway.json").exists()
+
+
+def test_a_folder_that_another_gateway_uses_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{tmp_path}/state"\n')
+    settings = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
+    (tmp_path / "state").mkdir()
+    taken = FolderLock(tmp_path / "state")
+    with pytest.raises(StoreBusyError):
+        run(settings)
+    taken.release()

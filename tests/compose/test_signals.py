@@ -1,0 +1,74 @@
+"""SIGHUP reads the configuration again, except where it says that the terminal was closed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+PROGRAM = textwrap.dedent(
+    """
+    import asyncio
+    from gatewright.compose.signals import on_hangup, stop_signal
+
+    async def main():
+        stop = stop_signal()
+        on_hangup(lambda: print("again", flush=True))
+        print("ready", flush=True)
+        await stop
+        print("stopped", flush=True)
+
+    asyncio.run(main())
+    """
+)
+AT_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+DEADLINE_S = 30.0
+
+
+def test_a_hangup_is_a_wish_to_read_again() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(2):
+            process.send_signal(1)
+            assert process.stdout.readline() == "again\n"
+        process.terminate()
+        assert process.communicate(timeout=DEADLINE_S)[0] == "stopped\n"
+
+
+def closed_terminal(before: str) -> subprocess.Popen[str]:
+    """The program at a terminal that was closed once it was ready. Its standard output is a pipe."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", AT_TERMINAL + before + PROGRAM],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    os.close(ours)
+    return process
+
+
+def test_a_terminal_that_is_closed_ends_the_program_in_order() -> None:
+    with closed_terminal("") as process:
+        assert process.communicate(timeout=DEADLINE_S)[0] == "stopped\n"
+        assert process.returncode == 0
+
+
+def test_a_program_that_was_to_outlive_its_terminal_does() -> None:
+    with closed_terminal("import signal; signal.signal(1, signal.SIG_IGN)\n") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "again\n"
+        process.terminate()
+        assert process.communicate(timeout=DEADLINE_S)[0] == "stopped\n"

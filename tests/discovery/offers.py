@@ -1,0 +1,60 @@
+"""A catalogue of a few tools, of which each caller sees some."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Caller, Security, Target, Tool
+from gatewright.wire.groundhog import About
+
+__all__ = ["Item", "Offered", "made"]
+
+
+class Item:
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+
+    @property
+    def tool(self) -> Tool:
+        return self._tool
+
+    def text(self, mgp: bool) -> bytes:
+        members = {key: json.loads(bytes(value)) for key, value in self.tool.definition.items()}
+        return json.dumps({**members, "name": self.tool.exposed}).encode()
+
+
+def made(
+    server: str, name: str, exposed: str = "", needs: Sequence[str] = (), **members: Any
+) -> Tool:
+    definition = {"name": name, "inputSchema": {"type": "object"}, **members}
+    raw = {key: msgspec.Raw(json.dumps(value).encode()) for key, value in definition.items()}
+    security = Security(permissions_required=tuple(needs))
+    return Tool(Target(server, name), exposed or f"{server}__{name}", raw, security=security)
+
+
+class Offered:
+    """`hidden` are exposed names that nobody but `root` sees."""
+
+    version = 1
+
+    def __init__(self, *tools: tuple[Tool, About], hidden: Sequence[str] = ()) -> None:
+        self._tools = [tool for tool, _ in tools]
+        self._about = {tool.target: about for tool, about in tools}
+        self._hidden = hidden
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        for one in self._tools:
+            if name in {one.exposed, f"{one.target.server}/{one.target.name}"}:
+                return one
+        return None
+
+    def visible(self, profile: str, caller: Caller) -> list[Item]:
+        root = caller.id == "root"
+        return [Item(one) for one in self._tools if root or one.exposed not in self._hidden]
+
+    def about(self, tool: Tool) -> About:
+        return self._about[tool.target]

@@ -1,0 +1,142 @@
+"""The page on which an operator decides: who may, for how long, and that nothing else is on it."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Caller, Refusal
+from gatewright.doors.approval_page import ApprovalPage
+from gatewright.serving.http_request import Connection
+from gatewright.stores.approval import Approval, Asked, CannotDecideError
+from tests.stores.parts import approval
+
+ARGUMENTS = '{"path":"/<b>\\u202e"}'
+CALL = Asked("ann", "files", "wipe", sha256(ARGUMENTS.encode()).hexdigest())
+HERE = ("127.0.0.1", 5)
+KEYS = {"op": Caller("olga", "operator"), "agent": Caller("ann")}
+
+
+class Queue:
+    """One request, and what was decided on it."""
+
+    def __init__(self, asked: Asked = CALL) -> None:
+        self.one = approval(asked, arguments=ARGUMENTS, reason="it is dangerous", risk="dangerous")
+        self.said: list[tuple[bool, str, str, str]] = []
+
+    def get(self, id: str) -> Approval | None:
+        return self.one if id == self.one.id else None
+
+    def decide(
+        self, id: str, yes: bool, *, by: str, comment: str = "", edited: str = ""
+    ) -> Approval:
+        if by == self.one.agent:
+            raise CannotDecideError("own", "somebody else has to decide")
+        self.said.append((yes, by, comment, edited))
+        self.one = replace(self.one, state="approved" if yes else "denied", by=by)
+        return self.one
+
+
+class World:
+    def __init__(self, asked: Asked = CALL) -> None:
+        self.queue = Queue(asked)
+        self.page = ApprovalPage(self.queue, self.identify, os.urandom)
+        self.page.base = "http://127.0.0.1:8420"
+        self.path = self.page.url(self.queue.one).removeprefix(self.page.base)
+
+    @staticmethod
+    def identify(door: str, key: str | None) -> Caller | Refusal:
+        return KEYS.get(key or "") or Refusal("auth_failed", "no")
+
+    async def ask(
+        self, method: str = "GET", path: str | None = None, client: Any = HERE, **form: str
+    ) -> tuple[int, dict[bytes, bytes], str]:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": urlencode(form).encode()}
+
+        scope = {"method": method, "path": path or self.path, "client": client, "headers": []}
+        await self.page(Connection(scope, receive, send, None))
+        return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"].decode()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_the_request_is_shown_with_nothing_hidden_and_nothing_loaded(world: World) -> None:
+    status, headers, page = await world.ask()
+    assert status == 200
+    for words in ("ann", "run files/wipe", "it is dangerous", CALL.arguments_digest[:16]):
+        assert words in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    policy = headers[b"content-security-policy"].decode()
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+    assert headers[b"cache-control"] == b"no-store"
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+async def test_an_operators_key_decides_once(world: World) -> None:
+    status, _, page = await world.ask(
+        "POST", key="op", decision="approve", comment="fine", edited=ARGUMENTS
+    )
+    assert (status, world.queue.said) == (200, [(True, "olga", "fine", "")])
+    assert "may run files/wipe" in page
+    assert (await world.ask())[0] == 404
+    assert (await world.ask("POST", key="op", decision="deny"))[0] == 404
+    assert len(world.queue.said) == 1
+
+
+async def test_a_no_and_other_arguments_reach_the_queue() -> None:
+    no, other = World(), World()
+    await no.ask("POST", key="op", decision="deny", comment="not now")
+    assert no.queue.said == [(False, "olga", "not now", "")]
+    await other.ask("POST", key="op", decision="approve", edited='{"path":"/tmp"}')
+    assert other.queue.said == [(True, "olga", "", '{"path":"/tmp"}')]
+
+
+@pytest.mark.parametrize("key", ["", "agent", "nonsense"])
+async def test_the_address_alone_decides_nothing(world: World, key: str) -> None:
+    """Whoever asked knows the address: it takes an operator's key."""
+    status, _, page = await world.ask("POST", key=key, decision="approve")
+    assert (status, world.queue.said) == (403, [])
+    assert "key of an operator" in page
+
+
+async def test_who_asked_does_not_decide_by_being_an_operator_too() -> None:
+    world = World(Asked("olga", "files", "wipe", kind="operator"))
+    status, _, page = await world.ask("POST", key="op", decision="approve")
+    assert (status, world.queue.said) == (409, [])
+    assert "somebody else has to decide" in page
+
+
+@pytest.mark.parametrize("path", ["/approvals/", "/approvals/0", "/approvals/" + "0" * 64])
+async def test_an_address_that_was_not_given_out_leads_nowhere(world: World, path: str) -> None:
+    assert (await world.ask(path=path))[0] == 404
+    assert (await world.ask("POST", path=path, key="op", decision="approve"))[0] == 404
+    assert world.queue.said == []
+
+
+@pytest.mark.parametrize("client", [("192.0.2.7", 5), None, ("nonsense", 1)])
+async def test_other_machines_are_shown_nothing(world: World, client: Any) -> None:
+    assert (await world.ask(client=client))[0] == 404
+
+
+async def test_other_methods_are_refused_and_addresses_are_fresh_each_time(world: World) -> None:
+    assert (await world.ask("PUT"))[0] == 405
+    assert world.page.url(world.queue.one) != world.page.url(world.queue.one)
+    world.page.base = ""
+    assert world.page.url(world.queue.one) == ""

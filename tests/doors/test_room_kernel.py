@@ -1,0 +1,211 @@
+"""The gateway's own place in a room, in front of a scripted owner of tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Outcome, Question, Refusal
+from gatewright.doors.room_kernel import DOOR, KernelInRoom
+from gatewright.kernel import Verdict
+from gatewright.participants import CallError, Participant
+from gatewright.participants.dial import join
+from gatewright.participants.participant import Heard
+from gatewright.rooms.callers import RoomCallers
+from gatewright.wire import jsonrpc
+from tests.doors.client import within
+from tests.doors.house import House, text
+from tests.rooms.hall import FULL, Hall, token_of
+
+PEOPLE = {"ann": FULL, "bob": FULL, "eve": ("mcp/proposal:*", "mcp/response:*", "chat")}
+DIG = {"name": "dig", "arguments": {"deep": 3}}
+
+
+class _NoKeys:
+    def verify(self, credential: str) -> Caller | str:
+        return "unknown"
+
+
+class Stage:
+    """A hall in which the kernel sits, and the house behind it."""
+
+    def __init__(self, hall: Hall, house: House) -> None:
+        self.hall = hall
+        self.house = house
+        self.rehearsed: list[Call] = []
+        self.refused: dict[str, Refusal] = {}
+        callers = RoomCallers(_NoKeys(), "secret")
+        callers.hub = hall.hub
+        self.kernel = KernelInRoom(
+            house.front, hall.hub, callers, self._rehearse, topic="lobby", name="house"
+        )
+        self.kernel.seat.sit()
+
+    async def _rehearse(self, call: Call) -> Sequence[Verdict]:
+        self.rehearsed.append(call)
+        refusal = self.refused.get(call.caller.id)
+        return [Verdict("access", call, refusal)]
+
+    def guest(self, name: str, **options: Any) -> Any:
+        """A participant over a real connection."""
+        return join(self.hall.url, topic="lobby", token=token_of(name), **options)
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[Stage]:
+    """Everything, for as long as the block."""
+    async with House() as house, Hall(PEOPLE) as hall:
+        yield Stage(hall, house)
+        hall.hub.close()
+
+
+async def about(participant: Participant, id: str) -> str:
+    """The text of the next chat message about an envelope."""
+    found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def watch(heard: Heard) -> None:
+        envelope = heard.envelope
+        if envelope.kind == "chat" and envelope.correlation_id == id and not found.done():
+            found.set_result(jsonrpc.decode(envelope.payload)["text"])
+
+    participant.watchers.append(watch)
+    said: str = await within(found)
+    return said
+
+
+async def test_a_request_in_the_room_is_a_call_of_its_sender() -> None:
+    """MCPX-2.1-3: the same kernel, the sender as the caller, the envelope's id as the trace."""
+    async with stage() as scene, scene.guest("ann") as ann:
+        scene.house.script.does("dig", text("done"))
+        found = await within(ann.request("house", "tools/call", DIG))
+        assert found["content"][0]["text"] == "done"
+        (call,) = scene.house.script.calls
+        assert (call.caller, call.door, call.params["arguments"]) == (
+            Caller("ann"),
+            DOOR,
+            {"deep": 3},
+        )
+        with pytest.raises(CallError):
+            await within(ann.request("house", "no/such"))
+
+
+async def test_a_fulfilment_has_the_trace_of_its_proposal() -> None:
+    """MCPX-3.2.1-6."""
+    async with stage() as scene, scene.guest("ann") as ann, scene.guest("eve") as eve:
+        scene.house.script.does("dig", text("done"))
+        pending = eve.propose("tools/call", DIG, to=["house"])
+        await about(ann, pending.id)
+        await within(asyncio.gather(ann.fulfil(pending.id), pending.outcome()))
+        (call,) = scene.house.script.calls
+        assert (call.trace_id, call.caller.id) == (pending.id, "ann")
+
+
+async def test_requests_with_the_same_id_and_events_do_not_meet() -> None:
+    """Ids of JSON-RPC are their sender's own; a progress note goes to who asked."""
+    heard: list[str] = []
+
+    async def note(frame: bytes, envelope: Any) -> bytes | None:
+        heard.append(envelope.kind)
+        return None
+
+    async def slowly(call: Call, back: Back) -> Outcome:
+        back.emit(Event("notifications/progress", {"progress": 1}))
+        return Answer(b'{"content":[]}')
+
+    async with stage() as scene, scene.guest("ann", responder=note) as ann:
+        scene.house.script.does("dig", slowly)
+        body = jsonrpc.request(b"1", "tools/call", {**DIG, "_meta": {"progressToken": "p"}})
+        ids = [ann.say("mcp/request:tools/call:dig", body, to=["house"]) for _ in range(2)]
+        answers: set[str | None] = set()
+        done = asyncio.Event()
+
+        def watch(one: Heard) -> None:
+            if one.envelope.kind.startswith("mcp/response"):
+                answers.add(one.envelope.correlation_id)
+                if len(answers) == 2:
+                    done.set()
+
+        ann.watchers.append(watch)
+        await within(done.wait())
+        assert answers == set(ids)
+        while len(heard) < 2:
+            await asyncio.sleep(0)
+        assert heard == ["mcp/request:notifications/progress"] * 2
+
+
+async def test_a_question_of_a_tool_goes_to_who_called_and_only_where_they_can_answer() -> None:
+    async def answer(frame: bytes, envelope: Any) -> bytes | None:
+        message = jsonrpc.parse(frame)
+        if not isinstance(message, jsonrpc.Request):
+            return None
+        return jsonrpc.response(message.id, b'{"action":"accept","content":{"name":"Ann"}}')
+
+    async def asking(call: Call, back: Back) -> Outcome:
+        try:
+            found = await back.ask(Question("elicitation/create", {"message": "who?"}))
+        except CannotAsk as no:
+            return text(f"cannot: {no}")
+        return text(found["content"]["name"])
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}}
+    hello["clientInfo"] = {"name": "ann", "version": "1"}
+    async with stage() as scene, scene.guest("ann", responder=answer) as ann:
+        scene.house.script.does("dig", asking)
+        found = await within(ann.request("house", "tools/call", DIG))
+        assert found["content"][0]["text"].startswith("cannot")
+        await within(ann.request("house", "initialize", hello))
+        found = await within(ann.request("house", "tools/call", DIG))
+        assert found["content"][0]["text"] == "Ann"
+
+
+async def test_what_runs_for_somebody_who_cancels_or_leaves_is_cancelled() -> None:
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene:
+        scene.house.script.does("dig", forever)
+        async with scene.guest("ann") as ann:
+            ann.say(
+                "mcp/request:tools/call:dig", jsonrpc.request(b"7", "tools/call", DIG), to=["house"]
+            )
+            await within(scene.house.script.began.get())
+            ann.notify("house", "notifications/cancelled", {"requestId": 7})
+            while not scene.house.script.cancelled:
+                await asyncio.sleep(0)
+            ann.say(
+                "mcp/request:tools/call:dig", jsonrpc.request(b"8", "tools/call", DIG), to=["house"]
+            )
+            await within(scene.house.script.began.get())
+        while len(scene.house.script.cancelled) < 2:
+            await asyncio.sleep(0)
+        assert scene.house.script.cancelled == ["dig", "dig"]
+
+
+async def test_a_proposal_is_answered_with_what_the_gates_would_say_of_each_who_could_fulfil() -> (
+    None
+):
+    """Nothing is called; who may not send the request is not asked about."""
+    async with (
+        stage() as scene,
+        scene.guest("ann") as ann,
+        scene.guest("bob"),
+        scene.guest("eve") as eve,
+    ):
+        scene.refused["bob"] = Refusal("access_denied", "bob has no grant")
+        pending = eve.propose("tools/call", DIG, to=["house"])
+        said = await about(ann, pending.id)
+        assert said == (
+            "dry run of tools/call:dig: passes every gate for ann; "
+            "refused for bob: access (access_denied): bob has no grant"
+        )
+        assert [call.caller.id for call in scene.rehearsed] == ["ann", "bob"]
+        assert scene.house.script.calls == []
+        elsewhere = eve.propose("tools/call", DIG, to=["ann"])
+        odd = eve.propose("ping", to=["house"])
+        assert "nothing that gates judge" in await about(ann, odd.id)
+        assert elsewhere.proposal.status == "pending"

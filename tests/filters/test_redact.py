@@ -1,0 +1,161 @@
+"""The filter `redact`: what is found is replaced, counted and reported; all else stays the same object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal, Target
+from gatewright.filters.redact import REPORT, Redact, Rules
+from gatewright.redaction import PERSONAL, Redactor
+from tests.gates.parts import a_call
+
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+SECRETS = Redactor(b"key")
+FILTER = Redact(Rules(SECRETS))
+
+
+def result(text: str, **more: Any) -> bytes:
+    return json.dumps({"content": [{"type": "text", "text": text}], **more}).encode()
+
+
+def cleaned(outcome: Outcome, by: Redact = FILTER, call: Call | None = None) -> Any:
+    found = by.outcome(call or a_call(), outcome)
+    assert isinstance(found, Answer)
+    return json.loads(found.raw)
+
+
+def test_an_answer_in_which_nothing_is_found_is_handed_on_as_it_is() -> None:
+    """MGP-1.2-1"""
+    for raw in (result("hello"), result("token: none"), b'{"n" : 1.0, "e":"\\u0041"}'):
+        answer = Answer(raw)
+        assert FILTER.outcome(a_call(), answer) is answer
+
+
+def test_a_secret_in_any_part_of_a_result_is_replaced() -> None:
+    """GRH-out-1"""
+    raw = result(f"here {TOKEN}", structuredContent={"deep": [{"password": "letmein", "n": 1}]})
+    found = cleaned(Answer(raw))
+    assert found["content"][0]["text"].startswith("here [REDACTED:github-token:")
+    deep = found["structuredContent"]["deep"][0]
+    assert deep["password"].startswith("[REDACTED:named:")
+    assert deep["n"] == 1
+
+
+def test_a_changed_result_reports_what_was_done_to_it() -> None:
+    """GRH-out-4"""
+    raw = result(f"{TOKEN} and {TOKEN}", _meta={"vendor/x": 1})
+    call = a_call()
+    found = cleaned(Answer(raw), call=call)
+    report = found["_meta"].pop(REPORT)
+    assert found["_meta"] == {"vendor/x": 1}
+    del found["_meta"]
+    assert report == {
+        "original_size": len(raw),
+        "sanitized_size": report["sanitized_size"],
+        "redactions_applied": {"github-token": 2},
+    }
+    assert report["sanitized_size"] < len(raw)
+    assert call.facts["redacted"] == {"github-token": 2}
+
+
+@pytest.mark.parametrize("raw", [b'["%s"]', b'{"t":"%s","_meta":7}', b'"%s"'])
+def test_a_result_that_can_have_no_report_is_cleaned_all_the_same(raw: bytes) -> None:
+    found = FILTER.outcome(a_call(), Answer(raw % TOKEN.encode()))
+    assert isinstance(found, Answer)
+    assert TOKEN.encode() not in found.raw
+    assert REPORT.encode() not in found.raw
+
+
+def test_errors_lose_the_secret_in_message_details_and_the_servers_own_words() -> None:
+    error = json.dumps({"code": -1, "message": f"bad {TOKEN}", "data": {"password": "letmein"}})
+    call = a_call()
+    failure = Failure("upstream", f"got {TOKEN}", {"path": TOKEN}, error=error.encode())
+    found = FILTER.outcome(call, failure)
+    assert isinstance(found, Failure)
+    said = json.dumps([found.message, dict(found.details), (found.error or b"").decode()])
+    assert TOKEN not in said
+    assert "letmein" not in said
+    assert call.facts["redacted"] == {"github-token": 3, "named": 1}
+
+
+def test_a_refusal_is_cleaned_like_a_failure() -> None:
+    found = FILTER.outcome(a_call(), Refusal("denied", f"no {TOKEN}"))
+    assert isinstance(found, Refusal)
+    assert TOKEN not in found.message
+
+
+@pytest.mark.parametrize("outcome", [Refusal("denied", "no"), Failure("timeout", "", {"ms": 1})])
+def test_errors_without_a_secret_are_handed_on_as_they_are(outcome: Outcome) -> None:
+    assert FILTER.outcome(a_call(), outcome) is outcome
+
+
+def test_events_are_cleaned_but_for_their_handles() -> None:
+    call = a_call()
+    event = Event("notifications/progress", {"progressToken": TOKEN, "message": f"at {TOKEN}"})
+    found = FILTER.event(call, event)
+    assert found is not None
+    assert found.params["progressToken"] == TOKEN
+    assert TOKEN not in found.params["message"]
+    assert call.facts["redacted"] == {"github-token": 1}
+    for same in (
+        Event("notifications/progress", {"progress": 1}),
+        Event(RECONNECT, {"retry_ms": 1}),
+    ):
+        assert FILTER.event(call, same) is same
+
+
+def test_places_of_events_and_of_the_result_are_counted_together() -> None:
+    call = a_call()
+    FILTER.event(call, Event("notifications/message", {"data": TOKEN}))
+    FILTER.outcome(call, Answer(result(TOKEN)))
+    assert call.facts["redacted"] == {"github-token": 2}
+
+
+def test_the_policy_of_a_tool_goes_over_that_of_its_server_and_that_over_the_default() -> None:
+    """GRH-out-1, GRH-out-2"""
+    mail = "write to someone@example.org"
+    personal = Redactor(b"key", personal=frozenset(PERSONAL))
+    rules = Redact(Rules(SECRETS, {"srv": None}, {("srv", "read"): personal}))
+    text = Answer(result(f"{mail} {TOKEN}"))
+    for server, name, kept in (
+        ("srv", "read", (False, False)),
+        ("srv", "other", (True, True)),
+        ("elsewhere", "read", (True, False)),
+    ):
+        call = msgspec.structs.replace(a_call(), kind="tool", target=Target(server, name))
+        found = rules.outcome(call, text)
+        assert isinstance(found, Answer)
+        assert (b"someone@example.org" in found.raw, TOKEN.encode() in found.raw) == kept
+
+
+def test_without_a_policy_everything_passes() -> None:
+    answer = Answer(result(TOKEN))
+    off = Redact(Rules(None))
+    assert off.outcome(a_call(), answer) is answer
+    event = Event("notifications/message", {"data": TOKEN})
+    assert off.event(a_call(), event) is event
+
+
+def test_lists_are_looked_through_once_and_get_no_report() -> None:
+    raw = json.dumps({"tools": [{"name": "x", "description": f"use {TOKEN}"}]}).encode()
+    call = msgspec.structs.replace(a_call(), kind="list")
+    found = FILTER.outcome(call, Answer(raw, own=True))
+    again = FILTER.outcome(call, Answer(raw, own=True))
+    assert isinstance(found, Answer)
+    assert isinstance(again, Answer)
+    assert again.raw is found.raw
+    assert found.own
+    assert TOKEN.encode() not in found.raw
+    assert REPORT.encode() not in found.raw
+
+
+def test_no_server_speaks_for_the_record() -> None:
+    """MGP-6.3-1"""
+    claim = Event("notifications/mgp.audit", {"event_type": "PERMISSION_GRANTED"})
+    assert FILTER.event(a_call(), claim) is None
+    other = Event("notifications/message", {"data": "hello"})
+    assert FILTER.event(a_call(), other) is other

@@ -1,0 +1,382 @@
+"""The gate `confirm` where operators decide: the queue, the wait, the second call that uses the approval up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Call, Caller, Client, Event, Question, Refusal, Tool
+from gatewright.gates.access import Access
+from gatewright.gates.confirm import Confirm, Queue, Rule
+from gatewright.stores.approval import Approval, Asked, CannotDecideError
+from gatewright.stores.approvals import Approvals
+from gatewright.stores.grants import Grant, Grants
+from tests.gates.parts import AGENT, Mute, a_tool, a_tool_call
+from tests.gates.parts import Asked as Answering
+
+YES = {"action": "accept", "content": {"confirm": True}}
+WIPE = a_tool("wipe", risk_level="dangerous")
+NEVER = 3600.0
+
+
+class Desk:
+    """A desk over a real store, whose operators decide when the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Approvals(folder / "q.db", clock=lambda: 100.0, random=os.urandom)
+        self.news = asyncio.Event()
+        self.address = ""
+
+    @property
+    def page(self) -> Callable[[Approval], str]:
+        return lambda one: self.address and f"{self.address}/{one.id}"
+
+    def redeem(self, asked: Asked) -> Approval | None:
+        return self.store.redeem(asked)
+
+    def ask(self, asked: Asked, **more: Any) -> Approval | None:
+        made = self.store.ask(asked, lasts_s=NEVER, **more)
+        self.news.set()
+        return made
+
+    async def decided(self, id: str) -> None:
+        while (one := self.store.get(id)) is not None and one.state == "pending":
+            await asyncio.sleep(0)
+
+    async def first(self) -> Approval:
+        """The request that waits, once there is one."""
+        async with asyncio.timeout(10):
+            await self.news.wait()
+        return self.store.waiting()[0]
+
+
+class Hearing(Mute):
+    """A caller who cannot be asked, but hears what happens."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class Strict:
+    """A gate that judges arguments."""
+
+    name = "strict"
+
+    async def __call__(self, call: Call, back: Any) -> Call | Refusal:
+        bad = call.arguments.get("path") == "/etc"
+        return Refusal("validation_blocked", "not there") if bad else call
+
+
+class Showing(Hearing):
+    """A caller that shows pages to its user."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[dict[str, Any]] = []
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        self.shown.append(question.params or {})
+        return {"action": "accept"}
+
+
+class World:
+    """The gate, its queue and the access table behind it."""
+
+    def __init__(self, folder: Path, rule: Rule, hold_s: float, policy: str = "p1") -> None:
+        self.desk = Desk(folder)
+        self.grants = [Grant(AGENT.id, "srv")]
+        self.now = 50.0
+        self.redeemed: list[Call] = []
+        self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
+        self.confirm = Confirm(
+            self.access,
+            lambda: self.now,
+            queue=Queue(self.desk, policy, hold_s),
+            rule=lambda _: rule,
+            again=(Strict(),),
+            redeemed=self.redeemed.append,
+        )
+
+    async def run(self, tool: Tool = WIPE, back: Any = None, **more: Any) -> Call | Refusal:
+        call = a_tool_call(tool, **{"facts": {}, **more})
+        async with asyncio.timeout(20):
+            return await self.confirm(call, back or Hearing())
+
+
+OPERATOR_RULE = Rule("operator")
+
+
+def refused(found: Call | Refusal, reason: str) -> Refusal:
+    assert isinstance(found, Refusal)
+    assert found.reason == reason
+    return found
+
+
+async def test_a_call_that_nobody_decides_on_is_told_to_come_back(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    found = refused(await world.run(arguments={"path": "/a"}), "permission_deferred")
+    (waiting,) = world.desk.store.waiting()
+    assert found.details == {
+        "status": "pending_approval",
+        "approval_id": waiting.id,
+        "missing": "approval",
+    }
+    assert waiting.id in found.message
+    assert (waiting.agent, waiting.server, waiting.tool) == (AGENT.id, "srv", "wipe")
+    assert (waiting.arguments, waiting.risk, waiting.policy) == ('{"path":"/a"}', "dangerous", "p1")
+
+
+async def test_the_same_call_repeated_after_the_approval_runs_once(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    await world.run(arguments={"a": 1, "b": 2.0})
+    world.desk.store.approve((await world.desk.first()).id, by="olga")
+    passed = await world.run(arguments={"b": 2, "a": 1})
+    assert isinstance(passed, Call)
+    assert passed.facts["confirmed_by"] == "olga"
+    assert passed.facts["approval"].startswith("ap_")
+    refused(await world.run(arguments={"a": 1, "b": 2.0}), "permission_deferred")
+
+
+async def test_a_call_goes_on_when_it_is_approved_while_it_waits(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=NEVER)
+    back = Hearing()
+    running = asyncio.ensure_future(world.run(back=back, deadline=60.0))
+    waiting = await world.desk.first()
+    world.now += 500.0
+    world.desk.store.approve(waiting.id, by="olga")
+    passed = await running
+    assert isinstance(passed, Call)
+    assert passed.deadline == 560.0
+    assert [one.method for one in back.events] == ["notifications/progress"]
+    assert waiting.id in back.events[0].params["message"]
+
+
+async def test_a_no_reaches_the_call_that_waits_and_those_after_it(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=NEVER)
+    running = asyncio.ensure_future(world.run())
+    waiting = await world.desk.first()
+    world.desk.store.deny(waiting.id, by="olga", comment="not on a \u202eSunday")
+    found = refused(await running, "permission_denied")
+    assert "olga" in found.message
+    assert "\\u202eSunday" in found.message
+    assert refused(await world.run(), "permission_denied").details["approval_id"] == waiting.id
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"arguments": {"path": "/b"}},
+        {"caller": replace(AGENT, id="agent.two")},
+        {
+            "tool": replace(
+                WIPE, definition={"name": msgspec.Raw(b'"wipe"'), "x": msgspec.Raw(b"1")}
+            )
+        },
+    ],
+    ids=["arguments", "caller", "definition"],
+)
+async def test_an_approval_lets_nothing_else_pass(tmp_path: Path, other: dict[str, Any]) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    await world.run(arguments={"path": "/a"})
+    world.desk.store.approve((await world.desk.first()).id, by="olga")
+    call = {"arguments": {"path": "/a"}} | other
+    assert refused(await world.run(**call), "permission_deferred").details["missing"] == "approval"
+
+
+async def test_an_approval_of_another_policy_counts_for_nothing(tmp_path: Path) -> None:
+    first = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    await first.run()
+    first.desk.store.approve((await first.desk.first()).id, by="olga")
+    found = await World(tmp_path, OPERATOR_RULE, 0, policy="p2").run()
+    assert refused(found, "permission_deferred").details["missing"] == "approval"
+
+
+async def test_with_a_quorum_one_yes_is_not_enough(tmp_path: Path) -> None:
+    world = World(tmp_path, Rule("operator", 2), hold_s=0)
+    await world.run()
+    waiting = await world.desk.first()
+    world.desk.store.approve(waiting.id, by="olga")
+    refused(await world.run(), "permission_deferred")
+    world.desk.store.approve(waiting.id, by="otto")
+    assert isinstance(await world.run(), Call)
+
+
+async def test_a_grant_that_was_revoked_meanwhile_is_gone(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=NEVER)
+    running = asyncio.ensure_future(world.run())
+    waiting = await world.desk.first()
+    world.confirm._access = Access(Grants(()), lambda: 0.0)
+    world.desk.store.approve(waiting.id, by="olga")
+    assert refused(await running, "access_denied").details == {}
+
+
+async def test_either_asks_the_caller_first_and_then_the_operators(tmp_path: Path) -> None:
+    world = World(tmp_path, Rule("either"), hold_s=0)
+    passed = await world.run(back=Answering(YES))
+    assert isinstance(passed, Call)
+    assert passed.facts["confirmed_by"] == AGENT.id
+    assert world.desk.store.all() == []
+    refused(await world.run(back=Hearing()), "permission_deferred")
+    assert len(world.desk.store.waiting()) == 1
+
+
+async def test_a_caller_that_said_no_does_not_go_on_to_the_operators(tmp_path: Path) -> None:
+    world = World(tmp_path, Rule("either"), hold_s=0)
+    refused(await world.run(back=Answering({"action": "decline"})), "permission_denied")
+    assert world.desk.store.all() == []
+
+
+async def test_under_the_rule_operator_the_caller_is_never_asked(tmp_path: Path) -> None:
+    """Consent of the calling host's user is not an operator's approval."""
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+
+    class Eager(Answering):
+        def emit(self, event: Event) -> None:
+            return None
+
+    back = Eager(YES)
+    refused(await world.run(back=back), "permission_deferred")
+    assert back.questions == []
+
+
+async def test_a_caller_that_gives_up_leaves_its_request_in_the_queue(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=NEVER)
+    running = asyncio.ensure_future(world.run())
+    waiting = await world.desk.first()
+    running.cancel()
+    await asyncio.wait([running])
+    assert running.cancelled()
+    assert world.desk.store.waiting() == [waiting]
+
+
+async def test_without_a_queue_a_rule_that_wants_an_operator_refuses() -> None:
+    access = Access(Grants((Grant(AGENT.id, "srv"),)), lambda: 0.0)
+    confirm = Confirm(access, lambda: 0.0, rule=lambda _: OPERATOR_RULE)
+    found = refused(await confirm(a_tool_call(WIPE, facts={}), Hearing()), "confirmation_required")
+    assert "no queue" in found.message
+
+
+async def test_whoever_fills_the_queue_has_to_wait(tmp_path: Path) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    for number in range(100):
+        await world.run(arguments={"n": number})
+    found = refused(await world.run(arguments={"n": 100}), "resource_exhausted")
+    assert "gatewright approve" in found.message
+
+
+async def test_an_operator_that_asks_is_another_one_than_the_host_of_that_name(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    for caller in (Caller("local", "owner"), Caller("local", "operator")):
+        refused(await world.run(caller=caller), "permission_deferred")
+    operator, host = sorted(world.desk.store.waiting(), key=lambda one: one.kind)
+    assert [(one.kind, one.agent) for one in (host, operator)] == [
+        ("owner", "local"),
+        ("operator", "local"),
+    ]
+    assert world.desk.store.approve(host.id, by="local").state == "approved"
+    with pytest.raises(CannotDecideError, match="somebody else"):
+        world.desk.store.approve(operator.id, by="local")
+
+
+SHOWS = Client("2025-11-25", {"elicitation": {"url": {}}})
+
+
+async def test_an_operator_may_change_the_arguments_and_the_record_has_both(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    refused(await world.run(arguments={"path": "/"}), "permission_deferred")
+    one = await world.desk.first()
+    world.desk.store.approve(one.id, by="olga", edited='{"path": "/tmp"}')
+    found = await world.run(arguments={"path": "/"})
+    assert isinstance(found, Call)
+    assert found.arguments == {"path": "/tmp"}
+    assert found.facts["edited_from"] == one.arguments_digest
+    assert found.facts["confirmed_by"] == "olga"
+    refused(await world.run(arguments={"path": "/"}), "permission_deferred")  # used up
+
+
+async def test_a_changed_call_is_judged_once_more(tmp_path: Path) -> None:
+    """What an operator writes passes the same gates as what an agent writes."""
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    refused(await world.run(arguments={"path": "/"}), "permission_deferred")
+    one = await world.desk.first()
+    world.desk.store.approve(one.id, by="olga", edited='{"path": "/etc"}')
+    found = refused(await world.run(arguments={"path": "/"}), "validation_blocked")
+    assert found.gate == "strict"
+    assert "an operator changed the arguments" in found.message
+
+
+async def test_a_caller_that_can_show_pages_is_given_one_and_its_word_decides_nothing(
+    tmp_path: Path,
+) -> None:
+    world, back = World(tmp_path, OPERATOR_RULE, hold_s=NEVER), Showing()
+    world.desk.address = "http://127.0.0.1:1/approvals"
+    calling = asyncio.ensure_future(world.run(back=back, client=SHOWS))
+    one = await world.desk.first()
+    while not back.shown:
+        await asyncio.sleep(0)
+    assert not calling.done()
+    assert back.shown == [
+        {
+            "mode": "url",
+            "elicitationId": one.id,
+            "url": f"http://127.0.0.1:1/approvals/{one.id}",
+            "message": f"{AGENT.id} wants to run srv/wipe. An operator decides on it on this page.",
+        }
+    ]
+    world.desk.store.approve(one.id, by="olga")
+    assert isinstance(await calling, Call)
+
+
+@pytest.mark.parametrize("can", [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}])
+async def test_nobody_else_is_shown_a_page(tmp_path: Path, can: dict[str, Any]) -> None:
+    world, back = World(tmp_path, OPERATOR_RULE, hold_s=0.05), Showing()
+    world.desk.address = "http://127.0.0.1:1/approvals"
+    refused(await world.run(back=back, client=Client("2025-11-25", can)), "permission_deferred")
+    assert back.shown == []
+
+
+async def test_a_call_that_comes_again_to_run_was_counted_when_it_was_asked(
+    tmp_path: Path,
+) -> None:
+    """Waiting for a person costs no second call of any limit."""
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    refused(await world.run(), "permission_deferred")
+    assert world.redeemed == []
+    world.desk.store.approve((await world.desk.first()).id, by="olga")
+    assert isinstance(await world.run(), Call)
+    assert len(world.redeemed) == 1
+
+
+async def test_the_request_says_that_data_would_flow_out_and_so_does_the_answer(
+    tmp_path: Path,
+) -> None:
+    """What the gate `flow` found out is why a person is asked, whoever the rule says is asked otherwise."""
+    world = World(tmp_path, Rule("caller"), hold_s=0)
+    brought = {"untrusted": "web__read", "private": "files__read"}
+    found = await world.run(facts={"flow": brought, "access": "tool_grant"})
+    late = refused(found, "permission_deferred")
+    (waiting,) = world.desk.store.waiting()
+    why = "it sends data out after the session has read what strangers wrote (web__read) and private data (files__read)"
+    assert waiting.reason == why
+    assert f"because {why}" in late.message
+
+
+async def test_nobody_would_be_asked_about_a_call_that_needs_nobody(tmp_path: Path) -> None:
+    world = World(tmp_path, Rule("operator"), hold_s=0)
+    call = a_tool_call(a_tool("quiet"), facts={})
+    assert await world.confirm.rehearse(call) is call
+    assert isinstance(await world.confirm.rehearse(a_tool_call(WIPE, facts={})), Refusal)

@@ -1,0 +1,30 @@
+"""The gate `definition`: what is held back does not run, and its caller learns why."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewright.call import Refusal
+from gatewright.gates.definition import Definition
+from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
+
+
+async def test_a_tool_that_is_held_back_is_refused_with_the_way_out() -> None:
+    gate = Definition(lambda tool: f"{tool.target.name} has changed")
+    found = await gate(a_tool_call(a_tool("wipe")), Mute())
+    assert isinstance(found, Refusal)
+    assert found.reason == "tool_disabled"
+    assert "wipe has changed" in found.message
+    assert "gatewright server pin srv wipe" in found.message
+    assert found.details == {"held": "wipe has changed", "server_id": "srv", "tool_name": "wipe"}
+
+
+async def test_any_other_tool_passes_as_it_is() -> None:
+    call = a_tool_call(a_tool())
+    assert await Definition(lambda _: "")(call, Mute()) is call
+
+
+@pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
+async def test_what_is_no_tool_has_no_definition_to_hold_back(kind: str) -> None:
+    call = a_call(kind)  # type: ignore[arg-type]
+    assert await Definition(lambda _: "held")(call, Mute()) is call

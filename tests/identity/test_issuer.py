@@ -1,0 +1,185 @@
+"""One issuer: its keys are fetched when they are needed, and never believed longer than they may be."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gatewright.identity.issuer import KEPT_S, PAUSE_S, Introspection, Issuer, Trusted, Unreachable
+from gatewright.protocol.access_tokens import TokenRefused, peek
+from tests.identity.issuing import CLIENT, Issuing, issuing
+from tests.upstream.guarded import Clock
+
+US = "http://127.0.0.1:8420/mcp"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Issuing]:
+    async with issuing() as found:
+        yield found
+
+
+@pytest.fixture
+def now() -> Clock:
+    """Monotonic seconds by hand."""
+    return Clock()
+
+
+def _issuer(server: Issuing, now: Clock, **more: object) -> Issuer:
+    trusted = Trusted(name="corp", issuer=server.issuer, **more)  # type: ignore[arg-type]
+    return Issuer(trusted, clock=time.time, monotonic=now)
+
+
+async def _subject(issuer: Issuer, token: str) -> str:
+    return (await issuer.check(token, peek(token))).subject
+
+
+async def _why(issuer: Issuer, token: str) -> str:
+    with pytest.raises(TokenRefused) as caught:
+        await issuer.check(token, peek(token))
+    return caught.value.why
+
+
+async def test_keys_are_found_by_discovery_and_fetched_once(server: Issuing, now: Clock) -> None:
+    issuer = _issuer(server, now)
+    found = await asyncio.gather(*(_subject(issuer, server.sign(US)) for _ in range(20)))
+    assert set(found) == {"alice"}
+    assert server.count("/jwks") == 1
+    assert server.count("/.well-known/oauth-authorization-server") == 1
+
+
+async def test_keys_whose_place_is_configured_need_no_discovery(
+    server: Issuing, now: Clock
+) -> None:
+    issuer = _issuer(server, now, jwks_uri=f"{server.issuer}/jwks")
+    assert await _subject(issuer, server.sign(US)) == "alice"
+    assert [path for path, _ in server.heard] == ["/jwks"]
+
+
+async def test_openid_s_document_does_where_oauth_s_is_missing(server: Issuing, now: Clock) -> None:
+    server.broken.add("/.well-known/oauth-authorization-server")
+    assert await _subject(_issuer(server, now), server.sign(US)) == "alice"
+    assert server.count("/.well-known/openid-configuration") == 1
+
+
+async def test_a_new_key_is_fetched_when_a_token_names_it(server: Issuing, now: Clock) -> None:
+    issuer = _issuer(server, now)
+    before = server.sign(US)
+    assert await _subject(issuer, before) == "alice"
+    server.rotate()
+    now.now += PAUSE_S
+    assert await _subject(issuer, server.sign(US)) == "alice"
+    assert await _subject(issuer, before) == "alice"
+    assert server.count("/jwks") == 2
+
+
+async def test_names_of_keys_that_nobody_has_cause_no_flood(server: Issuing, now: Clock) -> None:
+    issuer = _issuer(server, now)
+    for number in range(50):
+        token = server.sign(US, header={"kid": f"no-{number}"})
+        assert await _why(issuer, token) == "key"
+    assert server.count("/jwks") == 1
+    now.now += PAUSE_S
+    assert await _why(issuer, server.sign(US, header={"kid": "no"})) == "key"
+    assert server.count("/jwks") == 2
+
+
+async def test_a_key_that_was_withdrawn_is_good_no_longer_than_keys_are_kept(
+    server: Issuing, now: Clock
+) -> None:
+    issuer = _issuer(server, now)
+    before = server.sign(US)
+    assert await _subject(issuer, before) == "alice"
+    server.rotate(keep=False)
+    now.now += KEPT_S
+    assert await _why(issuer, before) == "key"
+    assert await _subject(issuer, server.sign(US)) == "alice"
+
+
+async def test_without_keys_that_are_fresh_nobody_is_let_in(server: Issuing, now: Clock) -> None:
+    issuer, token = _issuer(server, now), server.sign(US)
+    assert await _subject(issuer, token) == "alice"
+    server.broken.add("/jwks")
+    now.now += KEPT_S
+    with pytest.raises(Unreachable, match="503"):
+        await _subject(issuer, token)
+    asked = server.count("/jwks")
+    with pytest.raises(Unreachable):
+        await _subject(issuer, token)
+    assert server.count("/jwks") == asked, "a failure is believed for a while"
+    server.broken.clear()
+    now.now += PAUSE_S
+    assert await _subject(issuer, token) == "alice"
+
+
+async def test_an_issuer_that_is_not_there_lets_nobody_in(server: Issuing, now: Clock) -> None:
+    issuer = Issuer(
+        Trusted(name="gone", issuer="http://127.0.0.1:9"), clock=time.time, monotonic=now
+    )
+    with pytest.raises(Unreachable):
+        await issuer.reach()
+    token = server.sign(US)
+    with pytest.raises(Unreachable):
+        await issuer.check(token, peek(token))
+    broken = _issuer(server, now, problem="there is no secret")
+    for work in (broken.reach(), broken.check(token, peek(token))):
+        with pytest.raises(Unreachable, match="no secret"):
+            await work
+
+
+async def test_metadata_of_another_issuer_is_not_used(server: Issuing, now: Clock) -> None:
+    server.metadata["issuer"] = "https://elsewhere.example"
+    with pytest.raises(Unreachable, match="elsewhere"):
+        await _subject(_issuer(server, now), server.sign(US))
+
+
+async def test_an_issuer_that_publishes_no_keys_says_so(server: Issuing, now: Clock) -> None:
+    server.metadata["jwks_uri"] = None
+    with pytest.raises(Unreachable, match="jwks_uri"):
+        await _issuer(server, now).reach()
+
+
+async def test_only_configured_algorithms_count(server: Issuing, now: Clock) -> None:
+    issuer = _issuer(server, now, algorithms=("RS256",))
+    assert await _why(issuer, server.sign(US)) == "algorithm"
+    assert not server.heard
+
+
+ASKING = {"introspection": Introspection(*CLIENT)}
+
+
+async def test_an_opaque_token_is_asked_about(server: Issuing, now: Clock) -> None:
+    """RFC 7662"""
+    issuer, token = _issuer(server, now, **ASKING), server.opaque(US, "read")
+    found = await issuer.check(token, None)
+    assert (found.subject, found.audience, found.scopes) == ("alice", (US,), ("read",))
+    assert server.asked("/introspect") == {"token": token, "token_type_hint": "access_token"}
+    server.revoked.add(token)
+    with pytest.raises(TokenRefused) as caught:
+        await issuer.check(token, None)
+    assert caught.value.why == "inactive"
+    await issuer.reach()
+
+
+async def test_an_issuer_that_does_not_answer_about_a_token_lets_nobody_in(
+    server: Issuing, now: Clock
+) -> None:
+    token = server.opaque(US)
+    wrong = _issuer(server, now, introspection=Introspection("gateway", "wrong"))
+    with pytest.raises(Unreachable, match="401"):
+        await wrong.check(token, None)
+    server.metadata["introspection_endpoint"] = None
+    with pytest.raises(Unreachable, match="introspection_endpoint"):
+        await _issuer(server, now, **ASKING).check(token, None)
+    placed = Introspection(*CLIENT, f"{server.issuer}/introspect")
+    assert (await _issuer(server, now, introspection=placed).check(token, None)).subject == "alice"
+
+
+async def test_a_text_that_is_no_token_is_no_question_for_an_issuer_of_signed_ones(
+    server: Issuing, now: Clock
+) -> None:
+    assert await _why(_issuer(server, now), "opaque") == "malformed"
+    assert "secret" not in repr(Introspection("a", "secret"))

@@ -1,0 +1,193 @@
+"""Tokens: looked at once in a while, believed for as long as they may be, and whom they make of their bearers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from gatewright.call import Caller, UserContext
+from gatewright.identity.issuer import Introspection, Issuer, Trusted
+from gatewright.identity.tokens import RECHECKED_S, Tokens, caller_of
+from gatewright.protocol.access_tokens import Claims, TokenRefused
+from gatewright.wire.permissions import NOTHING
+from tests.identity.issuing import CLIENT, Issuing, issuing
+from tests.upstream.guarded import Clock
+
+US = "http://127.0.0.1:8420/mcp"
+ELSEWHERE = "http://127.0.0.1:8420/mcp/reader"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Issuing]:
+    async with issuing() as found:
+        yield found
+
+
+class House:
+    """Tokens of one issuer, with clocks by hand."""
+
+    def __init__(self, server: Issuing, **more: Any) -> None:
+        self.now, self.later = Clock(), Clock()
+        self.now.now = time.time()
+        trusted = Trusted(name="corp", issuer=server.issuer, **more)
+        issuer = Issuer(trusted, clock=self.now, monotonic=self.later)
+        self.tokens = Tokens([issuer], clock=self.now, monotonic=self.later)
+
+    async def reason(self, token: str, *places: str) -> str | None:
+        """Why a token lets nobody in."""
+        found = await self.tokens.look(token, places or (US,))
+        return None if found is None else found.reason
+
+    async def caller(self, token: str) -> Caller:
+        """Whom it makes of its bearer."""
+        assert await self.tokens.look(token) is None
+        found = self.tokens.known(token)
+        assert isinstance(found, Caller)
+        return found
+
+
+async def test_a_token_makes_a_caller_of_its_issuer(server: Issuing) -> None:
+    house, token = House(server), server.sign(US)
+    assert house.tokens.known(token) is None, "nobody has looked at it"
+    found = await house.caller(token)
+    assert (found.id, found.kind, found.key_id) == ("corp:alice", "agent", "oauth:client-1")
+    assert found.token
+    assert await house.caller(token) is found
+
+
+async def test_a_token_is_for_the_resource_that_it_names(server: Issuing) -> None:
+    """RFC 8707: an audience that is somebody else lets nobody in, whatever was looked at before."""
+    house, narrow = House(server), server.sign(ELSEWHERE + "/")
+    assert await house.reason(narrow, ELSEWHERE) is None
+    assert await house.reason(narrow, US) == "auth_failed"
+    assert await house.reason(server.sign(["https://x.example", US])) is None
+    assert await house.reason(server.sign("*")) == "auth_failed"
+    client = House(server, audience=("our-client-id",))
+    assert await client.reason(server.sign("our-client-id"), ELSEWHERE) is None
+    assert await house.reason(server.sign("our-client-id")) == "auth_failed"
+
+
+async def test_everything_that_is_wrong_with_a_token_is_answered_alike(server: Issuing) -> None:
+    async with issuing() as other:
+        house = House(server)
+        found = {
+            name: await house.tokens.look(token, [US])
+            for name, token in server.made(US, other).items()
+            if name != "revoked"  # which nobody can see who does not ask
+        }
+    reasons = {name: None if one is None else one.reason for name, one in found.items()}
+    assert reasons.pop("expired") == "auth_expired"
+    assert set(reasons.values()) == {"auth_failed"}
+    assert len({one.message for one in found.values() if one and one.reason == "auth_failed"}) == 1
+    assert not other.heard, "no token's word leads to anybody who is not configured"
+
+
+async def test_a_token_ends_when_its_time_is_over(server: Issuing) -> None:
+    house = House(server, leeway_s=0)
+    token = server.sign(US, exp=house.now.now + 10)
+    assert await house.reason(token) is None
+    house.now.now += 10
+    assert house.tokens.known(token) == "expired"
+    assert await house.reason(token) == "auth_expired"
+
+
+async def test_a_revoked_token_is_good_for_a_minute_at_most(server: Issuing) -> None:
+    house = House(server, introspection=Introspection(*CLIENT))
+    token = server.opaque(US)
+    assert await house.reason(token) is None
+    assert await house.reason(token) is None
+    assert server.count("/introspect") == 1
+    server.revoked.add(token)
+    house.later.now += RECHECKED_S
+    assert await house.reason(token) == "auth_failed"
+    assert house.tokens.known(token) is None
+
+
+async def test_a_flood_of_one_bad_token_is_one_question(server: Issuing) -> None:
+    house = House(server, introspection=Introspection(*CLIENT))
+    for _ in range(20):
+        assert await house.reason("guess") == "auth_failed"
+    assert server.count("/introspect") == 1
+
+
+async def test_an_issuer_that_cannot_be_asked_has_a_reason_of_its_own(server: Issuing) -> None:
+    server.broken.add("/jwks")
+    assert await House(server).reason(server.sign(US)) == "issuer_unavailable"
+
+
+async def test_a_token_without_a_scope_that_is_needed_names_all_of_them(server: Issuing) -> None:
+    house = House(server, required_scopes=("mcp", "tools"))
+    token = server.sign(US, scope="mcp other")
+    found = await house.tokens.look(token, [US])
+    assert found is not None
+    assert (found.reason, found.details) == ("insufficient_scope", {"scope": "mcp other tools"})
+    assert house.tokens.known(token) is None
+    assert await house.reason(server.sign(US, scope="tools mcp")) is None
+
+
+async def test_several_issuers_are_told_apart_by_their_own_word(server: Issuing) -> None:
+    async with issuing() as second:
+        now = Clock()
+        both = [
+            Issuer(Trusted(name=name, issuer=one.issuer), clock=time.time, monotonic=now)
+            for name, one in (("a", server), ("b", second))
+        ]
+        tokens = Tokens(both, clock=time.time, monotonic=now)
+        for name, one in (("a", server), ("b", second)):
+            token = one.sign(US)
+            assert await tokens.look(token, [US]) is None
+            found = tokens.known(token)
+            assert isinstance(found, Caller)
+            assert found.id == f"{name}:alice"
+        assert await tokens.look("opaque", [US]) is not None
+
+
+def _claims(**more: Any) -> Claims:
+    return Claims("alice", (US,), 10.0, "app", **more)
+
+
+def _trusted(**more: Any) -> Trusted:
+    return Trusted(name="corp", issuer="https://auth.example", **more)
+
+
+def test_scopes_give_what_the_configuration_says() -> None:
+    trusted = _trusted(
+        permissions={
+            "read": ("kernel.tools.list", "filesystem.read"),
+            "call": ("kernel.tool.invoke:*",),
+        },
+        trust="community",
+        role_claim="roles",
+    )
+    claims = _claims(scopes=("read", "unknown"), every={"roles": ["analyst", "x"]})
+    (said,) = caller_of(trusted, claims).user
+    assert said == UserContext(
+        "analyst",
+        "community",
+        (),
+        ("kernel.tools.list", "filesystem.read"),
+        ("read", "unknown"),
+        (("kernel.tool.invoke:*", "call"),),
+    )
+    (nothing,) = caller_of(trusted, _claims()).user
+    assert nothing.permissions == (NOTHING,)
+
+
+def test_without_a_word_about_scopes_grants_decide() -> None:
+    (said,) = caller_of(_trusted(), _claims(scopes=("read",))).user
+    assert (said.permissions, said.steps) == ((), ())
+    assert caller_of(_trusted(), _claims()).user == ()
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\nb", "x" * 200, 7, None])
+def test_what_is_no_name_names_nobody(name: object) -> None:
+    with pytest.raises(TokenRefused, match="subject"):
+        caller_of(_trusted(subject_claim="email"), _claims(every={"email": name}))
+
+
+def test_another_claim_may_name_the_caller() -> None:
+    claims = _claims(every={"email": "ann@corp.example"})
+    assert caller_of(_trusted(subject_claim="email"), claims).id == "corp:ann@corp.example"

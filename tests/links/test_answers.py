@@ -1,0 +1,98 @@
+"""What a server's answer means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, CannotAsk, Failure, Question, Refusal
+from gatewright.links.answers import ask_all, read_reply
+from gatewright.protocol.eras import Interim
+from gatewright.wire.jsonrpc import Response
+from tests.upstream.rig import FakeBack, within
+
+
+def read(result: bytes, kind: str = "tool", modern: bool = False) -> Any:
+    return read_reply(Response(b"1", result), kind, modern)
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (b'{"content":[]}', False),
+        (b'{"content":[],"isError":true}', True),
+        (b'{"content":[],"isError":false}', False),
+        (b'{"content":[],"isError":"true"}', False),
+        (b'{"structuredContent":{"isError":true}}', False),
+        (b'{"content":[{"text":"\\"isError\\":true"}]}', False),
+        (b'{"isErro\\u0072":true}', True),
+        (b'{"isError":false,"isError":true}', True),
+    ],
+)
+def test_only_the_results_own_member_says_that_a_tool_failed(raw: bytes, error: bool) -> None:
+    assert read(raw) == Answer(raw, error)
+
+
+def test_a_prompt_may_have_any_member_of_that_name() -> None:
+    assert read(b'{"isError":true}', "prompt") == Answer(b'{"isError":true}')
+
+
+def test_the_era_of_the_answer_is_kept() -> None:
+    assert read(b"{}", modern=True) == Answer(b"{}", modern=True)
+
+
+def test_an_unknown_method_may_answer_anything() -> None:
+    assert read(b"[1]", "method") == Answer(b"[1]")
+
+
+@pytest.mark.parametrize("error", [b'"text"', b"[]", b'{"message":"\xff"}', b""])
+def test_an_error_that_cannot_be_read_is_named_and_not_passed_on(error: bytes) -> None:
+    outcome = read_reply(Response(b"1", error=error), "tool", False)
+    assert isinstance(outcome, Failure)
+    assert (outcome.reason, outcome.error) == ("upstream_error", None)
+
+
+def test_verdicts_pass_as_they_are() -> None:
+    for verdict in (Refusal("resource_exhausted", "full"), Failure("upstream_timeout")):
+        assert read_reply(verdict, "tool", False) is verdict
+
+
+async def test_all_questions_are_asked_at_the_same_time() -> None:
+    both = asyncio.Barrier(2)
+
+    async def answer(question: Question) -> Any:
+        await both.wait()
+        return {"to": question.method}
+
+    back = FakeBack(elicitation=answer, roots=answer)
+    interim = Interim({"a": Question("elicitation/create"), "b": Question("roots/list")})
+    found = await within(ask_all(interim, back))
+    assert found == {"a": {"to": "elicitation/create"}, "b": {"to": "roots/list"}}
+
+
+async def test_one_question_that_cannot_be_asked_fails_the_call_and_ends_the_others() -> None:
+    ended = asyncio.Event()
+
+    async def wait_for_ever(question: Question) -> Any:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.set()
+
+    def refuse(question: Question) -> Any:
+        raise CannotAsk("no such capability", -32021, {"needs": "roots"})
+
+    back = FakeBack(elicitation=wait_for_ever, roots=refuse)
+    interim = Interim({"a": Question("elicitation/create"), "b": Question("roots/list")})
+    outcome = await within(ask_all(interim, back))
+    assert isinstance(outcome, Failure)
+    assert outcome.error is not None
+    assert json.loads(outcome.error) == {
+        "code": -32021,
+        "message": "no such capability",
+        "data": {"needs": "roots"},
+    }
+    await within(ended.wait())

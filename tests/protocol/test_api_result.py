@@ -1,0 +1,75 @@
+"""What an API answered, as a tool's result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.protocol.api_result import result_of
+
+
+def result(status: int = 200, media: str = "", body: bytes = b"", **more: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result_of(status, media, body, **more))
+    return found
+
+
+def test_json_stays_the_text_it_was() -> None:
+    body = b'{"a": 1.10, "big": 12345678901234567890123}'
+    raw = result_of(200, "application/json", body)
+    assert raw.count(body) == 1
+    assert json.loads(json.loads(raw)["content"][0]["text"]) == json.loads(body)
+
+
+@pytest.mark.parametrize("body", [b"[1]", b"7", b'"x"', b"null"])
+def test_what_is_no_object_is_put_into_one(body: bytes) -> None:
+    found = result(200, "application/problem+json", body)
+    assert found["structuredContent"] == {"result": json.loads(body)}
+
+
+def test_json_that_is_none_is_an_error() -> None:
+    found = result(200, "application/json", b"{")
+    assert found["isError"] is True
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "block"),
+    [
+        ("text/plain", b"hi", {"type": "text", "text": "hi"}),
+        ("", b"hi", {"type": "text", "text": "hi"}),
+        ("image/png", b"\x89", {"type": "image", "data": "iQ==", "mimeType": "image/png"}),
+        ("audio/mpeg", b"\x89", {"type": "audio", "data": "iQ==", "mimeType": "audio/mpeg"}),
+        (
+            "application/zip",
+            b"\x89",
+            {
+                "type": "resource",
+                "resource": {"uri": "u:x", "mimeType": "application/zip", "blob": "iQ=="},
+            },
+        ),
+    ],
+)
+def test_each_kind_of_content_has_its_block(media: str, body: bytes, block: Any) -> None:
+    assert result(200, media, body, uri="u:x") == {"content": [block]}
+
+
+def test_an_empty_answer_says_so() -> None:
+    assert result(204)["content"][0]["text"] == "HTTP 204, without a body"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, "HTTP 404 Not Found\nno such pet"),
+        (599, "HTTP 599\nno such pet"),
+        (302, "HTTP 302 Found: a redirect to http://elsewhere is not followed\nno such pet"),
+    ],
+)
+def test_what_went_wrong_is_told_to_the_model(status: int, said: str) -> None:
+    found = result(status, "text/plain", b"no such pet", location="http://elsewhere")
+    assert found == {"content": [{"type": "text", "text": said}], "isError": True}
+
+
+def test_a_long_error_is_cut() -> None:
+    assert len(result(500, "text/html", b"x" * 1_000_000)["content"][0]["text"]) < 9000

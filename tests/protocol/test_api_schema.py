@@ -1,0 +1,102 @@
+"""Schemas of an OpenAPI document as input schemas of tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatewright.protocol.api_schema import Definitions, Foreign, at, resolved
+
+DOCUMENT = {"a": {"b/c": [{"x": 1}]}, "r": {"$ref": "#/a"}, "loop": {"$ref": "#/loop"}}
+
+
+def of(schema: Any, document: Any = None, *, old: bool = True) -> Any:
+    return Definitions(document or {}, old=old).of(schema)
+
+
+def test_a_reference_leads_into_the_document() -> None:
+    assert at(DOCUMENT, "#/a/b~1c/0/x") == 1
+    assert at(DOCUMENT, "#") is DOCUMENT
+    assert resolved(DOCUMENT, {"$ref": "#/r"}) == DOCUMENT["a"]
+
+
+@pytest.mark.parametrize("pointer", ["other.json#/a", "http://x/y", "#/nowhere", "#/a/b~1c/7", "x"])
+def test_a_reference_out_of_it_is_not_followed(pointer: str) -> None:
+    with pytest.raises(Foreign):
+        at(DOCUMENT, pointer)
+
+
+def test_a_circle_of_references_ends() -> None:
+    with pytest.raises(Foreign, match="circle"):
+        resolved(DOCUMENT, {"$ref": "#/loop"})
+    with pytest.raises(Foreign):
+        resolved(DOCUMENT, 7)
+
+
+@pytest.mark.parametrize(
+    ("schema", "modern"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        (
+            {"type": "string", "nullable": True, "enum": ["a"]},
+            {"type": ["string", "null"], "enum": ["a", None]},
+        ),
+        ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
+        ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ({"exclusiveMaximum": 3}, {"exclusiveMaximum": 3}),
+        ({"example": 1}, {"examples": [1]}),
+        ({"x-own": 1, "xml": {}, "discriminator": {}}, {}),
+        (
+            {"externalDocs": {"url": "https://x", "description": "d"}},
+            {"externalDocs": {"url": "https://x"}},
+        ),
+        (
+            {"allOf": [{"nullable": True, "type": "integer"}]},
+            {"allOf": [{"type": ["integer", "null"]}]},
+        ),
+        ({"properties": {"a": {"example": 1}}}, {"properties": {"a": {"examples": [1]}}}),
+        ({"items": {"x-y": 1}, "not": {"x-y": 1}}, {"items": {}, "not": {}}),
+        (True, True),
+        (None, {}),
+    ],
+)
+def test_the_old_dialect_is_rewritten(schema: Any, modern: Any) -> None:
+    assert of(schema) == modern
+
+
+def test_the_new_dialect_stays_as_it_is() -> None:
+    schema = {"type": ["string", "null"], "examples": [1], "exclusiveMinimum": 1}
+    assert of(schema, old=False) == schema
+
+
+def test_what_is_referred_to_is_brought_along_once() -> None:
+    document = {
+        "components": {
+            "schemas": {
+                "Pet": {"properties": {"parent": {"$ref": "#/components/schemas/Pet"}}},
+                "Pet 2": {"type": "string"},
+            }
+        },
+        "other": {"Pet": {"type": "integer"}},
+    }
+    definitions = Definitions(document, old=True)
+    made = definitions.of(
+        {
+            "properties": {
+                "a": {"$ref": "#/components/schemas/Pet", "description": "ignored in 3.0"},
+                "b": {"$ref": "#/components/schemas/Pet%202"},
+                "c": {"$ref": "#/other/Pet"},
+            }
+        }
+    )
+    assert made["properties"] == {
+        "a": {"$ref": "#/$defs/Pet"},
+        "b": {"$ref": "#/$defs/Pet_202"},
+        "c": {"$ref": "#/$defs/Pet_2"},
+    }
+    assert definitions.found == {
+        "Pet": {"properties": {"parent": {"$ref": "#/$defs/Pet"}}},
+        "Pet_202": {"type": "string"},
+        "Pet_2": {"type": "integer"},
+    }

@@ -1,0 +1,204 @@
+"""Kind and payload of a message in a room have to agree, or it says nothing (MCPx §4.3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.protocol.room_payload import (
+    Chat,
+    Operation,
+    Proposed,
+    Requested,
+    Responded,
+    Said,
+    Unfit,
+    examine,
+    kind_of,
+)
+from gatewright.wire.mcpx import Envelope, compose, read
+
+CALL = {"name": "safe_tool", "arguments": {"n": 1}}
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "security" / "mcpx.jsonl"
+
+
+def envelope(
+    kind: str, payload: Any, *, sender: str = "ada", correlation_id: str | None = None
+) -> Envelope:
+    """A message; `payload` is an object, or bytes to stand there as they are."""
+    raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    text = compose(
+        id="e1", ts=None, sender=sender, kind=kind, payload=raw, correlation_id=correlation_id
+    )
+    found = read(text)
+    assert isinstance(found, Envelope), found
+    return found
+
+
+def request(method: str, params: Any = None, **more: Any) -> dict[str, Any]:
+    """A JSON-RPC request."""
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params or {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "context"),
+    [
+        ("mcp/request:tools/call:safe_tool", CALL, "safe_tool"),
+        ("mcp/request:tools/call", CALL, "safe_tool"),
+        ("mcp/request:resources/read:file:///a:b", {"uri": "file:///a:b"}, "file:///a:b"),
+        ("mcp/request:prompts/get:hello", {"name": "hello"}, "hello"),
+        ("mcp/request:tools/list", {}, None),
+    ],
+)
+def test_a_request_that_fits_its_kind_is_read(kind: str, params: Any, context: Any) -> None:
+    """MCPX-4.3-1, MCPX-4.3-2, MCPX-3.1-2: the context is split at the first two colons only."""
+    method = kind.split(":")[1]
+    found = examine(envelope(kind, request(method, params)))
+    assert isinstance(found, Requested)
+    assert (found.operation, found.ident) == (Operation(method, params), b"7")
+    assert found.operation.context == context
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("mcp/request:tools/list", request("tools/call", CALL)),
+        ("mcp/request:tools/call:safe_tool", request("tools/call", {"name": "dangerous_tool"})),
+        ("mcp/request:tools/call:safe_tool", request("tools/call", {"name": "Safe_tool"})),
+        ("mcp/request:tools/call:safe_tool", request("tools/call", {})),
+        ("mcp/request:tools/call:safe_tool", request("tools/call", {"name": ["safe_tool"]})),
+        ("mcp/request:tools/list:x", request("tools/list")),
+        ("mcp/request:resources/read:file:///a", request("resources/read", {"uri": "file:///b"})),
+        ("mcp/request:tools/call", {"jsonrpc": "2.0", "id": 7, "result": {}}),
+        ("mcp/request:tools/list", request("tools/list", result={})),
+        ("mcp/request:tools/list", request("tools/list", error={"code": 1, "message": ""})),
+        ("mcp/proposal:tools/list", {"method": "tools/call", "params": CALL}),
+        ("mcp/proposal:tools/call:other", {"method": "tools/call", "params": CALL}),
+        ("system/welcome", {"you": {"id": "x", "capabilities": []}}),
+    ],
+)
+def test_a_payload_that_says_something_else_than_its_kind_is_forged(
+    kind: str, payload: Any
+) -> None:
+    """MCPX-4.3-1, MCPX-4.3-2."""
+    found = examine(envelope(kind, payload))
+    assert isinstance(found, Unfit)
+    assert found.forged
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"evil","name":"safe_tool"}}',
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/list","method":"tools/call","params":{"name":"safe_tool"}}',
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"safe_tool","n\\u0061me":"evil"}}',
+    ],
+)
+def test_a_member_that_stands_twice_makes_a_payload_unfit(payload: bytes) -> None:
+    """MCPX-4.3-3: two readers could take two different ones."""
+    assert isinstance(examine(envelope("mcp/request:tools/call:safe_tool", payload)), Unfit)
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "ident"),
+    [
+        ("mcp/request:tools/call:safe_tool", request("tools/call", {"name": "x"}), b"7"),
+        ("mcp/request:tools/list", {"id": 7, "method": "tools/list"}, b"7"),
+        ("mcp/request:tools/list", {"jsonrpc": "2.0", "method": "tools/call"}, None),
+        ("mcp/request:tools/call", request("tools/call", {}), b"7"),
+        ("mcp/request", request("tools/list"), b"7"),
+        ("mcp/request:tools/list", request("tools/list", [1]), b"7"),
+    ],
+)
+def test_who_asked_in_a_broken_way_can_be_told_so(
+    kind: str, payload: Any, ident: bytes | None
+) -> None:
+    """MCPX-4.3-3: the error carries the id of the request, where there is one."""
+    found = examine(envelope(kind, payload))
+    assert isinstance(found, Unfit)
+    assert found.ident == ident
+
+
+def test_notifications_travel_as_requests_without_an_id() -> None:
+    """MCPX-3.1-3."""
+    payload = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    found = examine(envelope("mcp/request:notifications/initialized", payload))
+    assert isinstance(found, Requested)
+    assert found.ident is None
+
+
+def test_a_response_needs_the_id_of_its_request() -> None:
+    """MCPX-3-8."""
+    payload = {"jsonrpc": "2.0", "id": 42, "result": {"content": []}}
+    kind = "mcp/response:tools/call:safe_tool"
+    assert examine(envelope(kind, payload, correlation_id="e0")) == Responded(
+        b"42", {"content": []}
+    )
+    assert isinstance(examine(envelope(kind, payload)), Unfit)
+    both = {**payload, "error": {"code": 1, "message": "x"}}
+    assert isinstance(examine(envelope(kind, both, correlation_id="e0")), Unfit)
+    asked = {**payload, "method": "tools/call"}
+    assert isinstance(examine(envelope(kind, asked, correlation_id="e0")), Unfit)
+
+
+def test_a_proposal_is_an_operation_and_begins_something_new() -> None:
+    """MCPX-3.2-1, MCPX-3.2.1-1."""
+    payload = {"method": "tools/call", "params": CALL}
+    kind = "mcp/proposal:tools/call:safe_tool"
+    assert examine(envelope(kind, payload)) == Proposed(Operation("tools/call", CALL))
+    assert isinstance(examine(envelope(kind, payload, correlation_id="e0")), Unfit)
+    assert isinstance(examine(envelope(kind, {**payload, "jsonrpc": "2.0"})), Unfit)
+
+
+def test_chat_has_a_text_and_is_plain_unless_it_says_so() -> None:
+    """MCPX-3.3-1, MCPX-3.3-2."""
+    assert examine(envelope("chat", {"text": "hi"})) == Chat("hi", "plain")
+    marked = {"text": "*hi*", "format": "markdown"}
+    assert examine(envelope("chat", marked)) == Chat("*hi*", "markdown")
+    for kind, payload in (
+        ("chat", {}),
+        ("chat", {"text": 1}),
+        ("chat", {"text": "a", "format": "html"}),
+        ("chat:x", {"text": "a"}),
+    ):
+        assert isinstance(examine(envelope(kind, payload)), Unfit)
+
+
+def test_the_gateway_alone_says_system_and_unknown_kinds_are_let_be() -> None:
+    """MCPX-8.1-6 as a receiver sees it."""
+    payload = {"event": "leave", "participant": {"id": "x"}}
+    found = examine(envelope("system/presence", payload, sender="system:gateway"))
+    assert found == Said("presence", payload)
+    assert examine(envelope("weather", {"sunny": True})) is None
+
+
+def test_a_kind_made_of_an_operation_fits_it() -> None:
+    operation = Operation("tools/call", CALL)
+    assert kind_of("mcp/request", operation) == "mcp/request:tools/call:safe_tool"
+    assert kind_of("mcp/proposal", Operation("tools/list", {})) == "mcp/proposal:tools/list"
+
+
+def test_every_forgery_of_the_labelled_data_is_told_and_no_honest_message() -> None:
+    """MCPX-4.3-1, MCPX-4.3-2 on the labelled examples; what the gateway refuses never gets here."""
+    spoofed = {"mcpx.spoof_name", "mcpx.spoof_method"}
+    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["category"] in {*spoofed, "mcpx.ok"}]
+    assert len(rows) >= 5
+    for row in rows:
+        found = read(json.dumps(row["input"]["envelope"]).encode())
+        assert isinstance(found, Envelope)
+        assert isinstance(examine(found), Unfit) == (row["category"] in spoofed), row["id"]
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from(["mcp/request:tools/call", "chat", "mcp/response:x"])
+)
+def test_whatever_a_payload_holds_there_is_a_verdict(noise: bytes, kind: str) -> None:
+    """MCPX-8.2-1."""
+    whole = Envelope("e", "ada", kind, (), "c", None, b'{"method":' + noise + b"}", b"")
+    assert isinstance(examine(whole), (Unfit, Requested, Responded, Proposed, Chat))

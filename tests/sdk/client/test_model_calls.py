@@ -1,0 +1,134 @@
+"""GRH-int-1: a scripted model's calls, validated, checked, called and processed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatewright.sdk import Server, ToolSecurity
+from gatewright.sdk.client import Client, ModelCall, ModelCalls, Outcome
+from gatewright.sdk.client.model_calls import read_call
+from gatewright.sdk.errors import AccessError
+from tests.sdk.client.scripted import within
+
+ADD = {"a": 1, "b": 2}
+
+
+def shop() -> Server:
+    server = Server("shop")
+
+    @server.tool(security=ToolSecurity(risk_level="safe"))
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    @server.tool(
+        security=ToolSecurity(risk_level="dangerous", permissions_required=("shell.execute",))
+    )
+    def run() -> str:
+        return "ran"
+
+    @server.tool
+    def fail() -> str:
+        raise ValueError("no such thing")
+
+    @server.tool(destructive=True, security=ToolSecurity(risk_level="dangerous"))
+    def wipe() -> str:
+        return "gone"
+
+    return server
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "add", "arguments": ADD},
+        {"id": "c", "name": "add", "input": ADD, "type": "tool_use"},
+        {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a":1,"b":2}'}},
+        {"call_id": "c", "type": "function_call", "name": "add", "arguments": '{"a": 1, "b": 2}'},
+        {"functionCall": {"id": "c", "name": "add", "args": ADD}},
+        ModelCall("add", ADD, "c"),
+    ],
+)
+async def test_a_call_in_any_providers_form_goes_the_whole_way(given: Any) -> None:
+    """GRH-int-1."""
+    async with Client(shop()) as client:
+        done = await within(ModelCalls(client).run(given))
+    assert (done.ok, done.stage, done.text) == (True, "done", "3")
+    assert done.result is not None
+    assert done.result.value == 3
+    assert done.call.id in ("", "c")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "add", "arguments": {"a": "x", "b": 1}}, "/a"),
+        ({"name": "add", "arguments": {"a": 1}}, "required"),
+        ({"name": "ad", "arguments": {}}, "no tool 'ad'"),
+        ({"arguments": {}}, "has a name"),
+        ({"name": "add", "arguments": "{broken"}, "no tool call"),
+        ({"name": "add", "arguments": [1]}, "an object"),
+    ],
+)
+async def test_what_a_model_did_wrong_it_reads_and_no_server_hears_of(
+    given: dict[str, Any], said: str
+) -> None:
+    """GRH-int-1: validation comes first."""
+    server = shop()
+    async with Client(server) as client:
+        done = await within(ModelCalls(client).run(given))
+    assert (done.ok, done.stage) == (False, "validation")
+    assert said in done.text
+    assert server.registry.usage.all() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "limits", "said"),
+    [
+        ("run", {"allowed": frozenset({"add"})}, "may not be called here"),
+        ("run", {"max_risk": "moderate"}, "is dangerous"),
+        ("run", {"permissions": frozenset({"memory.read"})}, "needs shell.execute"),
+        ("run", {"permit": lambda call, tool: False}, "not permitted"),
+    ],
+)
+async def test_what_is_not_permitted_is_not_called(
+    name: str, limits: dict[str, Any], said: str
+) -> None:
+    """GRH-int-1: permissions come before the call."""
+    server = shop()
+    async with Client(server) as client:
+        done = await within(ModelCalls(client, **limits).run({"name": name}))
+    assert (done.ok, done.stage) == (False, "permission")
+    assert said in done.text
+    assert server.registry.usage.all() == {}
+
+
+async def test_who_holds_the_permission_by_any_of_its_names_may_call() -> None:
+    async def agree(call: ModelCall, tool: Any) -> bool:
+        return call.arguments == {}
+
+    async with Client(shop()) as client:
+        calls = ModelCalls(client, permissions=frozenset({"shell"}), permit=agree)
+        done: Outcome = await within(calls.run({"name": "run", "arguments": None}))
+    assert done.text == "ran"
+
+
+async def test_failures_of_tools_and_refusals_of_servers_are_results_too() -> None:
+    async with Client(shop()) as client:
+        calls = ModelCalls(client)
+        failed, refused = await within(calls.run_all([{"name": "fail"}, {"name": "wipe"}]))
+    assert (failed.ok, failed.stage) == (False, "done")
+    assert "no such thing" in failed.text
+    assert (refused.ok, refused.stage) == (False, "call")
+    assert isinstance(refused.error, AccessError)
+
+
+async def test_a_model_is_shown_only_what_it_may_call() -> None:
+    async with Client(shop()) as client:
+        calls = ModelCalls(client, max_risk="safe")
+        assert [one.name for one in await within(calls.refresh())] == ["add"]
+
+
+def test_empty_arguments_are_none_at_all() -> None:
+    assert read_call({"name": "x", "arguments": ""}) == ModelCall("x", {})

@@ -1,0 +1,135 @@
+"""The edges of handling calls: what is asked wrongly, and what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from gatewright.sdk import Registry, TimeLimits
+from gatewright.sdk.server import Server
+from tests.sdk.server.made import made
+from tests.sdk.server.raw import Raw
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("tools/list", {"cursor": "x"}, -32602),
+        ("prompts/get", {"name": "no"}, -32602),
+        ("prompts/get", {"name": "greet"}, -32602),
+        ("prompts/get", {"name": "greet", "arguments": {"name": 7}}, -32602),
+        ("prompts/get", {"name": "greet", "arguments": {"name": "a", "odd": "b"}}, -32602),
+        ("resources/read", {"uri": "x://y"}, -32002),
+        ("resources/subscribe", {"uri": "x://y"}, -32602),
+        ("completion/complete", {"ref": 1}, -32602),
+        ("completion/complete", {"ref": {"type": "ref/prompt"}, "argument": {}}, -32602),
+        ("logging/setLevel", {"level": "loud"}, -32602),
+        ("no/method", {}, -32601),
+    ],
+)
+async def test_what_is_asked_wrongly_is_an_error_of_the_protocol(
+    method: str, params: dict[str, Any], code: int
+) -> None:
+    raw = Raw(made())
+    await raw.initialize({})
+    assert (await raw.send(method, params))["error"]["code"] == code
+
+
+async def test_a_plain_client_reads_a_refused_call_as_a_failed_result() -> None:
+    raw = Raw(made())
+    await raw.initialize({})
+    found = await raw.ask("tools/call", {"name": "wipe"})
+    assert found["isError"]
+    assert "destructive" in found["content"][0]["text"]
+
+
+async def test_an_mgp_client_reads_it_as_an_error_with_the_way_out() -> None:
+    """MGP-14.4-1."""
+    raw = Raw(made())
+    await raw.initialize({"mgp": {"version": "0.2.0", "extensions": []}})
+    error = (await raw.send("tools/call", {"name": "wipe"}))["error"]
+    assert error["code"] == 1000
+    assert error["data"]["_mgp"]["category"] == "security"
+    assert error["data"]["_mgp"]["retryable"] is False
+
+
+async def test_a_resource_is_read_once_while_it_holds() -> None:
+    """GGEN-p4-4: the second read is served from the cache; after the TTL it is read again."""
+    count = 0
+    now = [0.0]
+    server = Server("s", clock=lambda: now[0])
+
+    @server.resource("n://n", ttl_s=5)
+    def number() -> str:
+        nonlocal count
+        count += 1
+        return str(count)
+
+    raw = Raw(server)
+    await raw.initialize({})
+    for _ in range(2):
+        assert (await raw.ask("resources/read", {"uri": "n://n"}))["contents"][0]["text"] == "1"
+    server.resource_changed("n://n")
+    assert (await raw.ask("resources/read", {"uri": "n://n"}))["contents"][0]["text"] == "2"
+    for moment, wanted in ((4.9, "2"), (5.1, "3")):
+        now[0] = moment
+        read = await raw.ask("resources/read", {"uri": "n://n"})
+        assert read["contents"][0]["text"] == wanted
+
+
+async def test_a_function_that_breaks_is_an_internal_error_without_its_secrets() -> None:
+    server = Server("s")
+
+    @server.resource("n://n")
+    def broken() -> str:
+        raise RuntimeError("password hunter2")
+
+    raw = Raw(server)
+    await raw.initialize({})
+    error = (await raw.send("resources/read", {"uri": "n://n"}))["error"]
+    assert error["code"] == -32603
+    assert "hunter2" not in str(error)
+
+
+async def test_proposals_may_look_at_what_is_settled() -> None:
+    server = made()
+
+    @server.completion("greet", "tone")
+    async def tones(typed: str, settled: dict[str, str]) -> list[str]:
+        return [f"{typed} {settled.get('name')}"]
+
+    raw = Raw(server)
+    await raw.initialize({})
+    asked = {
+        "ref": {"type": "ref/prompt", "name": "greet"},
+        "argument": {"name": "tone", "value": "k"},
+        "context": {"arguments": {"name": "Ann"}},
+    }
+    assert (await raw.ask("completion/complete", asked))["completion"]["values"] == ["k Ann"]
+    asked["argument"] = {"name": "other", "value": ""}
+    assert (await raw.ask("completion/complete", asked))["completion"]["values"] == []
+
+
+async def test_resources_and_prompts_have_the_time_of_a_tool_and_no_more() -> None:
+    registry = Registry(limits=TimeLimits(tool_s=0.05))
+    server = Server("s", registry=registry)
+
+    @server.resource("n://n")
+    async def slow() -> str:
+        await asyncio.sleep(60)
+        return ""
+
+    @server.prompt
+    def slower() -> str:
+        while True:
+            time.sleep(0.001)
+
+    raw = Raw(server)
+    await raw.initialize({})
+    read = await raw.send("resources/read", {"uri": "n://n"})
+    got = await raw.send("prompts/get", {"name": "slower"})
+    assert [one["error"]["data"]["reason"] for one in (read, got)] == ["timeout", "timeout"]
+    assert "slow did not end within 0.05 s" in read["error"]["message"]

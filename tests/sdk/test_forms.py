@@ -1,0 +1,61 @@
+"""Forms for users: from types, flat, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from gatewright.sdk.errors import ToolError
+from gatewright.sdk.forms import read_form
+
+
+@dataclass
+class Order:
+    size: Literal["small", "large"]
+    count: int = 1
+
+
+class Model(BaseModel):
+    name: str
+    agreed: bool = False
+
+
+class Inner(BaseModel):
+    x: int
+
+
+class Nested(BaseModel):
+    inner: Inner
+
+
+def test_a_form_is_made_of_a_type_and_its_answer_becomes_one() -> None:
+    schema, decode = read_form(Order)
+    assert schema["type"] == "object"
+    assert schema["properties"]["size"]["enum"] == ["small", "large"]
+    assert schema["required"] == ["size"]
+    assert decode({"size": "large", "count": 2}) == Order("large", 2)
+    schema, decode = read_form(Model)
+    assert sorted(schema["properties"]) == ["agreed", "name"]
+    assert decode({"name": "Ann"}) == Model(name="Ann")
+
+
+def test_a_schema_is_shown_as_it_is() -> None:
+    form = {"type": "object", "properties": {"a": {"type": "string"}}}
+    schema, decode = read_form(form)
+    assert schema == form
+    assert decode({"a": "b"}) == {"a": "b"}
+
+
+@pytest.mark.parametrize("form", [Nested, type("Socket", (), {})])
+def test_what_mcps_forms_cannot_say_is_refused(form: Any) -> None:
+    with pytest.raises(ToolError, match="form cannot be shown"):
+        read_form(form)
+
+
+def test_an_answer_that_does_not_fit_is_named() -> None:
+    _, decode = read_form(Model)
+    with pytest.raises(ToolError, match="does not fit the form"):
+        decode({"name": 7})

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import itertools
+import threading
+import time
+
+import pytest
+
+from gatewright.sdk.threads import MOST, Expired, Stopped, run_in_thread
+
+DEADLINE_S = 60
+who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+
+
+async def test_a_function_runs_beside_the_loop_with_the_tasks_variables() -> None:
+    who.set("alice")
+    name, found = await run_in_thread(lambda: (threading.current_thread().name, who.get()))
+    assert name.startswith("gatewright-tool-")
+    assert found == "alice"
+
+
+async def test_what_a_function_raises_arrives_as_it_was() -> None:
+    def broken() -> None:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        await run_in_thread(broken)
+
+
+@pytest.mark.parametrize("problem", [SystemExit(3), StopIteration(), KeyboardInterrupt()])
+async def test_what_would_end_the_loop_becomes_an_ordinary_error(problem: BaseException) -> None:
+    def broken() -> None:
+        raise problem
+
+    with pytest.raises(RuntimeError, match="the tool ended with"):
+        await run_in_thread(broken)
+
+
+async def test_a_cancelled_function_does_nothing_further() -> None:
+    """GGEN-to-5: it waits in C code when it is stopped, and what comes afterwards does not happen."""
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    effects: list[str] = []
+
+    def slow() -> None:
+        try:
+            begun.set()
+            go_on.wait(DEADLINE_S)
+            time.monotonic()
+            effects.append("written")
+        except Stopped:
+            ended.set()
+            raise
+
+    task = asyncio.ensure_future(run_in_thread(slow))
+    assert await asyncio.to_thread(begun.wait, DEADLINE_S)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    assert await asyncio.to_thread(ended.wait, DEADLINE_S)
+    assert effects == []
+
+
+async def test_a_busy_loop_is_stopped_too_and_its_thread_serves_again() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        try:
+            begun.set()
+            for _ in itertools.count():
+                pass
+        except Stopped:
+            ended.set()
+            raise
+
+    for _ in range(3):
+        begun.clear()
+        ended.clear()
+        task = asyncio.ensure_future(run_in_thread(busy))
+        assert await asyncio.to_thread(begun.wait, DEADLINE_S)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(ended.wait, DEADLINE_S)
+        assert await run_in_thread(lambda: 7) == 7
+
+
+async def test_many_functions_at_once_use_a_bounded_number_of_threads() -> None:
+    names = await asyncio.gather(
+        *(run_in_thread(lambda: threading.current_thread().name) for _ in range(4 * MOST))
+    )
+    assert len(names) == 4 * MOST
+    assert len(set(names)) <= MOST
+
+
+async def test_time_that_is_over_ends_a_function_and_time_that_was_given_back_does_not() -> None:
+    begun = time.monotonic()
+    stopped = threading.Event()
+
+    def slow() -> None:
+        try:
+            while True:
+                time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    with pytest.raises(Expired):
+        await run_in_thread(slow, lambda: 0.05 - (time.monotonic() - begun))
+    assert await asyncio.to_thread(stopped.wait, 10)
+    looks = iter([0.01, 0.01, 60.0])
+
+    def later() -> int:
+        time.sleep(0.1)
+        return 7
+
+    assert await run_in_thread(later, lambda: next(looks)) == 7
+
+
+async def test_far_more_functions_than_threads_all_come_to_their_end() -> None:
+    for _ in range(5):
+        work = (run_in_thread(functools.partial(abs, n)) for n in range(300))
+        done = await asyncio.gather(*work)
+        assert done == list(range(300))

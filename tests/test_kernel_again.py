@@ -1,0 +1,175 @@
+"""Gates asked again: about calls that run, when grants change, and about calls that are not made."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, Outcome, Refusal, Target
+from gatewright.kernel import Kernel
+from tests.kernel_parts import ANSWER, Book, Line, Mark, World, a_call
+
+REFUSAL = Refusal("access_denied", "ann may not", {"source": "tool_grant"})
+
+
+class Change:
+    """A gate that lets everything pass until it is told otherwise."""
+
+    name = "access"
+    refuses = False
+
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        return self.judge(call) or call
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why not, once told."""
+        return REFUSAL if self.refuses else None
+
+
+class Slow:
+    """An owner who answers when told, and knows how many wait and how many gave up."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.waiting = 0
+        self.cancelled = 0
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        self.waiting += 1
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return ANSWER
+
+    async def reached(self, count: int) -> None:
+        """Return when so many calls are with the owner."""
+        async with asyncio.timeout(10):
+            while self.waiting < count:
+                await asyncio.sleep(0)
+
+
+async def test_a_running_call_that_is_refused_now_ends_with_the_refusal() -> None:
+    owner, gate, book = Slow(), Change(), Book()
+    kernel = Kernel([gate], owner, [Mark("seen")], book)
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    await owner.reached(1)
+    assert kernel.end_refused() == 0
+    gate.refuses = True
+    assert kernel.end_refused() == 1
+    assert kernel.end_refused() == 0  # it is on its way out
+    async with asyncio.timeout(10):
+        outcome = await task
+    said = "the call was ended while it ran: ann may not"
+    assert outcome == replace(REFUSAL, message=said, gate="access")
+    assert owner.cancelled == 1
+    call, recorded = book.closed[0]
+    assert (recorded, call.facts) == (outcome, {"ended_while_running": True})
+    assert kernel.in_flight == 0
+
+
+async def test_calls_that_still_may_go_on_are_left_alone() -> None:
+    class Even(Change):
+        def judge(self, call: Call) -> Refusal | None:
+            return REFUSAL if self.refuses and call.name == "odd" else None
+
+    owner, gate = Slow(), Even()
+    kernel = Kernel([gate], owner, [], Book())
+    calls = [replace(a_call(), name=name) for name in ("even", "odd", "even")]
+    tasks = [asyncio.create_task(kernel.handle(call, Line())) for call in calls]
+    await owner.reached(3)
+    gate.refuses = True
+    assert kernel.end_refused() == 1
+    owner.go.set()
+    async with asyncio.timeout(10):
+        kinds = [type(one) for one in await asyncio.gather(*tasks)]
+    assert kinds == [Answer, Refusal, Answer]
+
+
+async def test_a_caller_who_gave_up_at_the_same_time_is_not_answered() -> None:
+    owner, gate, book = Slow(), Change(), Book()
+    kernel = Kernel([gate], owner, [], book)
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    task.cancel()
+    await asyncio.wait([task], timeout=10)
+    assert task.cancelled()
+    assert len(book.closed) == 1
+
+
+async def test_a_call_that_changes_the_grants_does_not_end_itself() -> None:
+    gate = Change()
+
+    async def owner(call: Call, back: Back) -> Outcome:
+        gate.refuses = True
+        assert kernel.end_refused() == 0
+        return ANSWER
+
+    kernel = Kernel([gate], owner, [], Book())
+    async with asyncio.timeout(10):
+        assert await kernel.handle(a_call(), Line()) == ANSWER
+
+
+# -- rehearsals ----------------------------------------------------------------------------------
+
+
+async def test_a_rehearsal_says_what_each_gate_says_and_makes_no_call() -> None:
+    world = World(["note", "refuse", "note"])
+    found = await world.kernel.rehearse(replace(a_call(), target=Target("srv", "x")))
+    assert [(one.gate, one.refusal) for one in found] == [
+        ("gate0", None),
+        ("gate1", Refusal("access_denied", "gate1 says no", gate="gate1")),
+        ("gate2", None),
+    ]
+    assert found[-1].call.facts == {"gate0": True, "gate2": True}
+    assert world.events == ["gate0", "gate1", "gate2"]
+    assert world.book.closed == []
+
+
+async def test_nothing_is_said_about_a_call_of_nobody_knows_what() -> None:
+    world = World(["pass", "refuse", "pass"])
+    found = await world.kernel.rehearse(a_call())
+    assert [one.gate for one in found] == ["gate0", "gate1"]
+
+
+async def test_a_gate_that_uses_something_up_is_rehearsed_instead() -> None:
+    class Spends:
+        name = "rate"
+        spent = 0
+
+        async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+            self.spent += 1
+            return call
+
+        async def rehearse(self, call: Call) -> Call | Refusal:
+            return Refusal("rate_limited", "it would be one too many")
+
+    gate = Spends()
+    found = await Kernel([gate], Slow(), [], Book()).rehearse(a_call())
+    assert [one.refusal and one.refusal.reason for one in found] == ["rate_limited"]
+    assert gate.spent == 0
+
+
+async def test_a_gate_that_breaks_in_a_rehearsal_would_refuse() -> None:
+    found = await World(["raise"]).kernel.rehearse(a_call())
+    assert [one.refusal and one.refusal.reason for one in found] == ["internal"]
+
+
+async def test_a_gate_that_asks_its_caller_learns_that_nobody_is_there() -> None:
+    class Asks:
+        name = "asks"
+
+        async def __call__(self, call: Call, back: Back) -> Any:
+            with pytest.raises(Exception, match="not made"):
+                await back.ask(None)  # type: ignore[arg-type]
+            back.emit(None)  # type: ignore[arg-type]
+            return call
+
+    found = await Kernel([Asks()], Slow(), [], Book()).rehearse(a_call())
+    assert [one.refusal for one in found] == [None]

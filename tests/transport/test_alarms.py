@@ -1,0 +1,94 @@
+"""One timer for many deadlines: each rings once, at its time, unless it was met."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from gatewright.transport.alarms import Alarms
+
+
+async def _until(over: asyncio.Event) -> None:
+    async with asyncio.timeout(10):
+        await over.wait()
+
+
+def _notes(
+    into: list[str], what: str, then: Callable[[], None] = lambda: None
+) -> Callable[[], None]:
+    def ring() -> None:
+        into.append(what)
+        then()
+
+    return ring
+
+
+async def test_alarms_ring_in_the_order_of_their_times_whatever_order_they_were_set_in() -> None:
+    loop = asyncio.get_running_loop()
+    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+    now = loop.time()
+    alarms.at(now + 0.03, _notes(heard, "last", over.set))
+    alarms.at(now + 0.01, _notes(heard, "first"))
+    alarms.at(now + 0.02, _notes(heard, "second"))
+    await _until(over)
+    assert heard == ["first", "second", "last"]
+    assert not alarms.pending
+
+
+async def test_an_alarm_that_was_met_never_rings() -> None:
+    loop = asyncio.get_running_loop()
+    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+    met = alarms.at(loop.time() + 0.01, _notes(heard, "met"))
+    alarms.at(loop.time() + 0.03, _notes(heard, "missed", over.set))
+    met.cancel()
+    met.cancel()
+    await _until(over)
+    assert heard == ["missed"]
+
+
+async def test_none_rings_before_its_time() -> None:
+    loop = asyncio.get_running_loop()
+    alarms, rung, over = Alarms(), list[tuple[float, float]](), asyncio.Event()
+    for delay in (0.02, 0.005, 0.01):
+        due = loop.time() + delay
+
+        def ring(due: float = due) -> None:
+            rung.append((due, loop.time()))
+            if len(rung) == 3:
+                over.set()
+
+        alarms.at(due, ring)
+    await _until(over)
+    assert all(when >= due for due, when in rung)
+
+
+async def test_what_an_alarm_sets_while_it_rings_rings_too() -> None:
+    loop = asyncio.get_running_loop()
+    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+
+    def again() -> None:
+        alarms.at(loop.time() + 0.005, _notes(heard, "again", over.set))
+
+    alarms.at(loop.time() + 0.005, _notes(heard, "once", again))
+    await _until(over)
+    assert heard == ["once", "again"]
+
+
+async def test_a_hundred_deadlines_that_are_met_cost_one_timer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    alarms, timers = Alarms(), list[float]()
+    really = alarms._set
+
+    def counted(when: float) -> None:
+        timers.append(when)
+        really(when)
+
+    monkeypatch.setattr(alarms, "_set", counted)
+    for _ in range(100):
+        alarms.at(loop.time() + 60, lambda: None).cancel()
+    assert len(timers) == 1
+    assert not alarms.pending

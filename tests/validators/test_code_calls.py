@@ -1,0 +1,103 @@
+"""Single calls in Python code: look-ups by name, classes made at run time, formats, files."""
+
+import ast
+
+import pytest
+
+from gatewright.validators.code_calls import call_violations
+from gatewright.validators.code_lists import BLOCKED_IMPORTS, BLOCKED_PATTERNS
+from gatewright.validators.code_members import Rules, Walk
+from gatewright.validators.code_names import Names
+from gatewright.validators.code_rules import violations
+
+STANDARD = Rules(frozenset(BLOCKED_IMPORTS), frozenset(BLOCKED_PATTERNS))
+
+REFUSED = [
+    '"{0.__class__.__init__.__globals__}".format(x)',
+    '"{x._secret}".format(x=1)',
+    'getattr((), "".join(["__bas","e__"]))',
+    "getattr(x, y)",
+    'e = getattr\ne(x, "__globals__")',
+    'import operator\noperator.attrgetter("__class__.__mro__")(x)',
+    'from operator import attrgetter as g\ng("__globals__")(f)',
+    'import operator\noperator.methodcaller("system", "id")(1)',
+    'import os\na = b = os\nb.popen("id")',
+    'import os\nprint(vars(os)["system"])',
+    'import os\nos.__getattribute__("system")',
+    'object.__getattribute__(x, "y")',
+    'type.__getattribute__(A, "x")',
+    'type("X", (), {})',
+    'vars()["__builtins__"]',
+    'setattr(os, "x", 1)\nimport os',
+    'open("/etc/shadow").read()',
+    'open("/root/.ssh/id_rsa")',
+    'from pathlib import Path\nPath("~/.aws/credentials").read_text()',
+    'import os\nimport functools\nfunctools.reduce(getattr, ["system"], os)',
+    'import string\nstring.Formatter().get_field("0.__class__", (1,), {})',
+    'import os\nsetattr(A, "f", os.system)',
+    'import os\ngetattr(os, "sys" "tem")("id")',
+    "import os\ngetattr(os, f\"{'sys'}tem\")",
+    'import os\ngetattr(os, "metsys"[::-1])',
+    'import os\ngetattr(os, chr(115)+"ystem")',
+    'import os\ngetattr(*(os, "system"))',
+    'import os\ngetattr(object=os, name="system")',
+    'f = type(lambda:0)\ng = f.__new__\nx.__getattr__("y")',
+]
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_calls_that_choose_members_at_run_time_are_refused(code: str) -> None:
+    """MGP-7.2-2"""
+    assert violations(ast.parse(code), STANDARD)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("getattr(x, 'name')", []),
+        ("getattr(x, 'name', None)", []),
+        ("getattr(x, f'on_{e}')", []),
+        ("getattr(x, 'on_' + e)", []),
+        ("getattr(x, f'_{e}')", ["Blocked call: 'getattr' with a computed name"]),
+        ("getattr(x, e)", ["Blocked call: 'getattr' with a computed name"]),
+        ("getattr(x, '__globals__')", ["Blocked attribute: '__globals__'"]),
+        ("getattr(x)", ["Blocked call: 'getattr' with hidden arguments"]),
+        ("getattr(*x)", ["Blocked call: 'getattr' with hidden arguments"]),
+        ("setattr(x, e, 1)", []),
+        ("delattr(x, 'a')", []),
+        ("hasattr(x, e)", []),
+        ("getattr(os, 'path')", []),
+        ("getattr(os, 'system')", ["Blocked pattern: 'os.system'"]),
+        ("setattr(os, 'path', 1)", ["Blocked call: 'setattr' of a module"]),
+        ("type(x)", []),
+        ("type(a, b, c)", ["Blocked call: 'type' that makes a class"]),
+        ("type(*a)", ["Blocked call: 'type' that makes a class"]),
+        ("vars(x)", []),
+        ("vars()", ["Blocked call: 'vars'"]),
+        ("vars(os)", ["Blocked call: 'vars'"]),
+        ("vars(f())", ["Blocked call: 'vars'"]),
+        ("'{0.name}'.format(x)", []),
+        ("'{0._name}'.format(x)", ["Blocked format: a member with an underscore"]),
+        ("'{0[__x]}'.format_map(x)", ["Blocked format: a member with an underscore"]),
+        ("x.attrgetter('a.b')", []),
+        ("x.attrgetter('a.__dict__')", ["Blocked attribute: '__dict__'"]),
+        ("x.attrgetter('a.__base__')", ["Blocked attribute: '__base__'"]),
+        ("x.attrgetter(e)", ["Blocked call: 'attrgetter' with a computed name"]),
+        ("open('data.txt')", []),
+        ("open('/etc/' + 'shadow')", ["Blocked file: '/etc/shadow'"]),
+        ("open('.env')", []),
+        ("open('~/.bashrc', 'a')", ["Blocked file: '~/.bashrc'"]),
+        ("x.join(home, '.aws', 'credentials')", ["Blocked file: '?/.aws/credentials'"]),
+        ("x.join(home, '.ssh', 'x')", ["Blocked file: '?/.ssh/x'"]),
+        ("open(x.join(f('~'), 'notes'))", []),
+        ("f(x, eval_str=True)", ["Blocked call: annotations that are evaluated"]),
+        ("x.Path('~/.ssh/id_rsa')", ["Blocked file: '~/.ssh/id_rsa'"]),
+    ],
+)
+def test_each_call_gets_its_own_sentence(call: str, expected: list[str]) -> None:
+    tree = ast.parse(f"import os\n{call}")
+    node = tree.body[1]
+    assert isinstance(node, ast.Expr)
+    assert isinstance(node.value, ast.Call)
+    walk = Walk(STANDARD, Names(ast.walk(tree)), frozenset())
+    assert list(call_violations(walk, node.value)) == expected

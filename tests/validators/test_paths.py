@@ -1,0 +1,262 @@
+"""`paths`: a path stays inside its root, whoever decodes it on the way."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.validators.options import BadOptions
+from gatewright.validators.paths import path_rule, prepare
+
+ROOT = "/data/project"
+
+ALLOWED = [
+    "readme.txt",
+    "./a/b/../c",
+    "a/..",
+    ".",
+    "a//b/",
+    "..a/b..",
+    "a/...",
+    ".config/x",
+    "année/été.txt",
+    "日本語/資料.md",
+    "with space/and (parens) [x].txt",
+    "95%.csv",
+    "20%off.txt",
+    "a%20b.txt",
+    "%E6%97%A5.txt",
+    "c++/main.cc",
+    "a+b=c,d;e.txt",
+    "v1.0:final.txt",
+    "it's $5.txt",
+    "src/$slug.ts",
+    "backup~",
+    "#notes#",
+    "etc/shadow",
+    "/data/project",
+    "/data/project/",
+    "/data/project/x/../y",
+    "/data/project//x",
+    "x" * 255,
+]
+
+BLOCKED = {
+    "empty": [""],
+    "outside": [
+        "..",
+        "../x",
+        "a/../../x",
+        "./.././x",
+        "a/b/../../../x",
+        "/data/project/../x",
+        "..;/x",
+        "..?/x",
+        "..#/x",
+        ".?/.?/x",
+        "??/x",
+        ".*/x",
+        "..;a=b/x",
+        ".. /x",
+        "a/.. /.. /x",
+        "．．/x",
+        "..／x",
+        "‥/x",
+        "․․/x",
+        "..∕x",
+        "..⁄x",
+        "..∖x",
+        "%EF%BC%8E%EF%BC%8E/x",
+        "..%E2%88%95x",
+        "+AC4ALgAv-x",
+    ],
+    "absolute": [
+        "/",
+        "/etc/hosts",
+        "//data/project/x",
+        "/data/projects/x",
+        "/data",
+        "/../data/project/x",
+    ],
+    "control_character": [
+        "a\x00b",
+        "a\nb",
+        "..\u200b/x",
+        "a\x7f",
+        "\ufeffx",
+        "a%00b",
+        "..%0a/x",
+        "a\u202eb",
+    ],
+    "backslash": ["..\\x", "a\\b", "\\\\host\\share", "%c3%a9\\x"],
+    "home": ["~", "~/x", "~root/x"],
+    "variable": ["$HOME/x", "${HOME}/x", "$(id)", "a/`id`", "%TEMP%/x"],
+    "drive": [
+        "C:\\x"[:2] + "/x",
+        "c:x",
+        "file:///x",
+        "https://example.net/x",
+        "php://input",
+        "data:x",
+        "jar:file:x",
+    ],
+    "encoding": [
+        "%2e%2e/x",
+        "..%2fx",
+        "%2E%2E%2Fx",
+        "%252e%252e/x",
+        "%25252e/x",
+        "%%32%65/x",
+        "..%c0%afx",
+        "a%c1%9cx",
+        "..%e0%80%afx",
+        "%u002e%u002e/x",
+        "%uff0e/x",
+        "&#46;&#46;/x",
+        "..&sol;x",
+        "0x2e0x2e/x",
+        "..0x2fx",
+        "..%5cx",
+        "a%ffb",
+        "%zz..x",
+        "%41/x",
+    ],
+    "too_long": ["a/" * 2100, "x" * 256, "é" * 128],
+}
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_paths_inside_the_root_pass(path: str) -> None:
+    assert prepare({"root": ROOT}).judge(path) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"), [(rule, path) for rule, found in BLOCKED.items() for path in found]
+)
+def test_paths_that_lead_out_in_any_reading_are_refused(rule: str, path: str) -> None:
+    """GRH-val-2"""
+    found = prepare({"root": ROOT}).judge(path)
+    assert found is not None
+    assert found.rule == rule
+    assert len(path) < 3 or path not in found.message
+
+
+def test_links_are_followed_as_they_are_on_disk(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "data" / "deep").mkdir(parents=True)
+    (root / "in").symlink_to("data")
+    (root / "out").symlink_to("/")
+    (root / "up").symlink_to("../outside")
+    (root / "there").symlink_to(root / "data")
+    (root / "loop").symlink_to("loop")
+    (root / "data" / "back").symlink_to("..")
+    alias = tmp_path / "alias"
+    alias.symlink_to(root)
+    judge = prepare({"root": str(root)}).judge
+    passing = ["in/x", "there/x", "in/deep/..", "data/back/in/x", "missing/x", str(root / "in")]
+    assert [path for path in passing if judge(path) is not None] == []
+    refused = [
+        "out",
+        "out/etc/x",
+        "up/x",
+        "loop",
+        "in/back/../x",
+        "there/../../x",
+        "data/back/back",
+    ]
+    assert {path: (found := judge(path)) and found.rule for path in refused} == {
+        "out": "link",
+        "out/etc/x": "link",
+        "up/x": "link",
+        "loop": "link",
+        "in/back/../x": "link",
+        "there/../../x": "outside",
+        "data/back/back": None,
+    }
+    behind = prepare({"root": str(alias)}).judge
+    assert behind("in/x") is None
+    assert behind(str(alias / "in")) is None
+    assert behind(str(root / "in")) is None
+
+
+@pytest.mark.parametrize(
+    ("links", "path", "rule"),
+    [
+        ({}, "a/b", None),
+        ({"a": "b"}, "a/x", None),
+        ({"a": "/"}, "a/x", "link"),
+        ({"a": "/data/project/b"}, "a/x", None),
+        ({"a": "../x"}, "a", "link"),
+        ({"a": "../project/b"}, "a/x", None),
+        ({"a": "b", "b": "a"}, "a", "link"),
+        ({"a/b": "/etc"}, "a/b/x", "link"),
+        ({"a": "/etc"}, "a/../b", "link"),
+    ],
+)
+def test_links_can_be_played(links: dict[str, str], path: str, rule: str | None) -> None:
+    found = prepare({"root": ROOT}).judge({"path": path, "symlinks": links})
+    assert (found and found.rule) == rule
+
+
+def test_without_a_root_only_relative_paths_pass() -> None:
+    judge = prepare({}).judge
+    assert judge("a/b") is None
+    assert [one and one.rule for one in map(judge, ("/a", "../a"))] == ["absolute", "outside"]
+
+
+def test_a_root_has_to_be_absolute() -> None:
+    with pytest.raises(BadOptions, match="absolute"):
+        prepare({"root": "data"})
+
+
+@pytest.mark.parametrize("value", [None, 3, ["a"], {"symlinks": {}}])
+def test_what_is_no_path_is_refused(value: object) -> None:
+    found = prepare({}).judge(value)
+    assert found is not None
+    assert found.rule == "no_path"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "../x"},
+        {"file_name": "a\nb"},
+        {"targetDir": "~"},
+        {"files": ["a", "../b"]},
+        {"x": "/etc/hosts"},
+        {"x": "a/../../b"},
+        {"x": "..\\..\\b"},
+        {"x": "%2e%2e/b"},
+        {"x": "~/secret"},
+        {"deep": {"er": ["C:\\x"]}},
+    ],
+)
+def test_paths_are_found_wherever_they_stand(arguments: object) -> None:
+    validator = prepare({})
+    assert any(validator.judge(value) is not None for _, value in validator.parts(arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "a/b.txt", "content": "cd ../..\nrm /x"},
+        {"query": "either/or ... or not", "url": "https://example.net/../x"},
+        {"text": "wait... what", "ratio": "3/4", "n": 1},
+        {"/etc/x": "y"},
+    ],
+)
+def test_other_texts_are_left_alone(arguments: object) -> None:
+    validator = prepare({})
+    assert [v for _, v in validator.parts(arguments) if validator.judge(v) is not None] == []
+
+
+@given(st.text(alphabet=st.sampled_from("./a%2e5c;\\~\u2215 \uff0e"), max_size=40))
+def test_what_passes_stays_inside_for_a_plain_reader(text: str) -> None:
+    if path_rule(text, ROOT) is None and not text.startswith("/"):
+        assert Path(f"{ROOT}/{text}").resolve().is_relative_to(ROOT)
+
+
+@given(st.text(max_size=60))
+def test_any_text_gets_a_verdict(text: str) -> None:
+    assert path_rule(text, ROOT) is None or prepare({"root": ROOT}).judge(text) is not None

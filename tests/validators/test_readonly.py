@@ -1,0 +1,150 @@
+"""`readonly`: the tool's name, the verbs, the SQL and the commands of a call may only read."""
+
+from typing import Any
+
+import pytest
+
+from gatewright.validators.options import BadOptions
+from gatewright.validators.readonly import prepare, writes_by_name
+from gatewright.validators.registry import checks_for
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "curl -sSL -H 'A: b' http://example.net/",
+        "curl -I -X HEAD http://example.net/",
+        "wget -qO- http://example.net",
+        "wget --spider http://example.net",
+        "crontab -l",
+        "mount",
+        "less f",
+        "SELECT * FROM t",
+        "explain select 1",
+        "ls -la",
+        "cat f | sort -u | head",
+        "git log --oneline",
+        "cat /etc/passwd",
+        ["ls", "-la"],
+        "sort f",
+        "file f",
+    ],
+)
+def test_what_only_reads_passes(value: Any) -> None:
+    assert prepare({}).judge(value) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "DELETE FROM t",
+        "rm f",
+        "echo x > f",
+        "cat f | tee g",
+        "sed -i p f",
+        "sort -o f f",
+        "git push",
+        "find . -delete",
+        "mkdir d",
+        "ls; rm f",
+        ["rm", "f"],
+        ["sort", "-o", "f"],
+        [],
+        ["ls", "a\nb"],
+        [3],
+        None,
+        {"x": 1},
+        "do what you like",
+        "curl -X POST http://example.net",
+        "curl -d x http://example.net",
+        "curl -o f http://example.net",
+        "curl -T f http://example.net",
+        "curl --data=x http://example.net",
+        "curl -sO http://example.net/f",
+        "wget http://example.net/f",
+        "wget -q http://example.net/f",
+        "wget -O f http://example.net/f",
+        "wget -qO- -O f http://example.net/f",
+        "wget -qO- --post-data=x http://example.net/f",
+        "crontab -r",
+        "mount /dev/sda1 /mnt",
+        "less +!id f",
+    ],
+)
+def test_what_writes_or_is_unknown_is_refused(value: Any) -> None:
+    """MGP-4.5-2"""
+    found = prepare({}).judge(value)
+    assert found is not None
+    assert found.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "write_file",
+        "deleteUser",
+        "create-issue",
+        "db_update",
+        "file.append",
+        "removeAll",
+        "sendEmail",
+        "SET",
+    ],
+)
+def test_a_tool_that_writes_by_its_name_is_not_called(name: str) -> None:
+    """MGP-4.5-2: a write tool."""
+    assert writes_by_name(name)
+    checks = checks_for("readonly", {}, {}, name)
+    assert not isinstance(checks, str)
+    _, found = checks.objection({}) or ("", None)
+    assert found is not None
+    assert found.rule == "write_tool"
+    trusted = checks_for("readonly", {"readonly": {"trust_name": True}}, {}, name)
+    assert not isinstance(trusted, str)
+    assert trusted.objection({}) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["get_updates", "listDeleted", "read_file", "search", "query_post", "weather", "x1", ""]
+)
+def test_a_tool_that_reads_by_its_name_is_called(name: str) -> None:
+    assert not writes_by_name(name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ({"method": "GET"}, None),
+        ({"method": "DELETE"}, "write_verb"),
+        ({"http_method": "post"}, "write_verb"),
+        ({"operation": "delete_all"}, "write_verb"),
+        ({"action": "list"}, None),
+        ({"mode": "r"}, None),
+        ({"mode": "rb"}, None),
+        ({"mode": "w"}, "write_verb"),
+        ({"mode": "r+"}, "write_verb"),
+        ({"sql": "SELECT 1"}, None),
+        ({"sql": "DROP TABLE t"}, "write_statement"),
+        ({"query": "SELECT 1; DROP TABLE t"}, "statements"),
+        ({"command": "ls"}, None),
+        ({"command": "rm f"}, "unknown_statement"),
+        ({"title": "Update the documents, please"}, None),
+        ({"text": "DELETE FROM t"}, "write_statement"),
+        ({"deep": [{"er": "DROP TABLE t"}]}, "write_statement"),
+        ({"text": "x; DROP TABLE t"}, "statements"),
+        ({"text": "first; second"}, None),
+        ({"DELETE FROM t": 1}, None),
+        ({"n": 1}, None),
+    ],
+)
+def test_each_argument_is_judged_as_what_it_is_called(arguments: Any, rule: str | None) -> None:
+    checks = checks_for("readonly", {}, {}, "query")
+    assert not isinstance(checks, str)
+    found = checks.objection(arguments)
+    assert (found and found[1].rule) == rule
+
+
+def test_the_dialect_is_an_option() -> None:
+    assert prepare({"dialect": "mysql"}).judge("SELECT `a\\'` FROM t") is None
+    with pytest.raises(BadOptions, match="dialect must be one of"):
+        prepare({"dialect": "dbase"})

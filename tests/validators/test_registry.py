@@ -1,0 +1,132 @@
+"""The vocabulary of validators, and what judges the calls of one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from gatewright.validators import registry
+from gatewright.validators.leaves import Place
+from gatewright.validators.objection import Objection
+from gatewright.validators.registry import BUILT_IN, GROUP, Checks, available, checks_for, preparer
+
+
+class Shouting:
+    """A plug-in: capital letters are refused."""
+
+    def judge(self, value: Any) -> Objection | None:
+        return Objection("", "shouting", "shouts") if str(value).isupper() else None
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        yield Place(None, "text"), arguments.get("text", "")
+
+
+def shouting(options: Mapping[str, Any], tool: str) -> Shouting:
+    del options, tool
+    return Shouting()
+
+
+@pytest.fixture
+def _plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    points = EntryPoints(
+        [
+            EntryPoint("shouting", f"{__name__}:shouting", GROUP),
+            EntryPoint("sandbox", f"{__name__}:shouting", GROUP),
+            EntryPoint("broken", "no.such.module:x", GROUP),
+        ]
+    )
+    monkeypatch.setattr(registry, "entry_points", points.select)
+    preparer.cache_clear()
+    yield
+    preparer.cache_clear()
+
+
+def checks(names: str, options: Any = None, pointers: Any = None, tool: str = "tool") -> Checks:
+    found = checks_for(names, options or {}, pointers or {}, tool)
+    assert isinstance(found, Checks)
+    return found
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_validator_can_be_made(name: str) -> None:
+    """MGP-4.3-4"""
+    assert checks(name).objection({}) is None
+    assert name in available()
+
+
+def test_none_judges_nothing() -> None:
+    """MGP-4.5-5"""
+    assert checks("none").objection({"command": "rm -rf /"}) is None
+    assert "none" in available()
+
+
+@pytest.mark.parametrize(
+    "names", ["regex", "Sandbox", "", "sandbox+", "sandbox+regex", "none+x", "sandbox "]
+)
+def test_an_unknown_name_is_a_sentence_instead_of_checks(names: str) -> None:
+    found = checks_for(names, {}, {}, "tool")
+    assert isinstance(found, str)
+    assert "is not available; there are code_safety, network_restricted, none, paths" in found
+
+
+def test_options_that_cannot_be_used_are_a_sentence_instead_of_checks() -> None:
+    found = checks_for("paths", {"paths": {"root": 3}}, {}, "tool")
+    assert isinstance(found, str)
+    assert "the options of the validator paths cannot be used" in found
+
+
+def test_all_named_validators_judge_and_the_first_objection_counts() -> None:
+    both = checks("none+sandbox+paths")
+    name, found = both.objection({"path": "../x"}) or ("", None)
+    assert (name, found and (found.path, found.rule)) == ("paths", ("/path", "outside"))
+    name, found = both.objection({"command": "ls; id"}) or ("", None)
+    assert (name, found and (found.path, found.rule)) == ("sandbox", ("/command", "list"))
+
+
+def test_only_declared_arguments_are_judged() -> None:
+    pointed = checks("sandbox", None, {"sandbox": ["/run/0", "/a~1b", "/all"]})
+    assert pointed.objection({"command": "rm -rf /", "run": ["ls", "rm -rf /"], "a/b": 3}) is None
+    places = [
+        ({"run": ["ls; id"]}, "/run/0"),
+        ({"a/b": "ls; id"}, "/a~1b"),
+        ({"all": {"x": "ls; id"}}, "/all/x"),
+        ({"all": [1, {"x": "ls; id"}]}, "/all/1/x"),
+        ({"all": ["rm", "x y"]}, "/all"),
+    ]
+    for arguments, where in places:
+        _, found = pointed.objection(arguments) or ("", None)
+        assert found is not None
+        assert found.path == where
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, [], None, 3, "x", {"run": {}}, {"run": []}, {"run": "x"}]
+)
+def test_declared_arguments_that_are_absent_are_harmless(arguments: Any) -> None:
+    assert checks("sandbox", None, {"sandbox": ["/run/0", "/run/x"]}).objection(arguments) is None
+
+
+def test_hosts_to_look_up_come_with_their_places() -> None:
+    found = checks("sandbox+network_restricted").hosts({"deep": [{"url": "https://example.net/"}]})
+    assert list(found) == [("network_restricted", "/deep/0/url", "example.net")]
+
+
+@pytest.mark.usefixtures("_plugged")
+def test_another_package_can_offer_a_validator() -> None:
+    plugged = checks("shouting")
+    assert plugged.objection({"text": "hello"}) is None
+    assert plugged.objection({"text": "HELLO"}) == (
+        "shouting",
+        Objection("/text", "shouting", "shouts"),
+    )
+    assert "shouting" in available()
+
+
+@pytest.mark.usefixtures("_plugged")
+def test_a_plug_in_cannot_take_a_built_in_name_or_fail_open() -> None:
+    _, found = checks("sandbox").objection({"command": "ls; id"}) or ("", None)
+    assert found is not None
+    assert isinstance(checks_for("broken", {}, {}, "tool"), str)

@@ -1,0 +1,86 @@
+"""Files that hold secrets or belong to the host are found behind every spelling of their path."""
+
+import pytest
+
+from gatewright.validators.shell_files import is_sensitive, names_sensitive_file
+from gatewright.validators.shell_syntax import Word, read
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "/etc/shadow",
+        "/etc//shadow",
+        "/etc/./shadow",
+        "/etc/x/../shadow",
+        "../../etc/passwd",
+        "/etc/sudoers.d/admin",
+        "~/.ssh/config",
+        "/home/a/.ssh",
+        "id_ed25519",
+        ".env",
+        "app/.env.production",
+        "~/.aws/credentials",
+        "/root/.bash_history",
+        "/proc/self/environ",
+        "/proc/1/mem",
+        "/dev/sda1",
+        "/dev/nvme0n1",
+        "/dev/tcp/10.0.0.1/80",
+        "/var/run/docker.sock",
+        "/e?c/shadow",
+        "/etc/sha*",
+        "/etc/[s]hadow",
+        "/???/??adow",
+        "/*/shadow",
+        "~/.ss?/x",
+        ".e*",
+        "id_*",
+        "--file=/etc/shadow",
+        "-f/etc/shadow",
+        "-f.env",
+        "-iid_ed25519",
+        "if=/dev/sda",
+        "@/etc/passwd",
+        "/e't'c/shadow",
+        "/etc/pass\\wd",
+    ],
+)
+def test_sensitive_files_are_found(argument: str) -> None:
+    (words,) = read(f"cat {argument}", pipes=False)
+    assert names_sensitive_file(words[1])
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "/etc/hosts",
+        "/etc/fstab",
+        "shadow.txt",
+        "etc.txt",
+        "passwd",
+        ".environment",
+        "my.env",
+        "/dev/null",
+        "/proc/cpuinfo",
+        "*.txt",
+        "*",
+        "*/*",
+        "*/*.php",
+        "src/**/x",
+        "/var/log/*",
+        "/tmp/*",
+        "docs/ssh.md",
+        "-n",
+        "--color=auto",
+    ],
+)
+def test_ordinary_files_are_not(argument: str) -> None:
+    (words,) = read(f"cat {argument}", pipes=False)
+    assert not names_sensitive_file(words[1])
+
+
+def test_a_quoted_pattern_is_only_a_text() -> None:
+    assert is_sensitive("/e?c/shadow", glob=True)
+    assert not is_sensitive("/e?c/shadow")
+    assert not names_sensitive_file(Word("/e?c/shadow", bare=False))

@@ -1,0 +1,123 @@
+"""Programs whose arguments are a language of their own."""
+
+import pytest
+
+from gatewright.validators.shell_programs import program_rule
+from gatewright.validators.shell_syntax import read
+
+READING = [
+    "find . -name '*.py' -mtime -10 -size +5k -perm -u+x -print0",
+    "find -L / -maxdepth 2 ! -path './x/*' -newermt 2020-01-01 -ls",
+    "find . \\( -type f -o -type d \\) -printf '%p\\n'",
+    "date",
+    "date -u +%F",
+    "date -d yesterday",
+    "date -Iseconds",
+    "date --date=now --iso-8601=seconds",
+    "sed -n 5p f",
+    "sed -e s/a/b/ -e d f",
+    "sed -nE 's/a/b/p' f",
+    "sed --expression=p --quiet f",
+    "awk '{print $1}' f",
+    "awk -F: -v n=1 '$1 > n' f",
+    "awk -- '{print}' f",
+    "tar tf a.tar",
+    "tar -tvzf a.tgz",
+    "tar --list --file=a.tar",
+    "ip addr",
+    "ip -4 route show",
+    "ip",
+    "command -v ls",
+    "env",
+    "env -i LC_ALL=C sort f",
+    "env -u X ls",
+    "xargs",
+    "xargs -0 -n 1 grep x",
+    "xargs -I{} cat {}",
+    "xargs -P4 wc -l",
+    "time -p ls",
+    "time sort f",
+    "nice -n5 ls",
+    "timeout 5 ls",
+    "timeout -v 2.5m grep x f",
+    "stdbuf -oL cat f",
+]
+
+OTHER = [
+    "find . -delete",
+    "find . -exec cat {} +",
+    "find . -execdir id",
+    "find . -ok id",
+    "find . -okdir id",
+    "find . -fprint f",
+    "find . -fprintf f x",
+    "find . -fls f",
+    "find . -files0-from f",
+    "find . -unheard",
+    "date -s now",
+    "date -us now",
+    "date --set=now",
+    "date --s now",
+    "date 010100002030",
+    "sed -i s/a/b/ f",
+    "sed -ni p f",
+    "sed --in-place p f",
+    "sed -f script f",
+    "sed 'w out' f",
+    "sed -e p -e 'e id' f",
+    "sed -ne 'e id' f",
+    "awk -f script f",
+    "awk -i inplace '{print}' f",
+    "awk 'BEGIN{system(\"id\")}'",
+    "awk -F: -f x",
+    "awk -o '{print}'",
+    "tar xf a.tar",
+    "tar",
+    "tar -cf a.tar x",
+    "tar tf a --checkpoint=1",
+    "tar tf a -I sh",
+    "tar tf host:a",
+    "tar tf a --to-command=sh",
+    "tar tf a -F sh",
+    "ip link set eth0 down",
+    "ip netns exec x sh",
+    "ip -batch f",
+    "ip addr add 10.0.0.1 dev x",
+    "command ls",
+    "command -p ls",
+    "env LD_PRELOAD=x ls",
+    "env PATH=. ls",
+    "env -S ls",
+    "env sh",
+    "env -i rm x",
+    "xargs rm",
+    "xargs sort",
+    "xargs sh -c id",
+    "xargs -I{} sh -c {}",
+    "xargs -p ls",
+    "xargs find",
+    "time",
+    "time -o f ls",
+    "time rm x",
+    "nice rm x",
+    "timeout ls",
+    "timeout 5 sh",
+    "timeout 5",
+    "stdbuf -x ls",
+]
+
+
+def judged(line: str) -> str | None:
+    (words,) = read(line, pipes=False)
+    return program_rule(words)
+
+
+@pytest.mark.parametrize("line", READING)
+def test_uses_that_only_read_pass(line: str) -> None:
+    assert judged(line) is None
+
+
+@pytest.mark.parametrize("line", OTHER)
+def test_uses_that_write_run_or_change_something_are_refused(line: str) -> None:
+    """MGP-4.5-1 and MGP-4.5-2"""
+    assert judged(line) is not None

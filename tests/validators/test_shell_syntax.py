@@ -1,0 +1,173 @@
+"""A command line becomes words, or the name of what is in the way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
+
+PLAIN = {
+    "ls": [["ls"]],
+    "  ls   -la  ": [["ls", "-la"]],
+    "/usr/bin/wc -l 10": [["/usr/bin/wc", "-l", "10"]],
+    "cat 'a b' \"c d\"": [["cat", "a b", "c d"]],
+    "echo 'it; is | fine' \"& too\"": [["echo", "it; is | fine", "& too"]],
+    "echo a\\ b \\$x \\(": [["echo", "a b", "$x", "("]],
+    'echo "a\\$b" "c\\"d" "\\\\e" "f\\n"': [["echo", "a$b", 'c"d', "\\e", "f\\n"]],
+    'grep "x$" a$': [["grep", "x$", "a$"]],
+    "find . ! -name x": [["find", ".", "!", "-name", "x"]],
+    "cat f'o'o\"b\"ar": [["cat", "foobar"]],
+    "diff /t/{a,b}.txt": [["diff", "/t/a.txt", "/t/b.txt"]],
+    "x -{r,f} {}": [["x", "-r", "-f", "{}"]],
+    "awk '{print $1}'": [["awk", "{print $1}"]],
+    "echo $'": None,
+    "date +%Y": [["date", "+%Y"]],
+    "ls ~/x a#b": [["ls", "~/x", "a#b"]],
+    "test a = b": [["test", "a", "=", "b"]],
+    "sort k=v": [["sort", "k=v"]],
+    "echo {1..3} x{01..10}y": [["echo", "1", "x01y"]],
+    "cut -d$'\\t' -f1": [["cut", "-d\t", "-f1"]],
+    "tr $'\\n' $'a\\'b'": [["tr", "\n", "a'b"]],
+}
+
+REFUSED = {
+    "ls; id": "list",
+    "ls && id": "list",
+    "ls || id": "list",
+    "ls &": "background",
+    "ls | wc": "pipeline",
+    "ls > x": "redirected_statement",
+    "ls 2>/dev/null": "redirected_statement",
+    "cat < x": "redirected_statement",
+    "cat <<< x": "herestring_redirect",
+    "echo $(id)": "command_substitution",
+    "echo `id`": "command_substitution",
+    'echo "$(id)"': "command_substitution",
+    'echo "`id`"': "command_substitution",
+    "echo x$(id)y": "command_substitution",
+    "cat <(id)": "process_substitution",
+    "echo $HOME": "simple_expansion",
+    'echo "$HOME"': "simple_expansion",
+    "echo ${x:-y}": "expansion",
+    "echo a${x}": "expansion",
+    "echo $((1+1))": "arithmetic_expansion",
+    "echo $'\\x41'": "ansi_c_string",
+    'echo $"a"': "expansion",
+    "A=b ls": "variable_assignment",
+    "A=b": "variable_assignment",
+    "(ls)": "subshell",
+    "{ ls; }": "compound_statement",
+    "! ls": "negated_command",
+    "f() { ls; }": "function_definition",
+    "for i in a; do ls; done": "for_statement",
+    "while true; do ls; done": "while_statement",
+    "if true; then ls; fi": "if_statement",
+    "case x in y) ls;; esac": "case_statement",
+    "[ -f x ]": "test_command",
+    "[[ -f x ]]": "test_command",
+    "export A=b": "declaration_command",
+    "unset A": "unset_command",
+    "ls # rest": "comment",
+    "'ls' x": "program_name",
+    "l\\s x": "program_name",
+    "$x y": "program_name",
+    "* x": "program_name",
+    "-la": "program_name",
+    "{ls,-la}": "syntax_error",
+    "ls {a..z}": "brace_expression",
+    "ls {a,{b,c}}": "brace_expression",
+    "ls -{1..3}": "brace_expression",
+    "ls {1..3}{a..b}": "brace_expression",
+    "echo $'\\101'": "ansi_c_string",
+    "echo $'\\u0041'": "ansi_c_string",
+    "ls 'x'{a,b}": "brace_expression",
+    "ls -delet\\e{,x}": "brace_expression",
+    "ls !!": "history_expansion",
+    "ls !-2": "history_expansion",
+    "ls (": "syntax_error",
+    "ls |": "syntax_error",
+    "| ls": "syntax_error",
+    "ls 'a": "syntax_error",
+    "": "empty",
+    "   ": "empty",
+    "ls\nid": "control_character",
+    "ls\tx": "control_character",
+    "ls \x00": "control_character",
+    "ls \u202e": "control_character",
+    "ls ；id": "control_character",
+    "ls ｜ id": "control_character",
+    "ls ＄(id)": "control_character",
+}
+
+
+@pytest.mark.parametrize(("line", "words"), [one for one in PLAIN.items() if one[1]])
+def test_plain_commands_become_the_words_of_the_program(line: str, words: list[list[str]]) -> None:
+    assert [[word.text for word in one] for one in read(line, pipes=False)] == words
+
+
+@pytest.mark.parametrize(("line", "what"), REFUSED.items())
+def test_everything_else_is_refused_by_its_name(line: str, what: str) -> None:
+    """MGP-4.5-1: metacharacters where a shell would read them, in whatever construct."""
+    with pytest.raises(Unacceptable) as problem:
+        read(line, pipes=False)
+    assert problem.value.what == what
+
+
+def test_pipes_pass_where_they_are_allowed() -> None:
+    found = read("ls | sort -u |& wc", pipes=True)
+    assert [[word.text for word in one] for one in found] == [["ls"], ["sort", "-u"], ["wc"]]
+
+
+@pytest.mark.parametrize(
+    "line", ["ls | wc > x", "ls | ! wc", "ls | (wc)", "a=1 | ls", "ls | wc; id", "ls | wc &"]
+)
+def test_only_plain_commands_stand_between_pipes(line: str) -> None:
+    with pytest.raises(Unacceptable):
+        read(line, pipes=True)
+
+
+def test_words_say_what_the_shell_would_still_do_to_them() -> None:
+    (words,) = read("ls *.txt '*.txt' \\*.txt a?b [x]y", pipes=False)
+    assert words[1:] == [
+        Word("*.txt", glob=True),
+        Word("*.txt", bare=False),
+        Word("*.txt", bare=False),
+        Word("a?b", glob=True),
+        Word("[x]y", glob=True),
+    ]
+
+
+def test_a_line_that_nobody_types_is_not_parsed() -> None:
+    with pytest.raises(Unacceptable) as problem:
+        read("ls " + "a" * MAX_BYTES, pipes=False)
+    assert problem.value.what == "too_long"
+    with pytest.raises(Unacceptable):
+        read("ls " + "{a,b}" * 20, pipes=False)
+
+
+def test_plain_text_has_nothing_that_acts_or_becomes_an_operator() -> None:
+    assert is_plain("añb – “c” 日本")
+    assert not is_plain("a\u200bb")
+    assert not is_plain("a\u00a0b")
+    assert not is_plain("a；b")
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        words = read(text, pipes=True)
+    except Unacceptable:
+        words = [[Word("refused")]]
+    assert all(words)
+
+
+@given(
+    st.lists(
+        st.text(alphabet=st.characters(categories=["L", "N", "P", "S"]), min_size=1), min_size=1
+    )
+)
+def test_quoted_words_come_back_as_they_are(words: list[str]) -> None:
+    line = "echo " + " ".join("'" + word.replace("'", "") + "'" for word in words)
+    if is_plain(line):
+        (found,) = read(line, pipes=False)
+        assert [word.text for word in found[1:]] == [word.replace("'", "") for word in words]

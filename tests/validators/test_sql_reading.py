@@ -1,0 +1,142 @@
+"""SQL that only reads passes; what writes, or could be read as writing by another database, does not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.validators.sql_reading import DIALECTS, FIRST_WORDS, MAX_CHARS, sql_rule
+
+READING = [
+    "SELECT name, count(*) FROM person WHERE age > 30 GROUP BY name HAVING count(*) > 1 ORDER BY 2 LIMIT 5",
+    "select 'drop table x; --' as text",
+    "SELECT * FROM a JOIN b USING (id) LEFT JOIN c ON c.x = a.x",
+    "WITH old AS (SELECT * FROM t) SELECT * FROM old UNION ALL SELECT * FROM new",
+    "(SELECT 1) EXCEPT (SELECT 2)",
+    "VALUES (1), (2)",
+    "SELECT 1;",
+    "SELECT 1 -- a note",
+    "SELECT /* a note */ 1",
+    "EXPLAIN SELECT 1",
+    "EXPLAIN QUERY PLAN SELECT 1",
+    "explain analyze select 1",
+    "EXPLAIN (ANALYZE, BUFFERS) SELECT 1",
+    "SHOW TABLES",
+    "show create table t",
+    "DESCRIBE t",
+    "PRAGMA table_info(person)",
+    "PRAGMA user_version",
+    "SELECT upper(name), coalesce(x, 0), json_extract(d, '$.a') FROM deleted_updates",
+    'SELECT "update" FROM "insert"',
+    "SELECT * FROM t WHERE created_at >= date('now', '-1 day')",
+    "SELECT row_number() OVER (PARTITION BY a ORDER BY b) FROM t",
+    "SELECT pg_size_pretty(pg_relation_size('t'))",
+    "SELECT CASE WHEN a THEN b ELSE c END FROM t",
+]
+
+OTHER = {
+    "write_statement": [
+        "INSERT INTO t VALUES (1)",
+        "update t set a = 1",
+        "DELETE FROM t",
+        "REPLACE INTO t VALUES (1)",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
+        "CREATE TABLE t (a int)",
+        "CREATE TEMP VIEW v AS SELECT 1",
+        "DROP TABLE t",
+        "ALTER TABLE t ADD b int",
+        "TRUNCATE t",
+        "GRANT ALL ON t TO x",
+        "VACUUM",
+        "ATTACH 'f' AS x",
+        "SET x = 1",
+        "BEGIN",
+        "COMMIT",
+        "CALL p()",
+        "COPY t TO PROGRAM 'id'",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA journal_mode(WAL)",
+        "PRAGMA writable_schema",
+        "SELECT * INTO copied FROM t",
+        "SELECT * FROM t FOR UPDATE",
+        "WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone",
+        "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+        "EXPLAIN ANALYZE DELETE FROM t",
+        "/* note */ DELETE FROM t",
+        "-- note\nDELETE FROM t",
+        "KILL 3",
+        "EXPLAIN",
+        "LOCK TABLE t",
+    ],
+    "statements": ["SELECT 1; DROP TABLE t", "SELECT 1; SELECT 2", "SELECT ';'; DELETE FROM t"],
+    "unknown_function": [
+        "SELECT pg_terminate_backend(1)",
+        "SELECT load_extension('x')",
+        "SELECT writefile('a', 'b')",
+        "SELECT nextval('s')",
+        "SELECT set_config('a', 'b', true)",
+        "SELECT lo_export(1, '/x')",
+        "SELECT * FROM dblink('x', 'y')",
+        "SELECT my_own(1)",
+        "SELECT pg_sleep(9)",
+    ],
+    "ambiguous_sql": [
+        "SELECT 1 /*! INTO OUTFILE 'x' */",
+        "SELECT 'a\\'; DROP TABLE t; --'",
+        "SELECT $$ ; DROP TABLE t; $$",
+        "SELECT $x$ y $x$",
+        "/* /* */ DELETE FROM t -- */",
+    ],
+    "unknown_statement": [
+        "",
+        "hello world",
+        "SELECT 1 INTO OUTFILE 'x'",
+        "HANDLER t OPEN",
+        ";",
+        "EXPLAIN VACUUMS x",
+    ],
+    "control_character": ["SELECT 1\x00", "SELECT\u2028 1"],
+    "too_long": ["SELECT " + "1," * MAX_CHARS, "SELECT " + "(" * 40 + "1" + ")" * 40],
+}
+
+
+@pytest.mark.parametrize("text", READING)
+def test_statements_that_only_read_pass(text: str) -> None:
+    assert sql_rule(text) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, text) for rule, texts in OTHER.items() for text in texts]
+)
+def test_everything_else_is_refused_with_the_reason(rule: str, text: str) -> None:
+    """MGP-4.5-2"""
+    assert sql_rule(text) == rule
+
+
+def test_a_given_dialect_is_the_only_reader() -> None:
+    assert sql_rule("SELECT 'a\\'b'", "mysql") is None
+    assert sql_rule("SELECT $$a$$", "postgres") is None
+    assert sql_rule("SELECT TOP 5 [name] FROM [t]", "tsql") is None
+    assert sql_rule("SELECT 1; DROP TABLE t", "postgres") == "statements"
+
+
+def test_every_dialect_can_be_loaded_and_first_words_are_plain() -> None:
+    assert {name: sql_rule("SELECT 1", name) for name in DIALECTS} == dict.fromkeys(DIALECTS)
+    assert all(word.isalpha() and word.islower() for word in FIRST_WORDS)
+
+
+@given(st.text(alphabet="SELECTselect 1(),;'\"-*/FROMt.$", max_size=40))
+def test_any_text_gets_a_verdict(text: str) -> None:
+    assert sql_rule(text) in {None, *OTHER}
+
+
+def test_length_and_depth_are_allowed_up_to_the_bound() -> None:
+    assert sql_rule("SELECT '" + "a" * (MAX_CHARS - 9) + "'") is None
+    assert sql_rule("SELECT '" + "a" * (MAX_CHARS - 8) + "'") == "too_long"
+    assert sql_rule("SELECT " + "(" * 24 + "1" + ")" * 24) is None
+    assert sql_rule("SELECT " + "(" * 25 + "1" + ")" * 25) == "too_long"
+    assert sql_rule("SELECT " + ", ".join(["(1)"] * 40)) is None
+
+
+def test_what_is_judged_does_not_end_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    assert sql_rule("CALL secret_name()") == "write_statement"
+    assert caplog.records == []
