@@ -176,9 +176,9 @@ def bad_default(a: Any = object()) -> None: ...  # noqa: B008
     ("function", "words"),
     [
         (untyped, "parameter 'b' of untyped.. has no type"),
-        (several, r"parameter \*values: .* has no name"),
-        (anything, r"parameter \*\*values: .* has no name"),
-        (positional, "parameter a: .* has no name"),
+        (several, r"parameter \*values of several.. has no name"),
+        (anything, r"parameter \*\*values of anything.. has no name"),
+        (positional, "parameter a of positional.. has no name"),
         (ghost, "type hints of ghost.. cannot be read: name 'Ghost' is not defined"),
         (unsayable, "parameter 'a': .*has no JSON form"),
         (bad_default, "the default of 'a' has no JSON form"),

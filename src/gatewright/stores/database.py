@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ DatabaseError = sqlite3.Error
 
 _OLDEST = (3, 38, 0)  # generated columns and JSON functions compiled in
 _BUSY_MS = 5000
+_AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8192
 
 
@@ -127,10 +129,23 @@ class Database:
 
     def _prepare(self, migrations: Sequence[Sequence[str]]) -> None:
         self.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-        self.execute("PRAGMA journal_mode = WAL")
+        self._use_wal()
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA foreign_keys = ON")
         self._migrate(migrations)
+
+    def _use_wal(self) -> None:
+        # SQLite does not wait by itself here: two who turn the same new file would wait for each other.
+        end = time.monotonic() + _BUSY_MS / 1000
+        while True:
+            try:
+                self.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as problem:
+                if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+            else:
+                return
 
     def _migrate(self, migrations: Sequence[Sequence[str]]) -> None:
         if self.version() == len(migrations):
