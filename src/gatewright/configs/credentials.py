@@ -49,8 +49,8 @@ _BEGUN = re.compile(
     r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!-))*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
 )
-_USERINFO = re.compile(r"://[^\s:@/?#]*:(?P<secret>[^\s]{1,1024})@")
-_ONLY_USER = re.compile(r"://(?P<secret>[^\s:@/?#]{8,})@")
+_USERINFO = re.compile(r"//[^\s:@/?#]*:(?P<secret>[^\s]{1,1024})@")
+_ONLY_USER = re.compile(r"//(?P<secret>[^\s:@/?#]{8,})@")
 _PARAMETER = re.compile(r"[?&;](?P<name>[^=&;#\s]+)=(?P<secret>[^&;#\s]+)")
 _ASSIGNED = re.compile(
     r"(?:^|(?<=[\s,;=]))(?:--?)?(?P<name>[A-Za-z_][\w.-]*)\s?[=:]\s*"
