@@ -183,16 +183,43 @@ def test_a_kind_made_of_an_operation_fits_it() -> None:
     assert kind_of("mcp/proposal", Operation("tools/list", {})) == "mcp/proposal:tools/list"
 
 
+def _forged(kind: str, method: str, name: str) -> dict[str, Any]:
+    params = {"name": name} if name else {}
+    payload = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    row = {"protocol": "mcpx/v0.1", "id": "e1", "ts": "2026-11-21T00:00:00Z", "from": "agent-1"}
+    return row | {"kind": kind, "payload": payload, "to": ["s"]}
+
+
+LABELLED = [
+    (True, _forged("mcp/request:tools/call:read", "tools/call", "remove")),
+    (True, _forged("mcp/request:tools/call:read", "tools/call", "Read")),
+    (True, _forged("mcp/request:tools/list", "tools/call", "read")),
+    (True, _forged("mcp/request:prompts/get:hi", "prompts/get", "hi/../bye")),
+    (False, _forged("mcp/request:tools/call:read", "tools/call", "read")),
+    (False, _forged("mcp/request:tools/list", "tools/list", "")),
+    (False, _forged("mcp/request:prompts/get:hi", "prompts/get", "hi")),
+]
+"""Whether it is a forgery, and the message."""
+
+
+def _labelled() -> list[tuple[bool, dict[str, Any]]]:
+    """Our own, and those of the data beside the project, where it is there."""
+    rows = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.is_file() else []
+    known = {"mcpx.spoof_name": True, "mcpx.spoof_method": True, "mcpx.ok": False}
+    found = [
+        (known[row["category"]], row["input"]["envelope"])
+        for row in rows
+        if row["category"] in known
+    ]
+    return LABELLED + found
+
+
 def test_every_forgery_of_the_labelled_data_is_told_and_no_honest_message() -> None:
     """MCPX-4.3-1, MCPX-4.3-2 on the labelled examples; what the gateway refuses never gets here."""
-    spoofed = {"mcpx.spoof_name", "mcpx.spoof_method"}
-    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["category"] in {*spoofed, "mcpx.ok"}]
-    assert len(rows) >= 5
-    for row in rows:
-        found = read(json.dumps(row["input"]["envelope"]).encode())
+    for forged, message in _labelled():
+        found = read(json.dumps(message).encode())
         assert isinstance(found, Envelope)
-        assert isinstance(examine(found), Unfit) == (row["category"] in spoofed), row["id"]
+        assert isinstance(examine(found), Unfit) == forged, message
 
 
 @given(
