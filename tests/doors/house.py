@@ -103,6 +103,7 @@ class Upstream:
         self.instructions = ""
         self.notices: list[tuple[str, str, dict[str, Any]]] = []
         self.watching: dict[int, tuple[Caller, str, Changes]] = {}
+        self.audits: list[bool] = []
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.forgotten: list[str] = []
         self.tools: dict[str, Tool] = {}
@@ -130,6 +131,7 @@ class Upstream:
     ) -> Callable[[], None]:
         number = next(self._count)
         self.watching[number] = caller, profile, take
+        self.audits.append(audit)
         return lambda: self.watching.pop(number, None) and None
 
     def tell(self, method: str, params: dict[str, Any] | None = None) -> None:
@@ -186,6 +188,8 @@ class House:
         self._anonymous = anonymous
         self._random = itertools.count(1)
         self._wires: list[Wire] = []
+        self.gone: set[str] = set()
+        """Keys that are good no more."""
         self.leaving: list[Callable[[], None]] = []
         """What clients of other kinds do at the end."""
         self._guard = guard or Guard()
@@ -232,7 +236,8 @@ class House:
             if self._anonymous:
                 return ANONYMOUS
             return Refusal("auth_required", "authentication is required")
-        return _KEYS.get(credential) or Refusal("auth_failed", "the credential is not valid")
+        found = None if credential in self.gone else _KEYS.get(credential)
+        return found or Refusal("auth_failed", "the credential is not valid")
 
     def _numbers(self) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gatewright.call import Answer, Client, Question
+from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.protocol import eras
 from gatewright.protocol.eras import Sealer, State, request_digest
 from gatewright.wire import jsonrpc
@@ -380,3 +380,13 @@ def test_only_what_we_can_tell_is_acknowledged() -> None:
     assert eras.acknowledgement(uris, 2) == uris
     with pytest.raises(ValueError, match="at most 1"):
         eras.acknowledgement(uris, 1)
+
+
+@pytest.mark.parametrize("wanted", [True, False, "yes", 1])
+def test_what_an_extension_brings_is_for_those_who_negotiated_it(wanted: object) -> None:
+    """MGP-6.3-1: `audit` in a filter, by the name that it has among MCP's own members."""
+    asked = {"dev.cloto/audit": wanted}
+    having, lacking = (Mgp("0.2.0", (name,), "mgp") for name in ("audit", "security"))
+    assert eras.acknowledgement(asked, 2, having) == (asked if wanted is True else {})
+    for mgp in (None, lacking):
+        assert eras.acknowledgement(asked, 2, mgp) == {}

@@ -12,7 +12,7 @@ from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.serving import listening
 from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.doors.client import Wire, modern, within
-from tests.doors.house import House, text
+from tests.doors.house import MGP_OFFER, House, text
 from tests.doors.steps import CALL, JSON_ONLY
 
 LISTS = {
@@ -242,3 +242,47 @@ async def test_legacy_has_no_such_request() -> None:
         answered = await session.ask("subscriptions/listen", {"notifications": {}})
         assert answered["error"]["code"] == -32601
         assert house.script.calls == []
+
+
+AUDIT = {"dev.cloto/audit": True}
+
+
+def audited(house: House, wanted: Any, **options: Any) -> Wire:
+    able = {"mgp": MGP_OFFER}
+    sent = modern("subscriptions/listen", {"notifications": wanted}, capabilities=able)
+    return house.open(sent, **options)
+
+
+async def test_what_is_recorded_is_told_to_those_who_may_ask_for_it() -> None:
+    """MGP-6.3-1: who negotiated `audit` and asked; a stock client's member of that name means nothing."""
+    async with House() as house:
+        wires = [audited(house, AUDIT), audited(house, {"toolsListChanged": True})]
+        wires.append(listen(house, AUDIT | {"toolsListChanged": True}))
+        honoured = [(await wire.message())["params"]["notifications"] for wire in wires]
+        assert honoured == [AUDIT, {"toolsListChanged": True}, {"toolsListChanged": True}]
+        assert house.upstream.audits == [True, False, False]
+        house.upstream.tell("notifications/mgp.audit", {"result": "SUCCESS"})
+        house.upstream.tell(LISTS["toolsListChanged"])
+        assert await wires[0].message() == told("notifications/mgp.audit", result="SUCCESS")
+        for wire in wires[1:]:
+            assert await wire.message() == told(LISTS["toolsListChanged"])
+
+
+async def test_whose_credential_is_good_no_more_hears_why_and_nothing_else() -> None:
+    async with House() as house:
+        ann, bob = (
+            audited(house, AUDIT | {"toolsListChanged": True}, key=f"key-{name}")
+            for name in ("ann", "bob")
+        )
+        for wire in (ann, bob):
+            await wire.message()
+        house.gone.add("key-ann")
+        for _ in range(2):
+            house.upstream.tell(LISTS["toolsListChanged"])
+        ended = await ann.message()
+        assert (ended["id"], ended["error"]["data"]["reason"]) == (1, "auth_failed")
+        with pytest.raises(EOFError):
+            await ann.event()
+        assert await bob.message() == told(LISTS["toolsListChanged"])
+        await within(ann.task)
+        assert list(house.front.listening) == ["bob"]

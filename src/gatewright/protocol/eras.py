@@ -21,7 +21,8 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatewright.call import Answer, Client, Question
+from gatewright.call import Answer, Client, Mgp, Question
+from gatewright.protocol.negotiate import AUDIT_WANTED
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -294,8 +295,9 @@ def listened(subscription: Any) -> bytes:
     return jsonrpc.encode({"resultType": "complete", **tag(None, subscription)})
 
 
-def acknowledgement(wanted: Any, limit: int) -> dict[str, Any]:
-    """The part of a `notifications` filter that we honour, in the filter's own form.
+def acknowledgement(wanted: Any, limit: int, mgp: Mgp | None = None) -> dict[str, Any]:
+    """The part of a `notifications` filter that we honour, in the filter's own form. `mgp` is what the
+    client negotiated: what belongs to an extension is honoured for those who have it.
 
     Raises `ValueError` for a filter that is not an object or asks for more than `limit` resources.
     """
@@ -313,4 +315,6 @@ def acknowledgement(wanted: Any, limit: int) -> dict[str, Any]:
         raise ValueError(f"at most {limit} resources can be subscribed to by one client")
     if uris:
         honoured["resourceSubscriptions"] = list(dict.fromkeys(uris))
+    if wanted.get(AUDIT_WANTED) is True and mgp is not None and "audit" in mgp.extensions:
+        honoured[AUDIT_WANTED] = True
     return honoured

@@ -15,6 +15,7 @@ import msgspec
 from gatewright.call import Mgp
 
 __all__ = [
+    "AUDIT_WANTED",
     "EXTENSION",
     "EXTENSIONS",
     "SECURITY_META",
@@ -34,6 +35,9 @@ EXTENSION = "dev.cloto/mgp"
 
 SECURITY_META = "dev.cloto/security"
 """Where a tool's `security` is mirrored in its `_meta`, for stacks that drop members they do not know (C-50)."""
+
+AUDIT_WANTED = "dev.cloto/audit"
+"""How the filter of a `subscriptions/listen` asks for `notifications/mgp.audit` (decision 0031)."""
 
 EXTENSIONS = (
     "security",

@@ -3,24 +3,27 @@
 The acknowledgement is the first message, every message carries the id of the request, and only what
 was asked for is sent. Resources are subscribed to by ordinary calls through the kernel, so policy holds
 for them as for everything else, and only what it lets pass is acknowledged.
+
+A client that negotiated MGP's `audit` may ask for what is recorded about it, by a member of the filter in MGP's own
+namespace (decision 0031). A subscription ends with the credential that it was asked for with.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.negotiate import AUDIT_WANTED
 from gatewright.protocol.verdicts import Spelled, spell_error, spell_reason
 from gatewright.serving.exchange import Reply
 from gatewright.serving.front import Front
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import METHODS
 
-__all__ = ["ACKNOWLEDGED_S", "LISTENS_EACH", "Listening"]
+__all__ = ["ACKNOWLEDGED_S", "LISTENS_EACH", "Listener", "Listening"]
 
 ACKNOWLEDGED_S = 2.0
 """How long the acknowledgement waits for the servers of the resources that were asked for."""
@@ -32,7 +35,23 @@ _WANTED = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
+    "notifications/mgp.audit": AUDIT_WANTED,
 }
+
+
+class Listener(Protocol):
+    """The host that listens."""
+
+    caller: Caller
+    credential: str | None
+    profile: str
+    session: str | None
+
+    def call(self, inbound: mcp.Inbound) -> Call:
+        """The call an inbound request of it asks for."""
+
+    def still(self) -> Caller | Refusal:
+        """Who it is now, or why it is nobody any more."""
 
 
 class _Deaf:
@@ -51,26 +70,33 @@ class Listening:
     def __init__(
         self,
         front: Front,
-        call: Callable[[mcp.Inbound], Call],
+        host: Listener,
         listen: mcp.Listen,
         reply: Reply,
     ) -> None:
         self._front = front
-        self._call = call
+        self._host = host
         self._listen = listen
         self._reply = reply
         self._ident = jsonrpc.decode(listen.id)
         self._honoured: dict[str, Any] = {}
         self._early: list[tuple[str, dict[str, Any]]] | None = []
         """What changed before the acknowledgement was sent; None from then on."""
-        self._over: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """True where we say goodbye, False where the host does not want to hear it."""
+        self._over: asyncio.Future[bool | Refusal] = asyncio.get_running_loop().create_future()
+        """True where we say goodbye, False where the host does not want to hear it; or why it may not listen."""
 
-    async def run(self, caller: Caller, profile: str) -> None:
-        """Serve until `cancel` or `end`, or until the task is cancelled."""
-        ident, client = self._listen.id, self._listen.client
+    @property
+    def credential(self) -> str | None:
+        """With what the host listens."""
+        return self._host.credential
+
+    async def run(self) -> None:
+        """Serve until `cancel` or `end`, until the host's credential is good no more, or until the task is
+        cancelled."""
+        ident, client, caller = self._listen.id, self._listen.client, self._host.caller
         try:
-            wanted = eras.acknowledgement(self._listen.wanted, self._front.subscriptions)
+            most = self._front.subscriptions
+            wanted = eras.acknowledgement(self._listen.wanted, most, client.mgp)
         except ValueError as problem:
             flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
             await self._reply.finish(ident, flaw)
@@ -78,21 +104,27 @@ class Listening:
         open_ = self._front.listening.setdefault(caller.id, set())
         if len(open_) >= LISTENS_EACH:
             busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
-            trace = self._call(self._inbound("subscriptions/listen", {})).trace_id
-            spelled = spell_reason(busy, "subscriptions/listen", client, trace, self._front.info)
-            await self._reply.finish(ident, spelled)
+            await self._refuse(busy)
             return
         open_.add(self)
         try:
-            goodbye = await self._serve(wanted, caller, profile)
+            goodbye = await self._serve(wanted)
         finally:
             open_.discard(self)
             if not open_:
                 self._front.listening.pop(caller.id, None)
-        if goodbye:
+        if isinstance(goodbye, Refusal):
+            await self._refuse(goodbye)
+        elif goodbye:
             await self._reply.finish(ident, Spelled(eras.listened(self._ident)))
         else:
             await self._reply.abandon(ident)
+
+    async def _refuse(self, why: Refusal) -> None:
+        method, client = "subscriptions/listen", self._listen.client
+        trace = self._host.call(self._inbound(method, {})).trace_id
+        spelled = spell_reason(why, method, client, trace, self._front.info)
+        await self._reply.finish(self._listen.id, spelled)
 
     def cancel(self, ident: bytes | None = None) -> None:
         """End silently: the host gave up on the request, or went away."""
@@ -102,14 +134,17 @@ class Listening:
         """End with a result: the gateway stops."""
         self._settle(True)
 
-    def _settle(self, goodbye: bool) -> None:
+    def _settle(self, goodbye: bool | Refusal) -> None:
         if not self._over.done():
             self._over.set_result(goodbye)
 
-    async def _serve(self, wanted: dict[str, Any], caller: Caller, profile: str) -> bool:
+    async def _serve(self, wanted: dict[str, Any]) -> bool | Refusal:
+        host = self._host
         uris: list[str] = wanted.pop("resourceSubscriptions", [])
         self._honoured = {**wanted, "resourceSubscriptions": uris}
-        unwatch = self._front.upstream.watch(caller, profile, self._changed)
+        unwatch = self._front.upstream.watch(
+            host.caller, host.profile, self._changed, host.session, audit=AUDIT_WANTED in wanted
+        )
         held: list[str] = []
         try:
             if uris:
@@ -151,7 +186,7 @@ class Listening:
         return mcp.Inbound(self._listen.id, method, params, self._listen.client, spec)
 
     async def _resource(self, method: str, uri: str) -> bool:
-        call = self._call(self._inbound(method, {"uri": uri}))
+        call = self._host.call(self._inbound(method, {"uri": uri}))
         return isinstance(await self._front.kernel.handle(call, _Deaf()), Answer)
 
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
@@ -161,7 +196,10 @@ class Listening:
             and params.get("uri") in self._honoured.get("resourceSubscriptions", ())
         ):
             return
-        if self._early is not None:
+        still = self._host.still()
+        if isinstance(still, Refusal):
+            self._settle(still)
+        elif self._early is not None:
             self._early.append((method, params))
         else:
             self._notify(method, params)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Call, Caller, CannotAsk
+from gatewright.call import Call, Caller, CannotAsk, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled, spell_error
@@ -61,7 +61,7 @@ class Peer:
         """What the host presented last."""
         self._send = send
         self._door = door
-        self._profile = profile
+        self.profile = profile
         self.caller = caller
         self.session = session
         self.conversation = mcp.Conversation(front.face)
@@ -192,8 +192,12 @@ class Peer:
             door=self._door,
             credential=self.credential,
             session=self.session,
-            profile=self._profile,
+            profile=self.profile,
         )
+
+    def still(self) -> Caller | Refusal:
+        """Who the host is now, or why it is nobody any more."""
+        return self._front.still(self._door, self.caller, self.credential)
 
     def _note(self, inbound: mcp.Inbound) -> mcp.Rejected | None:
         """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
@@ -251,14 +255,14 @@ class Peer:
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
         front = self._front
-        capabilities, instructions = await front.upstream.describe(self._profile, self.caller)
+        capabilities, instructions = await front.upstream.describe(self.profile, self.caller)
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
         if self._unwatch is None:
             mgp = hello.client.mgp
             self._unwatch = front.upstream.watch(
                 self.caller,
-                self._profile,
+                self.profile,
                 self._changed,
                 self.session,
                 audit=mgp is not None and "audit" in mgp.extensions,
@@ -268,7 +272,7 @@ class Peer:
 
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
         client = self.conversation.client
-        if client is None:
+        if client is None or isinstance(self.still(), Refusal):
             return
         if (
             method == "notifications/resources/updated"
@@ -284,13 +288,13 @@ class Peer:
         self._send(jsonrpc.notification(method, params or None))
 
     def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
-        listening = Listening(self._front, self.call, listen, reply)
+        listening = Listening(self._front, self, listen, reply)
         self._running[mcp.request_key(listen.id)] = listening
         return self._hear(listening, listen, reply)
 
     async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
         try:
-            await listening.run(self.caller, self._profile)
+            await listening.run()
         except Exception:
             log.exception(_BROKEN)
             await self._broke(listen.id, reply)
