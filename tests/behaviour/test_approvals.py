@@ -197,6 +197,52 @@ async def test_a_call_runs_with_the_arguments_that_an_operator_wrote(
         assert await client.text("echo__echo", message=asked) == "written by olga"
 
 
+HOURLY = 2
+
+
+def scarce() -> dict[str, Any]:
+    """A configuration under which a tool, and its caller, have two calls an hour."""
+    each = {"per_hour": HOURLY}
+    return config(
+        server("echo", tools={"echo": {"risk_level": "dangerous", "calls": each}}),
+        grants=[{"agent": "*", "server": "echo"}],
+        approvals={"approver": "operator", "hold_s": 0},
+        limits={"calls": {"caller": each}},
+    )
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_looking_at_a_call_that_waits_costs_nothing(tmp_path: Path, door: str) -> None:
+    """MGP-3.6-4, MGP-14.3-10: however often it looks, a caller has the calls that its limits give it."""
+    with running(tmp_path, scarce()) as gateway:
+        async with meeting(gateway, door) as (client, queue):
+            for word in ("one", "two"):
+                first = await client.call("echo__echo", message=word)
+                assert "permission_deferred" in first["content"][0]["text"]
+            for _ in range(4):
+                for word in ("one", "two"):
+                    look = await client.call("echo__echo", message=word)
+                    assert "pending_approval" in look["content"][0]["text"]
+            for one in queue.waiting():
+                queue.approve(one.id, by="olga")
+            for word in ("one", "two"):
+                assert await client.text("echo__echo", message=word) == word
+            over = await client.text("echo__echo", message="three")
+            assert over.startswith(f"Rate limited: {HOURLY} calls per hour")
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_whoever_floods_with_looks_is_counted(tmp_path: Path, door: str) -> None:
+    """MGP-14.3-10: ten looks at once are free, and then one a second; a flood is held by the limits."""
+    with running(tmp_path, scarce()) as gateway:
+        async with meeting(gateway, door) as (client, queue):
+            found = [await client.text("echo__echo", message="x") for _ in range(60)]
+            waited = [one for one in found if "pending_approval" in one]
+            assert len(queue.waiting()) == 1
+            assert 11 <= len(waited) < 60
+            assert any(one.startswith("Rate limited") for one in found)
+
+
 SHOWS: dict[str, Any] = {"elicitation": {"url": {}}}
 
 

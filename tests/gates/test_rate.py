@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gatewright.call import Call, Caller, Refusal
 from gatewright.gates.rate import Rate
+from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter, Rule
 from gatewright.stores.usage import MINUTE, Window, Windows
 from tests.gates.parts import Mute, a_call
@@ -12,7 +13,7 @@ from tests.gates.parts import Mute, a_call
 def gate(limit: int | None) -> Rate:
     """So many calls a minute for each caller, at a clock that stands."""
     windows = Windows([] if limit is None else [Window(limit, MINUTE)])
-    return Rate(Meter([Rule("caller", windows)], lambda: 5 * MINUTE))
+    return Rate(Meter([Rule("caller", windows)], lambda: 5 * MINUTE), Looks(lambda: 0.0))
 
 
 async def _passes(rate: Rate, caller: str = "a") -> bool:
@@ -58,3 +59,15 @@ async def test_a_rehearsal_says_what_the_next_call_would_hear_and_is_not_counted
     assert [await _passes(rate), await _passes(rate)] == [True, True]
     assert await rate.rehearse(call) == await rate(call, Mute())
     assert await gate(None).rehearse(call) is call
+
+
+async def test_a_look_at_a_call_that_waits_is_neither_counted_nor_refused() -> None:
+    """The limit is used up by the call that waits."""
+    looks = Looks(lambda: 0.0)
+    rate = Rate(Meter([Rule("caller", Windows([Window(1, MINUTE)]))], lambda: 0), looks)
+    first, look = a_call(facts={}), a_call(facts={})
+    assert await rate(first, Mute()) is first
+    with looks.held(first, "ap_1", 60.0):
+        pass
+    assert await rate(look, Mute()) is look
+    assert isinstance(await rate(a_call(name="other", facts={}), Mute()), Refusal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gatewright.call import Call, Caller, Refusal, Target
 from gatewright.gates.rate import Rate
 from gatewright.gates.tool_rate import ToolRate
+from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter, Rule
 from gatewright.stores.usage import MINUTE, Window, Windows
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
@@ -18,7 +19,8 @@ def gates(tool: int, caller: int = 100) -> tuple[Rate, ToolRate]:
     """The two gates, at a clock that stands."""
     callers = Meter([_rule("caller", caller)], lambda: 5 * MINUTE)
     targets = Meter([_rule("tool", tool), _rule("server", 4)], lambda: 5 * MINUTE)
-    return Rate(callers), ToolRate(targets, callers)
+    looks = Looks(lambda: 0.0)
+    return Rate(callers, looks), ToolRate(targets, callers, looks)
 
 
 async def _passes(both: tuple[Rate, ToolRate], call: Call) -> bool:
@@ -71,3 +73,16 @@ async def test_the_record_says_which_limit_it_was() -> None:
         "scope": "tool",
     }
     assert isinstance(await gate.rehearse(call), Refusal)
+
+
+async def test_a_look_at_a_call_that_waits_is_not_counted_whoever_is_asked_first() -> None:
+    """Where no caller has a limit, the gate `rate` is left out."""
+    looks = Looks(lambda: 0.0)
+    gate = ToolRate(Meter([_rule("tool", 1)], lambda: 0), Meter([], lambda: 0), looks)
+    first, look = (a_tool_call(a_tool(), facts={}) for _ in range(2))
+    assert await gate(first, Mute()) is first
+    with looks.held(first, "ap_1", 60.0):
+        pass
+    assert await gate(look, Mute()) is look
+    other = a_tool_call(a_tool(), facts={}, arguments={"n": 1})
+    assert isinstance(await gate(other, Mute()), Refusal)

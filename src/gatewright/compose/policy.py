@@ -27,6 +27,7 @@ from gatewright.compose.subjects import Subjects
 from gatewright.serving.protected import Protected
 from gatewright.settings import Settings
 from gatewright.stores.grants import Grants, Layer
+from gatewright.stores.looks import Looks
 from gatewright.stores.taints import Taints
 from gatewright.transport.egress import addresses_of
 from gatewright.upstream.catalogue import Sight
@@ -108,6 +109,7 @@ class Judges:
         self._keys = keys
         self._tokens = tokens
         self._taints = Taints(time.monotonic)
+        self._looks = Looks(time.monotonic)
         self._session = gates.Session(owners.get)
         self._known = self._staged = Known()
         self._current: gates.Gates | None = None
@@ -138,14 +140,14 @@ class Judges:
                 bearers=self._known_of(settings).tokens,
             ),
             session=self._session,
-            rate=gates.Rate(meters.callers),
+            rate=gates.Rate(meters.callers, self._looks),
             resolve=gates.Resolve(
                 Subjects(fleet, access.may_reach, self._permitting.barred),
                 table.sight.tool,
                 access.may_see,
             ),
             access=access,
-            tool_rate=gates.ToolRate(meters.targets, meters.callers),
+            tool_rate=gates.ToolRate(meters.targets, meters.callers, self._looks),
             definition=gates.Definition(self._pinning.held),
             sanitize=sanitize,
             schema=schema,
@@ -155,10 +157,11 @@ class Judges:
             confirm=gates.Confirm(
                 Still(access, self.current),
                 time.monotonic,
-                queue=queue_of(settings, self._desk),
+                operators=gates.Operators(
+                    queue_of(settings, self._desk), self._looks, meters.give_back
+                ),
                 rule=rules_of(settings),
                 again=judging,
-                redeemed=meters.give_back,
             ),
         )
 

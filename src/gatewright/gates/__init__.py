@@ -1,7 +1,7 @@
 """THE ordered list of gates. Every call of every door passes all of them, in this order.
 
 Each gate is one file and asks one question; it refuses, or hands the call on with what it found out.
-Facts for the record: `access` (the level that decided), `limited_by`, `sanitized`, `validator_applied`, `flow`,
+Facts for the record: `access` (the level that decided), `limited_by`, `look_at`, `sanitized`, `validator_applied`, `flow`,
 `confirmed_by`, `approval`.
 A gate that adds nothing returns the very call it was given. One that is `idle`, because nothing was configured
 for it, is left out of the walk.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gatewright.call import Gate
 from gatewright.gates.access import Access
 from gatewright.gates.authenticate import LOCAL, Authenticate, Keys
-from gatewright.gates.confirm import Confirm, Desk, Queue, Rule
+from gatewright.gates.confirm import Confirm, Desk, Operators, Queue, Rule
 from gatewright.gates.definition import Definition
 from gatewright.gates.flow import Flow, FlowRule
 from gatewright.gates.permission import Permission
@@ -38,6 +38,7 @@ __all__ = [
     "FlowRule",
     "Gates",
     "Keys",
+    "Operators",
     "Permission",
     "Queue",
     "Rate",

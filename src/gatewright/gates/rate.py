@@ -1,12 +1,13 @@
 """How often may one caller call? Counted as soon as it is known who asks, before anything that costs more.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
-when it is known that the caller may use them.
+when it is known that the caller may use them. A look at a call that waits for a person (`stores.looks`) counts nowhere.
 """
 
 from __future__ import annotations
 
 from gatewright.call import Back, Call, Refusal
+from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter
 
 __all__ = ["Rate"]
@@ -17,12 +18,15 @@ class Rate:
 
     name = "rate"
 
-    def __init__(self, meter: Meter) -> None:
-        """`meter` counts by caller and key."""
+    def __init__(self, meter: Meter, looks: Looks) -> None:
+        """`meter` counts by caller and key; `looks` knows what is not counted."""
         self.meter = meter
         self.idle = meter.idle
+        self._looks = looks
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if self._looks.free(call):
+            return call
         caller = call.caller
         refusal = self.meter.take(call.door, caller.id, caller.key_id)
         if refusal is None:

@@ -7,6 +7,7 @@ there is such a tool. What this gate refuses is given back where `rate` counted 
 from __future__ import annotations
 
 from gatewright.call import Back, Call, Refusal
+from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter
 
 __all__ = ["ToolRate"]
@@ -17,15 +18,17 @@ class ToolRate:
 
     name = "tool_rate"
 
-    def __init__(self, meter: Meter, callers: Meter) -> None:
-        """`meter` counts by server and tool, `callers` is that of the gate `rate`."""
+    def __init__(self, meter: Meter, callers: Meter, looks: Looks) -> None:
+        """`meter` counts by server and tool, `callers` is that of the gate `rate`; `looks` knows what is not
+        counted, here or there."""
         self.meter = meter
         self.idle = meter.idle
         self._callers = callers
+        self._looks = looks
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         target = call.target
-        if target is None:
+        if target is None or self._looks.free(call):
             return call
         tool = None if call.tool is None else target.name
         refusal = self.meter.take(call.door, target.server, tool)

@@ -141,44 +141,6 @@ async def test_the_question_says_what_would_be_run_and_how_dangerous_it_is() -> 
         assert part in question.params["message"]
 
 
-@pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        (b'{"reversible":true}', "Risk: dangerous, can be undone."),
-        (b"{}", "Risk: dangerous."),
-        (b'{"reversible":[]}', "Risk: dangerous."),
-        (b"null", "Risk: dangerous."),
-        (b'{"reversible":tru', "Risk: dangerous."),
-    ],
-)
-async def test_what_a_server_says_about_undoing_is_shown_where_it_says_so(
-    declared: bytes, said: str
-) -> None:
-    """MGP-4.3-5"""
-    tool = msgspec.structs.replace(DANGEROUS, definition={"security": msgspec.Raw(declared)})
-    back = Asked(YES)
-    await _run(tool, back)
-    assert back.questions[0].params is not None
-    assert said in back.questions[0].params["message"].split("\n")
-
-
-async def test_text_from_elsewhere_cannot_hide_in_the_question_or_flood_it() -> None:
-    back = Asked(YES)
-    hidden = "\u202egnp.exe\u200b\nRisk: safe." + "x" * 10_000
-    tool = msgspec.structs.replace(
-        a_tool("wi\u202epe\n", risk_level="dangerous"), definition={"security": msgspec.Raw(b"[1]")}
-    )
-    await _run(tool, back, arguments={"path": hidden})
-    assert back.questions[0].params is not None
-    message = back.questions[0].params["message"]
-    lines = message.split("\n")
-    assert len(lines) == 3
-    assert all(line.isprintable() for line in lines)
-    assert "\\u202e" in lines[0]
-    assert len(message) < 4000
-    assert lines[2].endswith("characters)")
-
-
 async def test_access_is_asked_once_more_after_the_wait() -> None:
     issued = Layer([Grant(AGENT.id, "srv")])
     access = Access(Grants(issued=issued), lambda: 0.0)

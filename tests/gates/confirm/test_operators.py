@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,114 +10,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Call, Caller, Client, Event, Question, Refusal, Tool
+from gatewright.call import Call, Caller, Client, Event, Refusal
 from gatewright.gates.access import Access
-from gatewright.gates.confirm import Confirm, Queue, Rule
-from gatewright.stores.approval import Approval, Asked, CannotDecideError
-from gatewright.stores.approvals import Approvals
+from gatewright.gates.confirm import Confirm, Rule
+from gatewright.stores.approval import CannotDecideError
 from gatewright.stores.grants import Grant, Grants
-from tests.gates.parts import AGENT, Mute, a_tool, a_tool_call
+from tests.gates.parts import AGENT, a_tool, a_tool_call
 from tests.gates.parts import Asked as Answering
+from tests.gates.queues import NEVER, OPERATOR_RULE, WIPE, Hearing, Showing, World, refused
 
 YES = {"action": "accept", "content": {"confirm": True}}
-WIPE = a_tool("wipe", risk_level="dangerous")
-NEVER = 3600.0
-
-
-class Desk:
-    """A desk over a real store, whose operators decide when the test says so."""
-
-    def __init__(self, folder: Path) -> None:
-        self.store = Approvals(folder / "q.db", clock=lambda: 100.0, random=os.urandom)
-        self.news = asyncio.Event()
-        self.address = ""
-
-    @property
-    def page(self) -> Callable[[Approval], str]:
-        return lambda one: self.address and f"{self.address}/{one.id}"
-
-    def redeem(self, asked: Asked) -> Approval | None:
-        return self.store.redeem(asked)
-
-    def ask(self, asked: Asked, **more: Any) -> Approval | None:
-        made = self.store.ask(asked, lasts_s=NEVER, **more)
-        self.news.set()
-        return made
-
-    async def decided(self, id: str) -> None:
-        while (one := self.store.get(id)) is not None and one.state == "pending":
-            await asyncio.sleep(0)
-
-    async def first(self) -> Approval:
-        """The request that waits, once there is one."""
-        async with asyncio.timeout(10):
-            await self.news.wait()
-        return self.store.waiting()[0]
-
-
-class Hearing(Mute):
-    """A caller who cannot be asked, but hears what happens."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def emit(self, event: Event) -> None:
-        self.events.append(event)
-
-
-class Strict:
-    """A gate that judges arguments."""
-
-    name = "strict"
-
-    async def __call__(self, call: Call, back: Any) -> Call | Refusal:
-        bad = call.arguments.get("path") == "/etc"
-        return Refusal("validation_blocked", "not there") if bad else call
-
-
-class Showing(Hearing):
-    """A caller that shows pages to its user."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shown: list[dict[str, Any]] = []
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        self.shown.append(question.params or {})
-        return {"action": "accept"}
-
-
-class World:
-    """The gate, its queue and the access table behind it."""
-
-    def __init__(self, folder: Path, rule: Rule, hold_s: float, policy: str = "p1") -> None:
-        self.desk = Desk(folder)
-        self.grants = [Grant(AGENT.id, "srv")]
-        self.now = 50.0
-        self.redeemed: list[Call] = []
-        self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
-        self.confirm = Confirm(
-            self.access,
-            lambda: self.now,
-            queue=Queue(self.desk, policy, hold_s),
-            rule=lambda _: rule,
-            again=(Strict(),),
-            redeemed=self.redeemed.append,
-        )
-
-    async def run(self, tool: Tool = WIPE, back: Any = None, **more: Any) -> Call | Refusal:
-        call = a_tool_call(tool, **{"facts": {}, **more})
-        async with asyncio.timeout(20):
-            return await self.confirm(call, back or Hearing())
-
-
-OPERATOR_RULE = Rule("operator")
-
-
-def refused(found: Call | Refusal, reason: str) -> Refusal:
-    assert isinstance(found, Refusal)
-    assert found.reason == reason
-    return found
 
 
 async def test_a_call_that_nobody_decides_on_is_told_to_come_back(tmp_path: Path) -> None:
@@ -347,18 +247,6 @@ async def test_nobody_else_is_shown_a_page(tmp_path: Path, can: dict[str, Any]) 
     world.desk.address = "http://127.0.0.1:1/approvals"
     refused(await world.run(back=back, client=Client("2025-11-25", can)), "permission_deferred")
     assert back.shown == []
-
-
-async def test_a_call_that_comes_again_to_run_was_counted_when_it_was_asked(
-    tmp_path: Path,
-) -> None:
-    """Waiting for a person costs no second call of any limit."""
-    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
-    refused(await world.run(), "permission_deferred")
-    assert world.redeemed == []
-    world.desk.store.approve((await world.desk.first()).id, by="olga")
-    assert isinstance(await world.run(), Call)
-    assert len(world.redeemed) == 1
 
 
 async def test_the_request_says_that_data_would_flow_out_and_so_does_the_answer(

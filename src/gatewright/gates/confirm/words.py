@@ -1,0 +1,137 @@
+"""What a person is asked, and what a caller is told that waits for one or got none.
+
+Text that comes from elsewhere is made visible and short in whatever somebody is to read.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from gatewright.call import Call, Event, Question, Refusal, Tool
+from gatewright.stores.approval import Approval
+from gatewright.wire.jsonrpc import decode, encode
+from gatewright.wire.visible import spelled
+
+__all__ = ["agreed", "news", "question", "reason", "refused", "undecided", "visible"]
+
+_SHOWN = 600
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "confirm": {
+            "type": "boolean",
+            "title": "Run it",
+            "description": "Yes runs exactly this call once.",
+            "default": False,
+        }
+    },
+    "required": ["confirm"],
+}
+
+
+def news(made: Approval, step: int, steps: int) -> Event:
+    """The `step`-th of `steps` signs of life of a request that waits."""
+    text = f"waiting for an operator's approval ({made.id})"
+    return Event("notifications/progress", {"progress": step, "total": steps, "message": text})
+
+
+def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
+    """What a caller is told whose request was denied, or waits on; None is one that is over."""
+    if made is not None and made.state == "denied":
+        because = f": {visible(made.comment)}" if made.comment else ""
+        return Refusal(
+            "permission_denied",
+            f"an operator ({made.by}) denied this call of {tool.exposed}{because}",
+            {"missing": "approval", "approval_id": made.id},
+        )
+    id = made.id if made is not None else ""
+    return Refusal(
+        "permission_deferred",
+        f"{tool.exposed} waits for an operator's approval ({id}){_because(call)}. Nothing was run. Repeat exactly the same call "
+        f"later: it runs once it has been approved. An operator decides with `gatewright approve {id}`",
+        {"status": "pending_approval", "approval_id": id, "missing": "approval"},
+    )
+
+
+def reason(call: Call, tool: Tool) -> str:
+    """Why a person is asked about this call, for that person."""
+    if "flow" in call.facts:
+        return _flow(call)
+    return "it asks for confirmation" if tool.security.confirmation_required else "it is dangerous"
+
+
+def _flow(call: Call) -> str:
+    """What the gate `flow` found out, as a sentence's second half."""
+    brought = call.facts["flow"]
+    return (
+        "it sends data out after the session has read what strangers wrote "
+        f"({brought['untrusted']}) and private data ({brought['private']})"
+    )
+
+
+def _because(call: Call) -> str:
+    return f", because {_flow(call)}," if "flow" in call.facts else ""
+
+
+def agreed(answer: Any) -> bool:
+    """Whether what a caller answered is a yes; anything but a plain one is none."""
+    if not isinstance(answer, dict) or answer.get("action") != "accept":
+        return False
+    content = answer.get("content")
+    return isinstance(content, dict) and content.get("confirm") is True
+
+
+def refused(call: Call, tool: Tool, why: str) -> Refusal:
+    """The end of a call to which nobody could be brought to say anything, and what to do about it."""
+    exit_ = (
+        "call it from a client that answers elicitation"
+        if tool.security.confirmation_required or "flow" in call.facts
+        else "call it from a client that answers elicitation, or let the operator grant this tool "
+        f"(server {tool.target.server!r}, tool {tool.target.name!r}) to the caller in mgp.toml"
+    )
+    return Refusal(
+        "confirmation_required",
+        f"{tool.exposed} needs confirmation{_because(call)} and {why}: {exit_}",
+        {"missing": "confirmation", "risk_level": tool.security.risk_level},
+    )
+
+
+def question(call: Call, tool: Tool) -> Question:
+    """What the user of the calling host is asked."""
+    arguments = encode(call.arguments)
+    digest = sha256(arguments).hexdigest()[:16]
+    target = tool.target
+    lines = (
+        f"{call.caller.id} asks to run the tool {target.name} of the server {target.server}.",
+        f"Risk: {tool.security.risk_level}{_reversible(tool)}.",
+        f"Arguments (SHA-256 {digest}): {arguments.decode()}",
+        *([f"You are asked because {_flow(call)}."] if "flow" in call.facts else []),
+    )
+    return Question(
+        "elicitation/create",
+        {
+            "mode": "form",
+            "message": "\n".join(visible(line) for line in lines),
+            "requestedSchema": _SCHEMA,
+        },
+    )
+
+
+def _reversible(tool: Tool) -> str:
+    """What the server says about undoing it (MGP §4.3)."""
+    try:
+        declared = decode(tool.definition.get("security", b"null"))
+    except ValueError:
+        return ""
+    said = declared.get("reversible") if isinstance(declared, dict) else None
+    if said is True:
+        return ", can be undone"
+    return ", cannot be undone" if said is False else ""
+
+
+def visible(line: str) -> str:
+    """One line in which nothing is hidden: control, invisible and direction characters are spelled."""
+    shown = spelled(line[: _SHOWN + 1])
+    return shown if len(line) <= _SHOWN else f"{shown[:_SHOWN]}… ({len(line)} characters)"
