@@ -182,4 +182,4 @@ def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
         for name in dir(world.kernel)
         if not name.startswith("_") and callable(getattr(world.kernel, name))
     ]
-    assert public == ["end_refused", "handle", "rehearse", "swap"]
+    assert public == ["end_refused", "handle", "rehearse", "swap", "tokens"]

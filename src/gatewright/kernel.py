@@ -267,6 +267,14 @@ class Kernel:
                 ended += 1
         return ended
 
+    def tokens(self) -> set[str]:
+        """The access tokens with which calls came that are with their owner."""
+        return {
+            running.call.credential
+            for running in self._forwarded
+            if running.call.caller.token and running.call.credential is not None
+        }
+
     async def rehearse(self, call: Call) -> list[Verdict]:
         """What each gate would say of this call, in their order, without making it: nothing is
         forwarded, recorded, asked of anybody or used up. A gate that would do such a thing has a method

@@ -147,8 +147,8 @@ class HttpWire:
                     await self._events(answer, host)
                 elif kind.startswith("application/json"):
                     host.received(await answer.read(), answer.status)
-                elif answer.status >= 300:
-                    host.lost(f"HTTP {answer.status}")
+                if answer.status == 401 or (answer.status >= 300 and "json" not in kind):
+                    host.lost(f"HTTP {answer.status}")  # whose request that was is not said
         except aiohttp.ClientError as problem:
             host.lost(str(problem))
 
@@ -249,4 +249,7 @@ class SseWire(HttpWire):
         target = self.url.rsplit("/", 1)[0] + self.post_to.result()
         headers = {"content-type": "application/json", **host.headers}
         async with self.http.post(target, data=frame, headers=headers) as answer:
+            if answer.status == 401:
+                host.lost("HTTP 401")
+                return
             assert answer.status == 202, await answer.text()

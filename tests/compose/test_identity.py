@@ -52,7 +52,7 @@ def test_each_word_about_an_issuer_arrives(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("GW_TEST_SECRET", "s")
     text = ASKED + (
         'jwks_uri = "https://auth.example/k"\nalgorithms = ["RS256"]\naudience = ["us"]\nleeway_s = 5\n'
-        'introspection_url = "https://auth.example/i"\nsubject_claim = "email"\nrole_claim = "role"\n'
+        'recheck_s = 0\nkeys_max_age_s = 1\nintrospection_url = "https://auth.example/i"\nsubject_claim = "email"\nrole_claim = "role"\n'
         'trust_level = "community"\nrequired_scopes = ["mcp"]\n'
         '[oauth.issuers.scopes]\n"read" = ["read:filesystem", "filesystem.read", "ToolsListAll"]\n'
     )
@@ -64,6 +64,8 @@ def test_each_word_about_an_issuer_arrives(tmp_path: Path, monkeypatch: pytest.M
             algorithms=("RS256",),
             audience=("us",),
             leeway_s=5,
+            recheck_s=0,
+            keys_max_age_s=1,
             introspection=Introspection("gw", "s", "https://auth.example/i"),
             subject_claim="email",
             role_claim="role",

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Call, Caller, Refusal, UserContext
+from gatewright.call import Back, Call, Caller, Refusal, UserContext
 from gatewright.compose.permitting import Permitting
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Still, Table, table_of
@@ -69,11 +69,23 @@ def permitting(folder: Path) -> Permitting:
     )
 
 
-def now_is(found: Access, *, denied: bool = False) -> Callable[[], Gates]:
-    """Gates of which two are asked after a wait."""
+class Who:
+    """A gate that knows every caller, or none any more."""
+
+    name = "authenticate"
+
+    def __init__(self, *, gone: bool) -> None:
+        self._gone = gone
+
+    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        return Refusal("auth_failed", "the key is gone") if self._gone else call
+
+
+def now_is(found: Access, *, denied: bool = False, gone: bool = False) -> Callable[[], Gates]:
+    """Gates of which three are asked after a wait."""
     barred = {"srv": Refusal("permission_denied", "it was revoked")} if denied else {}
     permission = Permission(Grants(()), lambda: 0.0, barred=barred)
-    found_ = SimpleNamespace(access=found, permission=permission)
+    found_ = SimpleNamespace(access=found, permission=permission, authenticate=Who(gone=gone))
     return lambda: found_  # type: ignore[return-value]
 
 
@@ -141,6 +153,13 @@ async def test_after_a_wait_a_permission_that_was_revoked_meanwhile_is_gone() ->
     found = await Still(yes, now_is(yes, denied=True))(a_tool_call(a_tool()), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "permission_denied"
+
+
+async def test_after_a_wait_a_caller_whose_key_was_revoked_meanwhile_is_nobody() -> None:
+    """Whatever the tables say, and under the name of the gate that says so."""
+    yes = access(*YES)
+    found = await Still(yes, now_is(yes, gone=True))(a_tool_call(a_tool()), Mute())
+    assert found == Refusal("auth_failed", "the key is gone", gate="authenticate")
 
 
 async def test_the_record_says_what_the_call_was_let_in_by() -> None:

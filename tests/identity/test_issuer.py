@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gatewright.identity.issuer import KEPT_S, PAUSE_S, Introspection, Issuer, Trusted, Unreachable
+from gatewright.identity.issuer import PAUSE_S, Introspection, Issuer, Trusted, Unreachable
 from gatewright.protocol.access_tokens import TokenRefused, peek
 from tests.identity.issuing import CLIENT, Issuing, issuing
 from tests.upstream.guarded import Clock
 
 US = "http://127.0.0.1:8420/mcp"
+KEPT_S = Trusted(name="", issuer="").keys_max_age_s
 
 
 @pytest.fixture
@@ -97,6 +98,27 @@ async def test_a_key_that_was_withdrawn_is_good_no_longer_than_keys_are_kept(
     now.now += KEPT_S
     assert await _why(issuer, before) == "key"
     assert await _subject(issuer, server.sign(US)) == "alice"
+
+
+@pytest.mark.parametrize("age", [1.0, PAUSE_S - 1, PAUSE_S + 1, 3600.0])
+async def test_how_old_keys_may_become_is_a_setting(
+    server: Issuing, now: Clock, age: float
+) -> None:
+    """And holds to the second, also where it is less than the pause between two fetches for other reasons."""
+    issuer = _issuer(server, now, keys_max_age_s=age, recheck_s=7200.0)
+    before = server.sign(US)
+    for turn in range(1, 4):
+        assert await _subject(issuer, before) == "alice"
+        assert issuer.believed_until() == now.now + age
+        assert server.count("/jwks") == turn
+        now.now += age
+    await _subject(issuer, before)
+    server.rotate(keep=False)
+    now.now += age - 0.5
+    assert await _subject(issuer, before) == "alice"
+    assert issuer.believed_until() == now.now + 0.5
+    now.now += 0.5
+    assert await _why(issuer, before) == "key"
 
 
 async def test_without_keys_that_are_fresh_nobody_is_let_in(server: Issuing, now: Clock) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.call import Caller, UserContext
 from gatewright.identity.issuer import Introspection, Issuer, Trusted
-from gatewright.identity.tokens import RECHECKED_S, Tokens, caller_of
+from gatewright.identity.tokens import Tokens, caller_of
 from gatewright.protocol.access_tokens import Claims, TokenRefused
 from gatewright.wire.permissions import NOTHING
 from tests.identity.issuing import CLIENT, Issuing, issuing
@@ -94,16 +94,84 @@ async def test_a_token_ends_when_its_time_is_over(server: Issuing) -> None:
     assert await house.reason(token) == "auth_expired"
 
 
-async def test_a_revoked_token_is_good_for_a_minute_at_most(server: Issuing) -> None:
-    house = House(server, introspection=Introspection(*CLIENT))
+@pytest.mark.parametrize("recheck", [0.5, Trusted(name="", issuer="").recheck_s, 3600.0])
+async def test_a_revoked_token_is_good_no_longer_than_is_said(
+    server: Issuing, recheck: float
+) -> None:
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=recheck)
     token = server.opaque(US)
     assert await house.reason(token) is None
     assert await house.reason(token) is None
     assert server.count("/introspect") == 1
     server.revoked.add(token)
-    house.later.now += RECHECKED_S
+    house.later.now += recheck / 2
+    assert await house.reason(token) is None
+    house.later.now += recheck / 2
     assert await house.reason(token) == "auth_failed"
     assert house.tokens.known(token) is None
+
+
+async def test_a_token_may_be_asked_about_every_time(server: Issuing) -> None:
+    """`recheck_s = 0`: taken back is taken back."""
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=0.0)
+    token = server.opaque(US)
+    for turn in range(1, 4):
+        assert await house.reason(token) is None
+        assert server.count("/introspect") == turn
+        assert isinstance(house.tokens.known(token), Caller), "the gate has yet to look"
+    server.revoked.add(token)
+    assert await house.reason(token) == "auth_failed"
+
+
+async def test_a_withdrawn_key_ends_what_was_signed_with_it(server: Issuing) -> None:
+    """No later than the keys are too old: looking at a token does not lengthen that."""
+    house = House(server, recheck_s=60.0, keys_max_age_s=100.0)
+    token = server.sign(US)
+    assert await house.reason(token) is None
+    server.rotate(keep=False)
+    for _ in range(2):
+        house.later.now += 49.0
+        assert await house.reason(token) is None
+    house.later.now += 2.0
+    assert await house.reason(token) == "auth_failed"
+
+
+async def test_a_token_in_use_is_looked_at_in_good_time(server: Issuing) -> None:
+    """So that an issuer which is away for a moment ends nothing, and one that stays away does."""
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
+    token = server.opaque(US)
+    assert house.tokens.is_due(token), "nobody has looked at it"
+    assert await house.reason(token) is None
+    assert not house.tokens.is_due(token)
+    server.broken.add("/introspect")
+    for after in (20.0, 10.0, 5.0, 2.5, 1.25):
+        house.later.now += after
+        assert house.tokens.is_due(token)
+        assert await house.tokens.renew(token) is None
+        assert not house.tokens.is_due(token)
+        assert isinstance(house.tokens.known(token), Caller)
+    house.later.now += 1.25
+    assert house.tokens.is_due(token)
+    gone = await house.tokens.renew(token)
+    assert gone is not None
+    assert (gone.reason, house.tokens.known(token)) == ("issuer_unavailable", None)
+    server.broken.clear()
+    assert await house.tokens.renew(token) is None
+    house.later.now += 20.0
+    server.revoked.add(token)
+    refused = await house.tokens.renew(token)
+    assert refused is not None
+    assert (refused.reason, house.tokens.known(token)) == ("auth_failed", None)
+
+
+async def test_nobody_asks_about_a_token_whose_time_is_over(server: Issuing) -> None:
+    house = House(server, leeway_s=0, recheck_s=4.0)
+    token = server.sign(US, exp=house.now.now + 10)
+    assert await house.reason(token) is None
+    house.later.now += 2
+    assert house.tokens.is_due(token)
+    house.now.now += 10
+    assert not house.tokens.is_due(token)
 
 
 async def test_a_flood_of_one_bad_token_is_one_question(server: Issuing) -> None:

@@ -26,6 +26,21 @@ def call_of(house: House, one: Inbound) -> Any:
     return house.front.call(one, ANN, door="http", credential="key", session="s", profile="small")
 
 
+class Hearer:
+    """Who is told things."""
+
+    def __init__(self, credential: str | None) -> None:
+        self.credential = credential
+
+
+async def test_whose_tokens_are_in_use_is_known() -> None:
+    async with House() as house:
+        house.front.hearing |= {Hearer("one"), Hearer("one"), Hearer("other"), Hearer(None)}
+        assert house.front.heard() == {"one", "other"}
+    async with House() as house:
+        assert house.front.heard() == set(), "of one gateway alone"
+
+
 @pytest.mark.parametrize(
     ("method", "params", "kind", "name"),
     [

@@ -30,6 +30,7 @@ from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
 from gatewright.compose.randomness import Pool
+from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
 from gatewright.compose.rooms import House, rooms_of
 from gatewright.compose.running import Running
@@ -118,13 +119,15 @@ class Gateway:
         self._put_together()
         self.supervisor.start()
         self.sinks.start()
-        self._following = asyncio.create_task(
-            self._office.follow(self._look, self.supervisor.sightings.look)
-        )
+        self._following = [
+            asyncio.create_task(self._office.follow(self._look, self.supervisor.sightings.look)),
+            asyncio.create_task(self._rechecking.follow()),
+        ]
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._following.cancel()
+        for one in self._following:
+            one.cancel()
         await self.app.close()
         await self.supervisor.close()
         self._office.close()
@@ -222,6 +225,7 @@ class Gateway:
             self.supervisor,
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges.held),
         )
+        self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.heard)
         self.app.approvals = page = ApprovalPage(self.desk, self._identified, os.urandom)
         self.desk.page = page.url
         self.app.rooms = rooms_of(

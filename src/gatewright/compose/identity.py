@@ -108,6 +108,8 @@ def _trusted(settings: Settings, one: Written, sources: Sources) -> Trusted:
         algorithms=one.algorithms or ALGORITHMS,
         audience=one.audience,
         leeway_s=one.leeway_s,
+        recheck_s=one.recheck_s,
+        keys_max_age_s=one.keys_max_age_s,
         introspection=asked,
         problem=problem,
         subject_claim=one.subject_claim,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -34,6 +34,9 @@ from gatewright.upstream.catalogue import Sight
 from gatewright.upstream.fleet import Fleet
 from gatewright.validators.compiled import Compiled
 from gatewright.wire.permissions import ASKED
+
+if TYPE_CHECKING:
+    from gatewright.identity import Tokens
 
 __all__ = ["OPEN_METHODS", "Judges", "Revoked", "Still", "Table", "filters_of", "table_of"]
 
@@ -185,6 +188,11 @@ class Judges:
         """What is said to clients that have no token, where tokens are taken."""
         return self._known.protected
 
+    @property
+    def tokens(self) -> Tokens | None:
+        """Who knows access tokens, where they are taken."""
+        return self._known.tokens
+
     def limited(self, door: str, caller: Caller) -> Refusal | None:
         """Why the next call of a caller at a door would be over a limit; nothing is counted."""
         if self._current is None:
@@ -232,7 +240,8 @@ def _flow_of(settings: Settings) -> gates.FlowRule:
 
 class Still:
     """Gate `access`, once more, for a call that has waited: by the table it began with, and by the one
-    that holds now, because a grant that was taken back while somebody thought is gone, and so is a permission."""
+    that holds now, because a grant that was taken back while somebody thought is gone, and so is a permission, and
+    a key or token."""
 
     name = "access"
 
@@ -245,6 +254,9 @@ class Still:
         if isinstance(verdict, Refusal):
             return verdict
         current = self._current()
+        who = await current.authenticate(call, back)
+        if isinstance(who, Refusal):
+            return replace(who, gate=current.authenticate.name)
         if current.access is not self._access and (refusal := current.access.judge(call)):
             return refusal
         return current.permission.judge(call) or verdict

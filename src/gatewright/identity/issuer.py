@@ -2,8 +2,8 @@
 
 Theory: keys change, networks fail, and anybody may send a token with a key id that nobody has. So a key set
 is fetched when it is needed and not at the start, once at a time, again when it has become old or when a token
-names a key that is not in it, and never more often than every few seconds. A set that is too old and cannot be
-fetched is not used: a key may have been withdrawn. Then the answer is `Unreachable`, and nobody is let in.
+names a key that is not in it, and never more often than every few seconds. A set that is too old
+(`Trusted.keys_max_age_s`) and cannot be fetched is not used: a key may have been withdrawn. Then the answer is `Unreachable`, and nobody is let in.
 
 Everything is asked through `transport.egress`: small answers, no redirects, a deadline. An issuer on the
 public internet cannot send us into our own network.
@@ -26,13 +26,11 @@ from gatewright.protocol.oauth import ALGORITHMS, Unusable, server_urls
 from gatewright.protocol.web_address import is_loopback
 from gatewright.transport.egress import Egress, EgressFailed, is_outside
 
-__all__ = ["KEPT_S", "PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
-
-KEPT_S = 600.0
-"""How old a key set may become, and what was published about where it is."""
+__all__ = ["PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
 
 PAUSE_S = 10.0
-"""A key set is fetched no more often, whatever tokens come; a failure is believed for so long."""
+"""A key set is fetched no more often, whatever tokens come, unless it may not become so old; a failure is believed
+for so long."""
 
 _SECONDS = 5.0
 _AT_ONCE = 8
@@ -70,6 +68,11 @@ class Trusted(msgspec.Struct, frozen=True, kw_only=True):
     audience: tuple[str, ...] = ()
     """What counts as us besides our own URLs."""
     leeway_s: float = 30.0
+    recheck_s: float = 30.0
+    """How long what was found out about a token is believed."""
+    keys_max_age_s: float = 300.0
+    """How old a key set may become, and what was published about where it is. At least a second: anybody's token
+    may be what it is fetched for."""
     introspection: Introspection | None = None
     problem: str = ""
     """Why it cannot be used; then nobody with a token of it is let in."""
@@ -127,6 +130,13 @@ class Issuer:
             leeway_s=trusted.leeway_s,
         )
 
+    def believed_until(self) -> float:
+        """How long what `check` has just said may be believed, in monotonic seconds."""
+        until, trusted = self._monotonic() + self.trusted.recheck_s, self.trusted
+        if trusted.introspection is not None or self._keys_at is None:
+            return until
+        return min(until, self._keys_at + trusted.keys_max_age_s)
+
     async def reach(self) -> None:
         """Ask for what tokens will need, for whoever wants to know whether that works. Raises
         `Unreachable`."""
@@ -149,7 +159,8 @@ class Issuer:
             if self._are_fresh() and key_id in self._keys:
                 return self._keys
             now = self._monotonic()
-            if self._tried_at is None or now - self._tried_at >= PAUSE_S:
+            old = not self._are_fresh() and not self._failed
+            if self._tried_at is None or old or now - self._tried_at >= PAUSE_S:
                 self._tried_at = now
                 await self._renew()
         if not self._are_fresh():
@@ -157,7 +168,8 @@ class Issuer:
         return self._keys
 
     def _are_fresh(self) -> bool:
-        return self._keys_at is not None and self._monotonic() - self._keys_at < KEPT_S
+        age = self.trusted.keys_max_age_s
+        return self._keys_at is not None and self._monotonic() - self._keys_at < age
 
     async def _renew(self) -> None:
         try:
@@ -166,7 +178,7 @@ class Issuer:
             self._failed = str(problem)
             log.warning("the keys of issuer %s: %s", self.trusted.name, problem)
             return
-        self._keys_at = self._monotonic()
+        self._failed, self._keys_at = "", self._monotonic()
 
     async def _fetch(self) -> Keys:
         url = self.trusted.jwks_uri or (await self._discovered()).jwks_uri

@@ -1,8 +1,11 @@
 """Access tokens and whom they make of their bearers.
 
-A token is looked at when it is first shown and again after a while (`RECHECKED_S`, for those that only their
-issuer can judge), never for each call: in between, what is known of it is a look-up by its SHA-256. The token
-itself is kept nowhere, and goes nowhere but to the issuer that is asked about it.
+A token is looked at when it is first shown and again after a while (`Trusted.recheck_s`, and no later than the keys
+are fetched again that it was signed with), not for each call: in between, what is known of it is a look-up by its SHA-256.
+The token itself is kept nowhere, and goes nowhere but to the issuer that is asked about it.
+
+Nobody shows a token again while a call of theirs runs, or while they listen. Such tokens are looked at by whoever knows
+of them (`renew`), in good time, so that an issuer that is away for a moment ends nothing.
 
 The caller is called `NAME:SUBJECT`, with the name that the configuration gives the issuer, so that nobody's
 subject can be somebody else's API key, nor `local`, nor `*`.
@@ -17,21 +20,21 @@ from hashlib import sha256
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import Caller, Refusal, UserContext
 from gatewright.identity.issuer import Issuer, Trusted, Unreachable
 from gatewright.protocol.access_tokens import MOST_CHARS, Claims, TokenRefused, Why, peek
 from gatewright.wire.permissions import NOTHING
 
-__all__ = ["RECHECKED_S", "Tokens", "caller_of"]
-
-RECHECKED_S = 60.0
-"""How long an issuer's word about an opaque token is believed, and how long nobody asks again about one
-that is good by its own signature."""
+__all__ = ["Tokens", "caller_of"]
 
 _REFUSED_S = 5.0
 """How long a token stays refused without being looked at again: a flood of one must not become a flood of
 questions to its issuer."""
+
+_AGAIN_S = 1.0
+"""After how long at least an issuer is asked again that could not be asked about a token in use."""
 
 _KEPT = 10_000
 _T = TypeVar("_T")
@@ -53,9 +56,11 @@ log = logging.getLogger("gatewright.identity")
 
 
 class _Good(msgspec.Struct, frozen=True):
-    """A token that is good, and lets somebody in who has what all need. `expires` is Unix seconds, `until` monotonic ones."""
+    """A token that is good, and lets somebody in who has what all need. `expires` is Unix seconds, the other two are
+    monotonic ones: until when that is believed, and when it is time to look again at a token in use."""
 
     until: float
+    ahead: float
     expires: float
     caller: Caller
     audience: frozenset[str]
@@ -101,18 +106,50 @@ class Tokens:
             until, refusal = self._bad.get(digest, (now, _FAILED))
             if now < until:
                 return refusal
-            fresh = await self._looked(credential)
+            fresh = self._kept(digest, await self._looked(credential))
             if isinstance(fresh, Refusal):
-                self._good.pop(digest, None)
-                _keep(self._bad, digest, (now + _REFUSED_S, fresh))
                 return fresh
-            _keep(self._good, digest, found := fresh)
+            found = fresh
         if self._clock() >= found.expires:
             return _EXPIRED
         if places is None or found.anywhere or not found.audience.isdisjoint(map(_bare, places)):
             return found.lacking  # told to those alone whose token is for us
         log.info("a token was refused: audience")
         return _FAILED
+
+    def is_due(self, credential: str) -> bool:
+        """Whether it is time to look again at a token that is in use. One whose time is over is asked about no more:
+        its issuer could not tell that from its being taken back."""
+        found = self._good.get(_digest(credential))
+        if found is None:
+            return True
+        return self._monotonic() >= found.ahead and self._clock() < found.expires
+
+    async def renew(self, credential: str) -> Refusal | None:
+        """Look again at a token that is in use: why it lets nobody in any more, or None. As long as the issuer's last word
+        is believed, it changes nothing that it cannot be asked."""
+        digest = _digest(credential)
+        fresh, now = await self._looked(credential), self._monotonic()
+        found = self._good.get(digest)
+        if fresh is _UNAVAILABLE and found is not None and now < found.until:
+            later = now + max(_AGAIN_S, (found.until - now) / 2)
+            self._good[digest] = replace(found, ahead=min(later, found.until))
+            return None
+        kept = self._kept(digest, fresh)
+        return kept if isinstance(kept, Refusal) else kept.lacking
+
+    def lapsed(self, credential: str) -> Refusal | None:
+        """The refusal where the last word about a token is believed no more."""
+        found = self._good.get(_digest(credential))
+        return _UNAVAILABLE if found is None or self._monotonic() >= found.until else None
+
+    def _kept(self, digest: bytes, fresh: _Good | Refusal) -> _Good | Refusal:
+        if isinstance(fresh, Refusal):
+            self._good.pop(digest, None)
+            _keep(self._bad, digest, (self._monotonic() + _REFUSED_S, fresh))
+        else:
+            _keep(self._good, digest, fresh)
+        return fresh
 
     async def _looked(self, credential: str) -> _Good | Refusal:
         seen = peek(credential)
@@ -126,10 +163,11 @@ class Tokens:
             return self._refused(problem.why, issuer)
         except Unreachable:
             return _UNAVAILABLE
-        trusted = issuer.trusted
+        trusted, now, until = issuer.trusted, self._monotonic(), issuer.believed_until()
         lacking = [one for one in trusted.required_scopes if one not in claims.scopes]
         return _Good(
-            self._monotonic() + RECHECKED_S,
+            until,
+            (now + until) / 2,
             claims.expires,
             caller,
             frozenset(map(_bare, claims.audience)),

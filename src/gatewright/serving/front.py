@@ -26,6 +26,7 @@ __all__ = [
     "Ending",
     "Front",
     "Handler",
+    "Hearing",
     "Refused",
     "Standing",
     "Upstream",
@@ -77,6 +78,14 @@ class Handler(Protocol):
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """How the call ends. Never raises, except for the cancellation of its task."""
+
+
+class Hearing(Protocol):
+    """Who is told things unasked."""
+
+    @property
+    def credential(self) -> str | None:
+        """What it presented last."""
 
 
 class Ending(Protocol):
@@ -143,6 +152,12 @@ class Front(msgspec.Struct):
     random: Callable[[int], bytes] = os.urandom
     listening: dict[str, set[Ending]] = {}
     """Caller → the `subscriptions/listen` requests that are open, of every door."""
+    hearing: set[Hearing] = set()
+    """Who is told things unasked, and showed an access token for it."""
+
+    def heard(self) -> set[str]:
+        """The access tokens of those who are told things unasked."""
+        return {one.credential for one in self.hearing if one.credential is not None}
 
     async def admit(self, door: str, credential: str | None, path: str) -> Caller | Refusal:
         """The same as `identify`, for whoever may show a token at this path that nobody has looked at."""

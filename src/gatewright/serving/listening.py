@@ -107,10 +107,13 @@ class Listening:
             await self._refuse(busy)
             return
         open_.add(self)
+        if caller.token:
+            self._front.hearing.add(self)
         try:
             goodbye = await self._serve(wanted)
         finally:
             open_.discard(self)
+            self._front.hearing.discard(self)
             if not open_:
                 self._front.listening.pop(caller.id, None)
         if isinstance(goodbye, Refusal):

@@ -260,6 +260,8 @@ class Peer:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
         if self._unwatch is None:
             mgp = hello.client.mgp
+            if self.caller.token:
+                front.hearing.add(self)
             self._unwatch = front.upstream.watch(
                 self.caller,
                 self.profile,
@@ -315,6 +317,7 @@ class Peer:
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
+            self._front.hearing.discard(self)
         for running in list(self._running.values()):
             running.cancel()
         if self.session is not None:

@@ -45,6 +45,9 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
     """Empty: all of them."""
     audience: tuple[Text, ...] = ()
     leeway_s: Annotated[float, Meta(ge=0, le=600)] = 30.0
+    recheck_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+    """0: the issuer is asked at every request."""
+    keys_max_age_s: Annotated[float, Meta(ge=1, le=86400)] = 300.0
     client_id: str = ""
     """With it tokens are not read but asked about (RFC 7662)."""
     client_secret: str = ""
