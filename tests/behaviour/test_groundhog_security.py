@@ -71,6 +71,7 @@ async def test_a_session_shows_its_user_and_what_it_may(house: GroundhogHouse, d
     }
     assert view["permissions"] == ["read:filesystem"]
     assert view["protocol_version"] == "1.0.0"
+    assert view["rate_limit_state"] == {"requests": 0, "limited": False, "retry_after_ms": None}
 
 
 async def test_a_user_touches_only_its_allowed_resources(house: GroundhogHouse, door: str) -> None:

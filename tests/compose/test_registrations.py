@@ -87,7 +87,7 @@ def test_nothing_registered_leaves_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
-async def test_a_session_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
+async def test_a_connection_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
     """GRH-reg-5."""
     _, found = made(tmp_path)
     asked: list[Any] = []
@@ -98,11 +98,12 @@ async def test_a_session_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> N
             raise CannotAsk("no such ticket")
         return {"data": {"content": "looks like MCP"}}
 
-    assert found.connection(None, "theirs", "1") is None
+    assert found.connection("", "theirs", "1") is None
     assert found.connection("s", "theirs", "1") is None
     found.connected("s", ask)
     run = found.connection("s", "theirs", "1")
     assert run is not None
+    found.stands_behind("s", "theirs", "1")
     assert await run({"a": 1}, call(), NOBODY) == {
         "structuredContent": {"content": "looks like MCP"},
         "content": [],
@@ -139,7 +140,38 @@ def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
         {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
     )
     registry.add(registered_of(wanted, None, run, None))
+    found.stands_behind("s", "theirs", "1.0.0")
     found.store()
     assert not (tmp_path / FILE).exists()
     found.gone("s")
+    assert registry.tools == ()
+
+
+async def test_a_tool_is_there_as_long_as_anybody_stands_behind_it(tmp_path: Path) -> None:
+    """GRH-reg-4 and GRH-reg-5: the first who registered it is asked, and the next one when that is gone. Who
+    only wanted to register it takes nothing away."""
+    registry, found = made(tmp_path)
+    wanted = read_registration(
+        {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
+    )
+
+    def offered(connection: str) -> Any:
+        async def ask(method: str, params: dict[str, Any]) -> Any:
+            return {"data": {"from": connection}}
+
+        found.connected(connection, ask)
+        return found.connection(connection, "theirs", "1.0.0")
+
+    run = offered("one")
+    registry.add(registered_of(wanted, None, run, None))
+    found.stands_behind("one", "theirs", "1.0.0")
+    assert offered("in vain") is not None
+    offered("two")
+    found.stands_behind("two", "theirs", "1.0.0")
+    found.gone("in vain")
+    assert await run({}, call(), NOBODY) == {"from": "one"}
+    found.gone("one")
+    assert [one.name for one in registry.tools] == ["theirs"]
+    assert await run({}, call(), NOBODY) == {"from": "two"}
+    found.gone("two")
     assert registry.tools == ()

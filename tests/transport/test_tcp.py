@@ -121,6 +121,28 @@ async def test_half_a_message_and_one_that_is_too_long_end_the_connection() -> N
             writer.close()
 
 
+async def test_who_is_not_wanted_is_let_go_at_once_and_leaves_nothing() -> None:
+    """GRH-cfg-6: a receiver that closes its pipe while it is made."""
+    found: list[Echo] = []
+
+    def accept(pipe: Pipe) -> Echo:
+        pipe.close()
+        found.append(Echo(pipe))
+        return found[-1]
+
+    server = await serve_lines(accept, host="127.0.0.1", port=0)
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"one\n")
+        async with asyncio.timeout(SECONDS):
+            assert await reader.read() == b""
+            assert await found[0].over == "closed"
+        assert (found[0].heard, server.connections) == ([], 0)
+        writer.close()
+    finally:
+        await server.stop()
+
+
 async def test_nothing_is_sent_to_who_is_gone_and_stopping_says_goodbye() -> None:
     async with served() as house:
         reader, writer = await asyncio.open_connection("127.0.0.1", house.server.port)

@@ -75,6 +75,17 @@ async def test_the_newest_version_has_the_plain_name_and_the_others_their_own() 
     assert len(told) == 4
 
 
+async def test_what_is_shipped_gives_way_and_comes_back() -> None:
+    """GRH-reg-5."""
+    registry = Registry()
+    registry.add(one(fingerprint="ours", shipped=True, author="gateway"))
+    registry.add(one(fingerprint="theirs", author="somebody"))
+    assert [found.shipped for found in registry.tools] == [False]
+    registry.remove("tool", "1.0.0")
+    assert [found.shipped for found in registry.tools] == [True]
+    assert listed(registry) == {"tool": "1.0.0"}
+
+
 def test_the_same_registration_again_changes_nothing() -> None:
     """GRH-reg-4: decision C-44."""
     registry = Registry()

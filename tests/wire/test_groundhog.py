@@ -47,6 +47,11 @@ def test_what_is_left_out_or_null_is_not_there() -> None:
     assert asked("tools/invoke", {"tool_id": "t"}) == Invoke("t", None, {}, Claims())
     nulls = {"tool_version": None, "parameters": None, "security_context": None}
     assert asked("tools/invoke", {"tool_id": "t", **nulls}) == Invoke("t", None, {}, Claims())
+    nulls = {"category": None, "trust_level": None, "query": None, "limit": None}
+    assert asked("tools/list", nulls) == Listing({}, Claims())
+    mine = Claims(session="s")
+    context = {"security_context": {"session_id": "s"}}
+    assert asked("session/get", {"session_id": None, **context}) == Hello(None, mine)
     assert asked("tools/list", {"query": None}) == Listing({}, Claims())
 
 

@@ -223,7 +223,7 @@ class Gateway:
             frozenset(settings.profiles),
             Health(self._numbers),
             self.supervisor,
-            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges.held),
+            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )
         self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.heard)
         self.app.approvals = page = ApprovalPage(self.desk, self._identified, os.urandom)

@@ -18,6 +18,7 @@ from gatewright.compose.counted import Counted
 from gatewright.compose.noting import Noting
 from gatewright.compose.policy import Judges
 from gatewright.compose.registrations import Registrations
+from gatewright.compose.sessions import rate_state
 from gatewright.discovery.search import Search
 from gatewright.discovery.versions import ToolIds
 from gatewright.doors.app import App
@@ -29,6 +30,7 @@ from gatewright.protocol.groundhog import spell_error
 from gatewright.serving.front import Front
 from gatewright.settings import Settings, is_loopback
 from gatewright.settings.groundhog import Protocol, Transport
+from gatewright.settings.joining import DOOR
 from gatewright.stores.audit import AuditLog
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
@@ -133,6 +135,7 @@ class GroundhogSide:
                     shipped=self._registrations.shipped,
                     may_register=lambda caller: administers(caller, "write"),
                     connection=self._registrations.connection,
+                    stands_behind=self._registrations.stands_behind,
                     stored=self._registrations.store,
                     clock=time.time,
                 )
@@ -144,7 +147,7 @@ class GroundhogSide:
         front: Front,
         supervisor: Supervisor,
         audit: AuditLog,
-        held: Callable[[Caller], Sequence[str]],
+        judges: Judges,
     ) -> GroundhogDoor:
         """The door."""
         said = self._protocol.security
@@ -165,8 +168,9 @@ class GroundhogSide:
             spell=spell_error,
             note=Noting(audit, time.monotonic),
             trust=_trust,
-            held=held,
+            held=judges.held,
             user=described,
+            limits=lambda caller: rate_state(judges.limited(DOOR, caller)),
             risk=argument_risk,
             now=time.time,
             providers=self._registrations,

@@ -38,7 +38,8 @@ class Registrations:
         self._registry = registry
         self._file = folder / FILE
         self._connections: dict[str, Ask] = {}
-        self._theirs: dict[str, list[tuple[str, str]]] = {}
+        self._behind: dict[tuple[str, str], list[str]] = {}
+        """Name and version of a tool → the connections that answer for it, the first first."""
         self._load()
 
     def store(self) -> None:
@@ -66,25 +67,35 @@ class Registrations:
 
     # -- connections
 
-    def connected(self, session: str, ask: Ask) -> None:
-        """From now on the session can be asked."""
-        self._connections[session] = ask
+    def connected(self, connection: str, ask: Ask) -> None:
+        """From now on the connection of this name can be asked."""
+        self._connections[connection] = ask
 
-    def gone(self, session: str) -> None:
-        """It cannot any more: what it stood behind is gone with it."""
-        self._connections.pop(session, None)
-        for name, version in self._theirs.pop(session, ()):
-            self._registry.remove(name, version)
+    def gone(self, connection: str) -> None:
+        """It cannot any more: what no other connection stands behind is gone with it."""
+        self._connections.pop(connection, None)
+        for tool, behind in list(self._behind.items()):
+            if connection in behind:
+                behind.remove(connection)
+                if not behind:
+                    del self._behind[tool]
+                    self._registry.remove(*tool)
 
-    def connection(self, session: str | None, name: str, version: str) -> Function | None:
-        """The function that asks a session for each call of a tool; None where it cannot be asked."""
-        if session is None or session not in self._connections:
+    def stands_behind(self, connection: str, name: str, version: str) -> None:
+        """It answers for this tool, which was registered; another one that does so already is asked first."""
+        behind = self._behind.setdefault((name, version), [])
+        if connection not in behind:
+            behind.append(connection)
+
+    def connection(self, connection: str, name: str, version: str) -> Function | None:
+        """The function that asks for each call of a tool whoever stands behind it then; None where this
+        connection cannot be asked."""
+        if connection not in self._connections:
             return None
-        self._theirs.setdefault(session, []).append((name, version))
 
         async def run(arguments: dict[str, Any], call: Call, back: Back) -> Outcome | Any:
-            ask = self._connections.get(session)
-            if ask is None:
+            behind = self._behind.get((name, version))
+            if not behind:
                 return Failure("upstream_unavailable", f"who offers {name} is not connected")
             params = {
                 "tool_id": name,
@@ -93,7 +104,7 @@ class Registrations:
                 "parameters": arguments,
             }
             try:
-                return _wrapped(await ask("tools/invoke", params))
+                return _wrapped(await self._connections[behind[0]]("tools/invoke", params))
             except CannotAsk as problem:
                 return Failure("upstream_error", f"who offers {name} said: {problem.message}")
 

@@ -18,7 +18,7 @@ from gatewright.validators.rights import described, rights_of
 from gatewright.wire import jsonrpc
 from gatewright.wire.permissions import ggen_permission
 
-__all__ = ["METHOD", "Judged", "SessionList"]
+__all__ = ["METHOD", "Judged", "SessionList", "rate_state"]
 
 METHOD = "gatewright/session/list"
 _SHOWN = 12
@@ -29,6 +29,14 @@ class Judged(Protocol):
 
     def limited(self, door: str, caller: Caller) -> Refusal | None:
         """Why the next call at a door would be over a limit, or None."""
+
+
+def rate_state(over: Refusal | None) -> dict[str, Any]:
+    """Whether the next call would be over a limit, by what would be said of it, and when it would not be."""
+    return {
+        "limited": over is not None,
+        "retry_after_ms": None if over is None else over.retry_after_ms,
+    }
 
 
 class SessionList:
@@ -72,10 +80,7 @@ class SessionList:
             "created_at": self._moment(one.opened),
             "last_used_at": self._moment(one.used),
             "expires_at": None if ends is None else self._moment(ends),
-            "rate_limit_state": {
-                "limited": over is not None,
-                "retry_after_ms": None if over is None else over.retry_after_ms,
-            },
+            "rate_limit_state": rate_state(over),
         }
 
     def _moment(self, monotonic: float) -> str:

@@ -112,6 +112,7 @@ class TcpPipe(asyncio.Protocol):
         self._gone = asyncio.Event()
         self._cutting: asyncio.TimerHandle | None = None
         self._last: asyncio.Task[None] | None = None
+        self._made = False
 
     # -- what asyncio calls
 
@@ -122,7 +123,11 @@ class TcpPipe(asyncio.Protocol):
         self._receiver = self._accept(self)
         self._end = End(self._receiver)
         self._inbox = LineInbox(self._transport, self._end, self._limits, self._cut)
-        self._inbox.start()
+        self._made = True
+        if self._closing is None:
+            self._inbox.start()
+        else:  # whoever accepted it does not want it
+            self._inbox.drop()
 
     def data_received(self, data: bytes) -> None:
         self._inbox.feed(data)
@@ -173,7 +178,8 @@ class TcpPipe(asyncio.Protocol):
         if self._closing is None:
             self._closing = "closed"
             self._outbox.flush()
-            self._inbox.drop()
+            if self._made:
+                self._inbox.drop()
             self._transport.close()
             loop = asyncio.get_running_loop()
             self._cutting = loop.call_later(CLOSE_GRACE_S, self._transport.abort)

@@ -3,7 +3,8 @@
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;
 each older one is a tool of its own, called `NAME.vVERSION`, so that gates judge exactly the version that runs.
-What the gateway ships is there without a registration, and gives way to the first one of its name and version.
+What the gateway ships is there without a registration, and gives way to the first one of its name and version, and comes back when that
+goes.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Registry(LocalServer):
         super().__init__(ServerSpec(id=SHIPPED, local=True), {})
         self._changed = changed
         self._kept: dict[tuple[str, str], Registered] = {}
+        self._shipped: dict[tuple[str, str], Registered] = {}
         self._checks: dict[str, CompiledSchema] = {}
 
     @property
@@ -72,14 +74,20 @@ class Registry(LocalServer):
             if known.fingerprint == one.fingerprint:
                 return False
             raise Conflict(f"{one.name} {one.version} is registered already, and differs")
+        if one.shipped:
+            self._shipped[key] = one
         self._kept[key] = one
         self._offer()
         return True
 
     def remove(self, name: str, version: str) -> None:
-        """Offer it no more; without effect where it is not there."""
-        if self._kept.pop((name, version), None) is not None:
-            self._offer()
+        """Offer it no more; without effect where it is not there. What is shipped and gave way is back."""
+        if self._kept.pop((name, version), None) is None:
+            return
+        shipped = self._shipped.get((name, version))
+        if shipped is not None:
+            self._kept[name, version] = shipped
+        self._offer()
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Run one tool, and hold what it says against its output schema."""

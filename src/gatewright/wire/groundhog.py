@@ -200,8 +200,8 @@ def _listing(params: Mapping[str, Any], claims: Claims) -> Listing | Flaw:
     )
     if flaw is not None:
         return flaw
-    limit = params.get("limit", 1)
-    if isinstance(limit, bool) or not 1 <= limit <= LISTED_MOST:
+    limit = params.get("limit")
+    if limit is not None and (isinstance(limit, bool) or not 1 <= limit <= LISTED_MOST):
         return Flaw("invalid_request", f"params.limit must be a number from 1 to {LISTED_MOST}")
     names = ("category", "trust_level", "query", "limit")
     return Listing({name: params[name] for name in names if params.get(name) is not None}, claims)
@@ -211,7 +211,8 @@ def _hello(params: Mapping[str, Any], claims: Claims) -> Hello | Flaw:
     flaw = _wrong(params, (("token", str, "a text"), ("session_id", str, "a text")))
     if flaw is not None:
         return flaw
-    wanted = params.get("session_id", claims.session)
+    wanted = params.get("session_id")
+    wanted = claims.session if wanted is None else wanted
     if not _id(wanted):
         return Flaw("invalid_request", _BAD_ID)
     return Hello(params.get("token"), msgspec.structs.replace(claims, session=wanted))

@@ -154,8 +154,8 @@ class Rig:
 
     # -- providers
 
-    def connected(self, session: str, ask: Any) -> None:
-        self.asks[session] = ask
+    def connected(self, connection: str, ask: Any) -> None:
+        self.asks[connection] = ask
 
-    def gone(self, session: str) -> None:
-        del self.asks[session]
+    def gone(self, connection: str) -> None:
+        del self.asks[connection]

@@ -251,7 +251,8 @@ async def test_who_registers_can_be_asked_and_is_forgotten_when_it_leaves() -> N
         assert await client.result("tools/register", dict(_SOME)) == {"tool_id": "t"}
         call = rig.house.script.calls[0]
         assert (call.kind, call.method, call.params) == ("method", "tools/register", _SOME)
-        (ask,) = rig.asks.values()
+        ((name, ask),) = rig.asks.items()
+        assert call.facts == {"connection": name}
         asked = asyncio.create_task(ask("tools/invoke", {"tool_id": "t"}))
         question = await client.next()
         assert question["method"] == "tools/invoke"
@@ -261,6 +262,37 @@ async def test_who_registers_can_be_asked_and_is_forgotten_when_it_leaves() -> N
         client.close()
         await asyncio.sleep(0.01)
         assert rig.asks == {}
+
+
+async def test_a_connection_is_one_provider_whatever_sessions_it_has() -> None:
+    """GRH-reg-5: what it registers in another session is still asked over it."""
+    async with Rig() as rig:
+        rig.house.script.does("tools/register", structured(tool_id="t"))
+        client = rig.client(ANN, "key-ann")
+        await client.result("tools/register", dict(_SOME))
+        await client.result("session/create")
+        await client.result("tools/register", dict(_SOME))
+        other = rig.client(ANN, "key-ann")
+        await other.result("tools/register", dict(_SOME))
+        facts = [call.facts["connection"] for call in rig.house.script.calls]
+        assert facts[0] == facts[1] != facts[2]
+        assert set(rig.asks) == set(facts)
+
+
+async def test_a_fault_of_ours_is_recorded_like_every_refusal() -> None:
+    """GRH-aud-6 and GRH-err-11: its audit id is one of the record."""
+
+    def broken(profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
+        raise ZeroDivisionError
+
+    async with Rig() as rig:
+        rig.parts.names = broken
+        client = rig.client(ANN, "key-ann")
+        data = await client.data("tools/invoke", ECHO)
+        assert data["error_code"] == "internal"
+        (noted,) = rig.notes.found
+        assert noted.outcome.reason == "internal"
+        assert noted.trace_id == data["security_context"]["audit_id"]
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,13 @@ class House:
         self.asked: list[dict[str, Any]] = []
         self.answers: Any = {"ok": True}
         self.connected = True
+        self.behind: list[tuple[str, str, str]] = []
         making = Making(
             registry=self.registry,
             shipped={"directory_list": Shipped(BASE, self._make, self._prove)},
             may_register=lambda caller: caller.kind == "operator",
             connection=self._connection,
+            stands_behind=lambda *one: self.behind.append(one),
             stored=self._store,
             clock=lambda: 1704110400.0,
         )
@@ -67,8 +69,8 @@ class House:
             raise OSError(28, "No space left on device")
         self.stored += 1
 
-    def _connection(self, session: str | None, name: str, version: str) -> Any:
-        if not self.connected:
+    def _connection(self, connection: str, name: str, version: str) -> Any:
+        if not (self.connected and connection):
             return None
 
         async def run(arguments: dict[str, Any], call: Call, back: Back) -> Any:
@@ -101,6 +103,7 @@ def call(method: str, params: dict[str, Any], caller: Caller) -> Call:
         client=Client("2025-11-25"),
         trace_id="t",
         session="s",
+        facts={"connection": "c"},
     )
 
 
@@ -193,6 +196,10 @@ async def test_a_connection_can_stand_behind_a_tool() -> None:
     """GRH-reg-5 and GRH-reg-8."""
     house = House()
     said(await house.ask(by_connection(permissions=["connect:network"])))
+    assert house.behind == [("c", "theirs", "1.0.0")]
+    other = by_connection(permissions=["execute:shell"])
+    assert isinstance(await house.ask(other), Failure)
+    assert len(house.behind) == 1
     assert said(await house.invoke("theirs", path="x")) == {"ok": True}
     assert house.asked == [{"path": "x"}]
     house.answers = {"not": "what was promised"}

@@ -72,20 +72,20 @@ class Spell(Protocol):
 class Providers(Protocol):
     """Connections that stand behind tools."""
 
-    def connected(self, session: str, ask: Callable[[str, dict[str, Any]], Any]) -> None:
-        """From now on the session (its handle) can be asked; what it registers, it answers for."""
+    def connected(self, connection: str, ask: Callable[[str, dict[str, Any]], Any]) -> None:
+        """From now on the connection of this name can be asked; what it registers, it answers for."""
 
-    def gone(self, session: str) -> None:
+    def gone(self, connection: str) -> None:
         """It cannot any more."""
 
 
 class NoProviders:
     """Where no connection stands behind a tool."""
 
-    def connected(self, session: str, ask: Callable[[str, dict[str, Any]], Any]) -> None:
+    def connected(self, connection: str, ask: Callable[[str, dict[str, Any]], Any]) -> None:
         """Nobody asks."""
 
-    def gone(self, session: str) -> None:
+    def gone(self, connection: str) -> None:
         """Nobody asked."""
 
 
@@ -103,7 +103,7 @@ class Parts(msgspec.Struct, kw_only=True):
     user: Callable[[Caller], dict[str, Any]]
     """A caller as Groundhog's user context."""
     limits: Callable[[Caller], dict[str, Any]] = lambda caller: {}
-    """What of a caller's rate limits is used up."""
+    """How a caller stands with its rate limits."""
     risk: Callable[[dict[str, Any]], str] = lambda parameters: ""
     """What the arguments of a call say about its risk: a word for the record, or nothing."""
     now: Callable[[], float]

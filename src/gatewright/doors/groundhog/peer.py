@@ -91,7 +91,7 @@ class GroundhogPeer:
         self._alarm: asyncio.TimerHandle | None = None
         self._waits = False
         self._provides: str | None = None
-        """The session under which this connection answers for tools."""
+        """The name under which this connection answers for tools, once it has offered one."""
 
     # -- what the transport calls
 
@@ -192,7 +192,7 @@ class GroundhogPeer:
             return self._error(message.id, Refusal("audit_unavailable", str(problem)), trace)
         except Exception:
             log.exception("a Groundhog request could not be served")
-            return self._error(message.id, _BROKEN, trace)
+            return self._refuse(message.id, message.method, _BROKEN, trace)
 
     def _trace(self, request: jsonrpc.Request | None) -> str:
         """The trace of a request: what its sender says it is, where that can stand in a record."""
@@ -258,7 +258,6 @@ class GroundhogPeer:
         session = self._who.session(read.claims)
         if isinstance(session, Session):
             session.calls += 1
-            self._provide(read, session)
         call = self._call(request, read, session, trace)
         outcome = await self._parts.front.kernel.handle(call, _DEAF)
         if not isinstance(outcome, Answer) or outcome.tool_error:
@@ -275,11 +274,15 @@ class GroundhogPeer:
             result = jsonrpc.encode(bodies.data_of(outcome.raw))
         return jsonrpc.response(request.id, result)
 
-    def _provide(self, read: asked.Read, session: Session) -> None:
-        """Who registers a tool and stands behind it can be asked over this connection from now on."""
-        if isinstance(read, asked.Register) and self._pipe is not None and self._provides is None:
-            self._provides = session.handle
-            self._parts.providers.connected(session.handle, self._asking)
+    def _provider(self) -> dict[str, Any]:
+        """Who registers a tool and stands behind it can be asked over this connection from now on, whatever
+        sessions it has: the fact by which the registry finds it."""
+        if self._pipe is None:
+            return {}
+        if self._provides is None:
+            self._provides = self._parts.front.random(8).hex()
+            self._parts.providers.connected(self._provides, self._asking)
+        return {"connection": self._provides}
 
     def _call(
         self,
@@ -303,6 +306,7 @@ class GroundhogPeer:
             method, params = "tools/list", {**read.filters, "described": True}
         else:
             method, params = "tools/register", read.params
+            facts = self._provider()
         spec = METHODS.get(method, _METHOD)
         call = front.call(
             Inbound(request.id, method, params, _CLIENT, spec, trace),

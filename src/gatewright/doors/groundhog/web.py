@@ -24,6 +24,7 @@ from gatewright.wire.codes import reason_of
 __all__ = ["SUBPROTOCOL", "GroundhogDoor"]
 
 SUBPROTOCOL = "groundhog"
+_ALLOW = ((b"allow", b"POST"),)
 _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
@@ -73,7 +74,7 @@ class GroundhogDoor:
     ) -> None:
         """One message, or an array of them, in the body of a POST."""
         if connection.scope["method"] != "POST":
-            await send_plain(connection.send, 405, b"send a JSON-RPC message with POST\n")
+            await send_plain(connection.send, 405, b"send a JSON-RPC message with POST\n", _ALLOW)
             return
         known = self._admit(caller, credential)
         if not isinstance(known, Caller):

@@ -48,9 +48,11 @@ class Making(msgspec.Struct, frozen=True):
     registry: Registry
     shipped: Mapping[str, Shipped]
     may_register: Callable[[Caller], bool]
-    connection: Callable[[str | None, str, str], Function | None]
-    """The caller's connection as the function behind a tool, by session, name and version; None where it
-    cannot be asked."""
+    connection: Callable[[str, str, str], Function | None]
+    """The caller's connection as the function behind a tool, by the connection's name (the fact `connection`
+    of a call; empty without one), the tool's name and version; None where it cannot be asked."""
+    stands_behind: Callable[[str, str, str], None]
+    """The same three of a tool that is registered now: from then on the connection answers for it."""
     stored: Callable[[], None]
     """Keeps what is registered. Raises `OSError`."""
     clock: Callable[[], float]
@@ -84,18 +86,25 @@ class Register:
         run, base = await self._implemented(wanted, call)
         one = registered_of(wanted, base, run, None if wanted.by_connection else call.params)
         try:
-            making.registry.add(one)
+            added = making.registry.add(one)
         except Conflict as problem:
             return Failure(
                 "registration_conflict",
                 f"{problem}: register it under another version",
                 {"field": "tool_metadata.version"},
             )
+        if wanted.by_connection:
+            making.stands_behind(_connection(call), wanted.name, wanted.version)
+            return self._done(wanted)
         try:
-            making.stored()
+            if added:
+                making.stored()
         except OSError as problem:
             making.registry.remove(wanted.name, wanted.version)
             return Failure("internal", f"the registration could not be stored: {problem.strerror}")
+        return self._done(wanted)
+
+    def _done(self, wanted: Wanted) -> Answer:
         return Answer(jsonrpc.encode({"structuredContent": self._said(wanted), "content": []}))
 
     def _said(self, wanted: Wanted) -> dict[str, Any]:
@@ -147,7 +156,7 @@ class Register:
                     {"field": "security_profile.resource_limits.max_memory"},
                 )
             )
-        run = self._making.connection(call.session, wanted.name, wanted.version)
+        run = self._making.connection(_connection(call), wanted.name, wanted.version)
         if run is None:
             raise Flawed(
                 Failure(
@@ -157,6 +166,10 @@ class Register:
                 )
             )
         return _limited(run, profile.seconds)
+
+
+def _connection(call: Call) -> str:
+    return str(call.facts.get("connection", ""))
 
 
 def _no_isolation(level: str, flaw: str) -> Refusal:

@@ -21,6 +21,8 @@ from gatewright.wire.permissions import canonical_permission, held_permission
 __all__ = ["Flawed", "Profile", "Wanted", "read_registration"]
 
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
+_OLDER = re.compile(r".+\.v(.+)")
+"""What the older versions of a tool are called (`upstream.registered`); no tool may be called so itself."""
 _TEXT_CHARS = 4096
 _CATEGORIES_MOST = 32
 _SECONDS_MOST = 3600.0
@@ -110,6 +112,9 @@ def _named(metadata: Mapping[str, Any]) -> str:
     name = metadata["name"]
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _bad("tool_metadata.name", "it is 1 to 128 of A-Z, a-z, 0-9, _, . and -")
+    older = _OLDER.fullmatch(name)
+    if older and is_version(older[1]):
+        raise _bad("tool_metadata.name", "names that end in .vVERSION are those of older versions")
     return name
 
 
