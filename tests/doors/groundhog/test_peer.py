@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
 from gatewright.wire import jsonrpc
 from tests.doors.client import SECONDS
 from tests.doors.groundhog.rig import Client, Rig
