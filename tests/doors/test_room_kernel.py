@@ -209,3 +209,23 @@ async def test_a_proposal_is_answered_with_what_the_gates_would_say_of_each_who_
         odd = eve.propose("ping", to=["house"])
         assert "nothing that gates judge" in await about(ann, odd.id)
         assert elsewhere.proposal.status == "pending"
+
+
+async def test_requests_that_were_cancelled_leave_room_for_others() -> None:
+    """MCPX-2.1-3: MCP answers nothing to a cancelled request, and nobody waits for that answer here."""
+
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene, scene.guest("ann") as ann, scene.guest("bob") as bob:
+        scene.house.script.does("dig", forever)
+        scene.house.script.does("fill", text("done"))
+        for number in range(300):
+            body = jsonrpc.request(b"%d" % number, "tools/call", DIG)
+            ann.say("mcp/request:tools/call:dig", body, to=["house"])
+            await within(scene.house.script.began.get())
+            ann.notify("house", "notifications/cancelled", {"requestId": number})
+        fill = {"name": "fill", "arguments": {}}
+        found = await within(bob.request("house", "tools/call", fill))
+        assert found["content"][0]["text"] == "done"

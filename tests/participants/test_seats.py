@@ -40,9 +40,9 @@ async def server(bus: Bus, name: str) -> AsyncIterator[ServerSeat]:
 
 
 class Host:
-    """The host's end of a pipe."""
+    """The other end of a seat's pipe."""
 
-    def __init__(self, seat: HostSeat) -> None:
+    def __init__(self, seat: HostSeat | ServerSeat) -> None:
         self.seat = seat
         self.said: list[dict[str, Any]] = []
         self.new = asyncio.Event()
@@ -207,3 +207,47 @@ async def test_a_host_that_says_nonsense_gives_up_or_leaves_ends_nothing_else() 
     slow.seat.closed("end of input")
     await within(slow.seat.ended.wait())
     assert slow.said == []
+
+
+async def test_a_request_is_cancelled_by_who_made_it_and_by_nobody_else() -> None:
+    """MCPX-2.1-3: what the server hears is its own id of the request; what was cancelled waits for nothing."""
+    bus = Bus()
+    seat = ServerSeat()
+    server = Host(seat)
+    worker = seat.participant = bus.join("worker", responder=seat)
+    bus.join("ana")
+    bus.join("eve")
+
+    def ask(sender: str, ident: int) -> None:
+        body = {"jsonrpc": "2.0", "id": ident, "method": "tools/list"}
+        bus.raw(sender, "mcp/request:tools/list", body, to=["worker"])
+
+    def cancel(sender: str, ident: object) -> None:
+        method = "notifications/cancelled"
+        body = {"jsonrpc": "2.0", "method": method, "params": {"requestId": ident}}
+        bus.raw(sender, f"mcp/request:{method}", body, to=["worker"])
+
+    async def settled() -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    ask("ana", 1)
+    await settled()
+    (asked,) = server.said
+    cancel("eve", 1)
+    cancel("eve", asked["id"])
+    await settled()
+    assert server.said == [asked]
+    cancel("ana", 1)
+    await settled()
+    assert [one.get("params") for one in server.said[1:]] == [{"requestId": asked["id"]}]
+    for number in range(300):
+        ask("ana", number)
+        await settled()
+        cancel("ana", number)
+        await settled()
+    ask("eve", 1)
+    await settled()
+    assert server.said[-1]["method"] == "tools/list"
+    assert bus.of("worker") == []
+    worker.lost("the test is over")

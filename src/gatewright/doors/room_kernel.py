@@ -204,7 +204,10 @@ class _Host:
         members = jsonrpc.decode_members(frame)
         ident = members.get("id")
         if ident is None:
-            self.duplex.message(self._cancelling(frame, members))
+            if bytes(members.get("method", b"")) == b'"notifications/cancelled"':
+                self._cancel(members)
+            else:
+                self.duplex.message(frame)
             return None
         if bytes(members.get("method", b"")) == b'"initialize"':
             self._begin_again()
@@ -230,16 +233,16 @@ class _Host:
         self.close()
         self.duplex = self._fresh()
 
-    def _cancelling(self, frame: bytes, members: dict[str, msgspec.Raw]) -> bytes:
-        """A notification, with the id that a cancelled request has here."""
-        if bytes(members.get("method", b"")) != b'"notifications/cancelled"':
-            return frame
+    def _cancel(self, members: dict[str, msgspec.Raw]) -> None:
+        """Give up on a request under the id that it has here. Nobody waits for it any more: what is cancelled on a
+        pipe is not answered."""
         params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
         own = self._named.get(bytes(params.get("requestId", b"")))
         if own is None:
-            return frame
+            return
         params["requestId"] = msgspec.Raw(own)
-        return jsonrpc.encode({**members, "params": params})
+        self.duplex.message(jsonrpc.encode({**members, "params": params}))
+        self._waiting[own].cancel()
 
     # -- what the kernel says: a pipe
 

@@ -33,6 +33,7 @@ HELLO_S = 30.0
 ANSWER_S = 300.0
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
+_CANCELLED = b'"notifications/cancelled"'
 
 
 class _Questions:
@@ -42,6 +43,8 @@ class _Questions:
         self._name = name
         self._numbers = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
+        self._named: dict[tuple[str, bytes], bytes] = {}
+        """Sender and its id of a request → our id of it."""
 
     def ask(self) -> tuple[bytes, asyncio.Future[jsonrpc.Response]]:
         """An id that nobody else uses, and what will be answered to it."""
@@ -52,15 +55,37 @@ class _Questions:
         return ident, future
 
     async def put(
-        self, members: dict[str, msgspec.Raw], ident: bytes, send: Callable[[bytes], None]
+        self,
+        members: dict[str, msgspec.Raw],
+        sender: str,
+        send: Callable[[bytes], None],
     ) -> bytes:
-        """Ask what a request asks, under an id of ours; the response to the request `ident`."""
+        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own."""
+        ident = bytes(members["id"])
         own, future = self.ask()
-        send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
-        found = await future
+        self._named[sender, ident] = own
+        try:
+            send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
+            found = await future
+        finally:
+            self._named.pop((sender, ident), None)
         if found.error:
             return jsonrpc.error(ident, found.error)
         return jsonrpc.response(ident, found.result)
+
+    def cancel(
+        self, members: dict[str, msgspec.Raw], sender: str, send: Callable[[bytes], None]
+    ) -> None:
+        """`sender` gives up on a request, which is not answered then. It names its own id, so that the requests of
+        others are out of its reach."""
+        params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
+        own = self._named.get((sender, bytes(params.get("requestId", b""))))
+        future = None if own is None else self._waiting.get(own)
+        if own is None or future is None:
+            return
+        params["requestId"] = msgspec.Raw(own)
+        send(jsonrpc.encode({**members, "params": params}))
+        future.cancel()
 
     def answer(self, response: jsonrpc.Response) -> None:
         """Somebody has answered; stray answers are let be."""
@@ -111,7 +136,9 @@ class ServerSeat:
         method = bytes(members.get("method", b""))
         ident = members.get("id")
         if ident is None:
-            if method != b'"notifications/initialized"':  # ours was said
+            if method == _CANCELLED:
+                self._asked.cancel(members, envelope.sender, self._send)
+            elif method != b'"notifications/initialized"':  # ours was said
                 self._send(frame)
             return None
         if method == b'"initialize"':
@@ -119,7 +146,7 @@ class ServerSeat:
         mark = next(self._marks)
         self._running[mark] = envelope.sender
         try:
-            return await self._asked.put(members, bytes(ident), self._send)
+            return await self._asked.put(members, envelope.sender, self._send)
         finally:
             del self._running[mark]
 
@@ -206,9 +233,12 @@ class HostSeat:
             said = "this participant's host is there for one participant alone"
             return None if ident is None else jsonrpc.error(bytes(ident), (-32601, said))
         if ident is None:
-            self._send(frame)
+            if bytes(members.get("method", b"")) == _CANCELLED:
+                self._asked.cancel(members, envelope.sender, self._send)
+            else:
+                self._send(frame)
             return None
-        return await self._asked.put(members, bytes(ident), self._send)
+        return await self._asked.put(members, envelope.sender, self._send)
 
     # -- the pipe's
 
