@@ -224,7 +224,7 @@ async def test_one_sender_cannot_have_the_others_cut_off() -> None:
         for _ in range(40):
             await a.chat("x" * 200_000)
         assert (await a.error())["payload"]["error"] == "rate_limited"
-        hall.now = lambda: time.monotonic() + 60
-        assert 10 <= [one["kind"] for one in await a.fence()].count("chat") < 40
+        await a.fence()  # the allowance has room for a small one still
+        assert sum("x" * 200_000 in one for one in a.heard) == 10
         assert {one.participantId for one in hall.hub.connections()} == {"a", "b", "d"}
         quiet.close()

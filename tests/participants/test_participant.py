@@ -320,3 +320,35 @@ def test_whatever_arrives_nothing_is_raised(noise: bytes) -> None:
     )
     participant.receive(envelope)
     assert sent == []
+
+
+async def test_the_outcome_of_a_proposal_comes_from_who_was_asked_for_it() -> None:
+    """MCPX-3.2.1-4: whoever may respond sees the fulfilment, and could answer in another's place."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    work = asyncio.gather(ada.fulfil(pending.id), pending.outcome())
+    await asyncio.sleep(0)
+    fulfilment = bus.of("ada")[-1]["id"]
+    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
+    kind = "mcp/response:tools/call:dig"
+    bus.raw("mal", kind, forged, to=["ada", "eve"], correlation_id=fulfilment)
+    worker.hold.set()
+    assert await within(work) == [{"did": "tools/call", "for": "ada"}] * 2
+
+
+async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
+    """MCPX-9.1-1: as one of the gateway that came too soon after others."""
+    bus, worker = Bus(), Worker()
+    ada = bus.join("ada")
+    pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+    work = asyncio.create_task(ada.fulfil(pending.id))
+    await asyncio.sleep(0)
+    refused = {"error": "rate_limited", "message": "wait"}
+    bus.system("error", refused, to=["ada"], about=bus.of("ada")[-1]["id"])
+    with pytest.raises(RoomRefusedError, match="rate_limited"):
+        await within(work)
+    bus.join("worker", responder=worker)
+    assert await within(ada.fulfil(pending.id)) == {"did": "tools/call", "for": "ada"}

@@ -38,10 +38,11 @@ def test_the_chain_from_proposal_to_response_can_be_told() -> None:
     ledger.open("p", "eve", DIG, None)
     assert ledger.fulfil("p", "r", "ada", DIG)
     assert not ledger.fulfil("p", "r2", "bob", DIG)
-    assert ledger.answer("r", "a", Responded(b"1", {"isError": True})) is ledger.find("p")
+    done = ledger.answer("r", "a", "worker", Responded(b"1", {"isError": True}))
+    assert done is ledger.find("p")
     (found,) = ledger
     assert (found.status, found.record()["chain"]) == ("failed", ["p", "r", "a"])
-    assert ledger.answer("r", "b", Responded(b"1", {})) is None
+    assert ledger.answer("r", "b", "worker", Responded(b"1", {})) is None
 
 
 def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
@@ -55,6 +56,31 @@ def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
     assert found is not None
     assert (found.status, found.decided_by, found.reason) == ("rejected", "ada", "too deep")
     assert ledger.hear("p", "bob", Chat("rejected: late")) is None
+
+
+def test_who_was_asked_answers_and_a_request_that_was_not_passed_on_decides_nothing() -> None:
+    """MCPX-3.2.1-4: everybody sees the id of a fulfilment, and could name it."""
+    ledger = Ledger(clock=lambda: 0.0)
+    ledger.open("p", "eve", DIG, "worker")
+    assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+    ledger.reopen("other")
+    ledger.reopen("r")
+    found = ledger.find("p")
+    assert found is not None
+    assert (found.status, found.decided_by, found.record()["chain"]) == ("pending", None, ["p"])
+    assert ledger.fulfil("p", "r2", "bob", DIG, ["worker"])
+    assert ledger.answer("r2", "x", "mal", Responded(b"1", {})) is None
+    assert ledger.answer("r2", "a", "worker", Responded(b"1", {})) is found
+
+
+def test_who_proposes_without_end_pushes_out_its_own_alone() -> None:
+    """MCPX-10.2-1: the others' proposals can still be decided."""
+    ledger = Ledger(clock=lambda: 0.0, kept=4)
+    ledger.open("a", "ada", DIG, None)
+    ledger.open("b", "bob", DIG, None)
+    for number in range(100):
+        ledger.open(f"e{number}", "eve", DIG, None)
+    assert [one.id for one in ledger] == ["a", "b", "e98", "e99"]
 
 
 def test_the_oldest_proposals_are_forgotten_and_an_id_opens_one_only() -> None:

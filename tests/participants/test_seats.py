@@ -209,45 +209,53 @@ async def test_a_host_that_says_nonsense_gives_up_or_leaves_ends_nothing_else() 
     assert slow.said == []
 
 
-async def test_a_request_is_cancelled_by_who_made_it_and_by_nobody_else() -> None:
-    """MCPX-2.1-3: what the server hears is its own id of the request; what was cancelled waits for nothing."""
-    bus = Bus()
-    seat = ServerSeat()
-    server = Host(seat)
-    worker = seat.participant = bus.join("worker", responder=seat)
-    bus.join("ana")
-    bus.join("eve")
+class Strangers:
+    """A server's seat with nobody behind it, for participants of whom no library is known."""
 
-    def ask(sender: str, ident: int) -> None:
+    def __init__(self) -> None:
+        self.bus = Bus()
+        seat = ServerSeat()
+        self.server = Host(seat)
+        seat.participant = self.bus.join("worker", responder=seat)
+
+    async def ask(self, sender: str, ident: int) -> None:
+        """Ask something that is never answered."""
         body = {"jsonrpc": "2.0", "id": ident, "method": "tools/list"}
-        bus.raw(sender, "mcp/request:tools/list", body, to=["worker"])
+        await self._say(sender, body)
 
-    def cancel(sender: str, ident: object) -> None:
+    async def cancel(self, sender: str, ident: Any) -> None:
+        """Give up on something."""
         method = "notifications/cancelled"
-        body = {"jsonrpc": "2.0", "method": method, "params": {"requestId": ident}}
-        bus.raw(sender, f"mcp/request:{method}", body, to=["worker"])
+        await self._say(
+            sender, {"jsonrpc": "2.0", "method": method, "params": {"requestId": ident}}
+        )
 
-    async def settled() -> None:
+    async def _say(self, sender: str, body: dict[str, Any]) -> None:
+        self.bus.raw(sender, f"mcp/request:{body['method']}", body, to=["worker"])
         for _ in range(5):
             await asyncio.sleep(0)
 
-    ask("ana", 1)
-    await settled()
-    (asked,) = server.said
-    cancel("eve", 1)
-    cancel("eve", asked["id"])
-    await settled()
-    assert server.said == [asked]
-    cancel("ana", 1)
-    await settled()
-    assert [one.get("params") for one in server.said[1:]] == [{"requestId": asked["id"]}]
+
+async def test_a_request_is_cancelled_by_who_made_it_and_by_nobody_else() -> None:
+    """MCPX-2.1-3: what the server hears is its own id of the request."""
+    scene = Strangers()
+    await scene.ask("ana", 1)
+    (asked,) = scene.server.said
+    await scene.cancel("eve", 1)
+    await scene.cancel("eve", asked["id"])
+    assert scene.server.said == [asked]
+    await scene.cancel("ana", 1)
+    assert [one["params"] for one in scene.server.said[1:]] == [{"requestId": asked["id"]}]
+    await scene.cancel("ana", 1)
+    assert len(scene.server.said) == 2
+
+
+async def test_what_was_cancelled_waits_for_nothing() -> None:
+    """MCPX-2.1-3: a server does not answer it, so nobody else's requests may wait behind it."""
+    scene = Strangers()
     for number in range(300):
-        ask("ana", number)
-        await settled()
-        cancel("ana", number)
-        await settled()
-    ask("eve", 1)
-    await settled()
-    assert server.said[-1]["method"] == "tools/list"
-    assert bus.of("worker") == []
-    worker.lost("the test is over")
+        await scene.ask("ana", number)
+        await scene.cancel("ana", number)
+    await scene.ask("eve", 1)
+    assert scene.server.said[-1]["method"] == "tools/list"
+    assert scene.bus.of("worker") == []

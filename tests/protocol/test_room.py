@@ -139,6 +139,7 @@ def test_one_that_sends_too_much_is_told_once_and_may_go_on_later() -> None:
     assert [isinstance(one, Envelope) for one in verdicts] == [True] * 3 + [False] * 3
     errors = [one.error for one in verdicts if isinstance(one, No)]
     assert errors == ["rate_limited", "", ""]
+    assert [one.id for one in verdicts if isinstance(one, No)] == ["1", None, None]
     assert isinstance(here.judge(a, says(a), 10.4), No)
     assert isinstance(here.judge(a, says(a), 10.5), Envelope)
     again = here.judge(a, says(a), 10.5)
@@ -147,13 +148,13 @@ def test_one_that_sends_too_much_is_told_once_and_may_go_on_later() -> None:
     assert isinstance(here.judge(a, says(a), 1000.0), Envelope)
 
 
-def test_a_message_over_the_limit_is_not_read() -> None:
-    """Decision C-31, `payload_too_large`."""
+def test_a_message_over_the_limit_is_refused_under_its_own_id() -> None:
+    """Decision C-31, `payload_too_large`; MCPX-3-10."""
     here = room(message_bytes=100)
     a = member("a")
     verdict = here.judge(a, says(a, payload={"x": "y" * 100}), 0.0)
     assert isinstance(verdict, No)
-    assert verdict.error == "payload_too_large"
+    assert (verdict.error, verdict.id) == ("payload_too_large", "1")
 
 
 def test_waiting_bytes_are_counted() -> None:

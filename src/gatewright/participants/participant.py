@@ -15,12 +15,13 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from gatewright.participants.answering import Answering, Responder
 from gatewright.participants.awaited import Awaited
 from gatewright.participants.faults import (
     AnswerTimeoutError,
@@ -53,11 +54,7 @@ __all__ = ["ANSWER_S", "Heard", "Participant", "Responder"]
 
 log = logging.getLogger("gatewright.participants")
 
-Responder = Callable[[bytes, Envelope], Awaitable[bytes | None]]
-"""JSON-RPC request (or notification) and the envelope it came in → JSON-RPC response, None for a notification."""
-
 ANSWER_S = 30.0
-_RUNNING = 64
 _HARMLESS = frozenset(
     {
         "initialize",
@@ -68,7 +65,6 @@ _HARMLESS = frozenset(
         "resources/templates/list",
     }
 )
-_BUSY = (-32000, "too many requests at once; ask again")
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -95,7 +91,7 @@ class Participant:
         """`responder` answers MCP requests; without it every request is answered with an error. `report_to` is the
         participant that is told, by chat, of others who send what nobody may act upon. `clock` gives Unix seconds."""
         self._send = send
-        self._responder = responder
+        self._answering = Answering(responder, send=self._answer, name=lambda: self.id)
         self._report_to = report_to
         self._clock = clock
         self._fresh = fresh
@@ -107,7 +103,6 @@ class Participant:
         self._requests = Awaited()
         self._proposed = Awaited()
         self._welcomed = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._lost: str | None = None
         self._over = asyncio.Event()
 
@@ -142,8 +137,7 @@ class Participant:
         self._lost = reason
         self._welcomed.set()
         self._over.set()
-        for task in list(self._tasks):
-            task.cancel()
+        self._answering.end()
         problem = GoneError(f"the place in the room is lost: {reason}")
         self._requests.lose(problem)
         self._proposed.lose(problem)
@@ -170,13 +164,16 @@ class Participant:
         elif said.what == "error" and envelope.correlation_id is not None:
             payload = said.payload
             error = RoomRefusedError(str(payload.get("error")), str(payload.get("message")))
+            self.proposals.reopen(envelope.correlation_id)
             self._end(envelope.correlation_id, error)
+            self._answering.refused(envelope.correlation_id, str(error))
 
     def _unfit(self, envelope: Envelope, flaw: Unfit) -> None:
         self.conduct.count(envelope.sender, self._tell_on)
         log.debug("a message of %s was dropped: %s", envelope.sender, flaw.message)
         if flaw.ident is not None and self.id in envelope.to:
-            self._answer(envelope, jsonrpc.error(flaw.ident, (-32600, flaw.message)))
+            error = jsonrpc.error(flaw.ident, (-32600, flaw.message))
+            self._answering.answer(envelope, flaw.ident, error)
 
     def _tell_on(self, sender: str, count: int) -> None:
         if self._report_to is not None and self.capabilities.allows("chat"):
@@ -186,37 +183,19 @@ class Participant:
     def _requested(self, envelope: Envelope, request: Requested) -> None:
         about = envelope.correlation_id
         if self.proposals.find(about) is not None:
-            self.proposals.fulfil(about, envelope.id, envelope.sender, request.operation)
+            self.proposals.fulfil(
+                about, envelope.id, envelope.sender, request.operation, envelope.to
+            )
         mine = self.id in envelope.to
         if not mine and (envelope.to or request.operation.method not in _HARMLESS):
             return
-        if len(self._tasks) >= _RUNNING:
-            if request.ident is not None:
-                self._answer(envelope, jsonrpc.error(request.ident, _BUSY))
-            return
-        task = asyncio.get_running_loop().create_task(self._respond(envelope, request))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._answering.take(envelope, request)
 
-    async def _respond(self, envelope: Envelope, request: Requested) -> None:
-        answer: bytes | None = None
-        if self._responder is not None:
-            try:
-                answer = await self._responder(request.frame, envelope)
-            except Exception:
-                log.exception("a request of %s broke", envelope.sender)
-                answer = jsonrpc.error(request.ident or b"null", (-32603, "internal error"))
-        elif request.ident is not None:
-            said = f"{self.id} offers nothing: it has no tools, prompts or resources"
-            answer = jsonrpc.error(request.ident, (-32601, said))
-        if answer is not None and request.ident is not None:
-            self._answer(envelope, answer)
-
-    def _answer(self, envelope: Envelope, payload: bytes) -> None:
+    def _answer(self, envelope: Envelope, payload: bytes) -> str | None:
         kind = "mcp/response" + envelope.kind.removeprefix("mcp/request")
         if not self.capabilities.allows(kind):
             log.warning("%s may not send %s; the request stays unanswered", self.id, kind)
-            return
+            return None
         to = [envelope.sender]
         proposal = self.proposals.fulfilled_by(envelope.id)
         if proposal is not None and proposal.proposer not in to:
@@ -226,11 +205,13 @@ class Participant:
         if isinstance(message, jsonrpc.Response):
             error = jsonrpc.decode(message.error) if message.error else None
             result = jsonrpc.decode(message.result) if message.result else None
-            self.proposals.answer(envelope.id, id, Responded(message.id, result, error))
+            said = Responded(message.id, result, error)
+            self.proposals.answer(envelope.id, id, self.id, said)
+        return id
 
     def _responded(self, envelope: Envelope, said: Responded) -> None:
         about = envelope.correlation_id or ""
-        done = self.proposals.answer(about, envelope.id, said)
+        done = self.proposals.answer(about, envelope.id, envelope.sender, said)
         if done is not None:
             self._proposed.answer(done.id, envelope.sender, said)
         self._requests.answer(about, envelope.sender, said)
@@ -325,7 +306,7 @@ class Participant:
         payload = jsonrpc.request(ident, method, operation.params)
         id = self.say(kind_of("mcp/request", operation), payload, to=[to], about=about)
         if about is not None:
-            self.proposals.fulfil(about, id, self.id, operation)
+            self.proposals.fulfil(about, id, self.id, operation, [to])
         future = self._requests.expect(id, [to])
         try:
             async with asyncio.timeout(timeout_s):

@@ -8,7 +8,7 @@ proposal: by convention it is a chat message that names the proposal and whose t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +40,8 @@ class Proposal(msgspec.Struct):
     reason: str = ""
     fulfilment: str | None = None
     """Envelope id of the request that fulfilled it."""
+    asked: frozenset[str] = frozenset()
+    """Whom that request was put to; nobody named: everybody."""
     response: str | None = None
     """Envelope id of the answer to that."""
 
@@ -87,7 +89,8 @@ class Pending:
 
 
 class Ledger:
-    """Proposals by id, the last thousand of them."""
+    """Proposals by id, the last thousand of them. Beyond that the oldest of whoever has most of them goes, so that
+    one who proposes without end pushes out none but its own."""
 
     def __init__(
         self, *, clock: Callable[[], float], expires_s: float = EXPIRES_S, kept: int = _KEPT
@@ -97,6 +100,8 @@ class Ledger:
         self._expires_s = expires_s
         self._kept = kept
         self._proposals: dict[str, Proposal] = {}
+        self._by: dict[str, dict[str, None]] = {}
+        """Proposer → ids of its proposals, oldest first."""
         self._fulfilments: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Proposal]:
@@ -124,24 +129,46 @@ class Ledger:
         now = self._clock()
         made = Proposal(id, proposer, operation, target, now, now + self._expires_s)
         self._proposals[id] = made
-        while len(self._proposals) > self._kept:
-            oldest = self._proposals.pop(next(iter(self._proposals)))
-            self._fulfilments.pop(oldest.fulfilment or "", None)
+        self._by.setdefault(proposer, {})[id] = None
+        if len(self._proposals) > self._kept:
+            self._forget_one()
         return made
 
-    def fulfil(self, id: str | None, request: str, by: str, operation: Operation) -> bool:
-        """A request names a proposal. False where it is no fulfilment: another operation, or not open."""
+    def _forget_one(self) -> None:
+        proposer = max(self._by, key=lambda one: len(self._by[one]))
+        ids = self._by[proposer]
+        id = next(iter(ids))
+        del ids[id]
+        if not ids:
+            del self._by[proposer]
+        self._fulfilments.pop(self._proposals.pop(id).fulfilment or "", None)
+
+    def fulfil(
+        self, id: str | None, request: str, by: str, operation: Operation, asked: Iterable[str] = ()
+    ) -> bool:
+        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
         found = self.find(id)
         if found is None or found.status != "pending" or found.operation != operation:
             return False
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
+        found.asked = frozenset(asked)
         self._fulfilments[request] = found.id
         return True
 
-    def answer(self, request: str | None, response: str, said: Responded) -> Proposal | None:
-        """A response names a request: the proposal that is done by it, if there is one."""
+    def reopen(self, request: str) -> None:
+        """A request was not passed on: what it would have fulfilled is as open as before."""
         found = self.fulfilled_by(request)
-        if found is None or found.status != "fulfilling":
+        if found is not None and found.status == "fulfilling":
+            del self._fulfilments[request]
+            found.status, found.decided_by, found.fulfilment = "pending", None, None
+
+    def answer(
+        self, request: str | None, response: str, by: str, said: Responded
+    ) -> Proposal | None:
+        """A response of `by` names a request: the proposal that is done by it, if there is one. What somebody else
+        says in the place of who was asked counts for nothing."""
+        found = self.fulfilled_by(request)
+        if found is None or found.status != "fulfilling" or (found.asked and by not in found.asked):
             return None
         result = said.result
         failed = said.error is not None or (isinstance(result, dict) and result.get("isError"))

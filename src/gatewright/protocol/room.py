@@ -243,10 +243,11 @@ class Room:
         """Whether a message may pass: the envelope, or why not. `now` is monotonic seconds."""
         limit = self.bounds.message_bytes
         if not member.may_send(now, self.bounds, min(len(text), limit)):
-            return self._too_many(member)
+            return self._too_many(member, text)
         member.dry = False
         if len(text) > limit:
-            return No("payload_too_large", f"a message may have {limit} bytes; send less at once")
+            said = f"a message may have {limit} bytes; send less at once"
+            return No("payload_too_large", said, read(text).id)
         envelope = read(text)
         if isinstance(envelope, Flaw):
             return No(envelope.error, envelope.message, envelope.id)
@@ -269,13 +270,14 @@ class Room:
             return No("invalid_envelope", said, ident, kind)
         return None
 
-    def _too_many(self, member: Member) -> No:
+    def _too_many(self, member: Member, text: bytes) -> No:
         if member.dry:
             return No("", "")  # it was told, and what it sends meanwhile is dropped
         member.dry = True
         bounds = self.bounds
         rate = f"{bounds.messages_per_s:g} messages and {bounds.bytes_per_s:g} bytes a second"
-        return No("rate_limited", f"you may send {rate}; wait, messages are dropped until then")
+        said = f"you may send {rate}; wait, messages are dropped until then"
+        return No("rate_limited", said, read(text).id)
 
     def route(self, member: Member, envelope: Envelope) -> None:
         """Pass a message on, as it came."""
