@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
-from gatewright.call import Back, Call, Caller, Refusal, UserContext
+from gatewright.call import Back, Call, Caller, Refusal, Tool, UserContext
 from gatewright.compose.permitting import Permitting
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Still, Table, table_of
-from gatewright.gates import Access, Gates, Permission
+from gatewright.gates import Access, Definition, Gates, Permission
 from gatewright.settings import Settings, load
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.grants import Grant, Grants, Layer
@@ -70,22 +72,35 @@ def permitting(folder: Path) -> Permitting:
 
 
 class Who:
-    """A gate that knows every caller, or none any more."""
+    """The gate `authenticate`, to which a caller is this one by now."""
 
     name = "authenticate"
 
-    def __init__(self, *, gone: bool) -> None:
-        self._gone = gone
+    def __init__(self, caller: Caller | Refusal) -> None:
+        self._caller = caller
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        return Refusal("auth_failed", "the key is gone") if self._gone else call
+        return (
+            replace(call, caller=self._caller) if isinstance(self._caller, Caller) else self._caller
+        )
 
 
-def now_is(found: Access, *, denied: bool = False, gone: bool = False) -> Callable[[], Gates]:
-    """Gates of which three are asked after a wait."""
+def now_is(
+    found: Access,
+    *,
+    denied: bool = False,
+    caller: Caller | Refusal = AGENT,
+    present: Tool | None = None,
+    held: str = "",
+) -> Callable[[], Gates]:
+    """The gates that are asked after a wait, by what holds then."""
     barred = {"srv": Refusal("permission_denied", "it was revoked")} if denied else {}
-    permission = Permission(Grants(()), lambda: 0.0, barred=barred)
-    found_ = SimpleNamespace(access=found, permission=permission, authenticate=Who(gone=gone))
+    found_ = SimpleNamespace(
+        authenticate=Who(caller),
+        access=found,
+        permission=Permission(Grants(()), lambda: 0.0, barred=barred),
+        definition=Definition(lambda _: held, lambda _: present),
+    )
     return lambda: found_  # type: ignore[return-value]
 
 
@@ -155,11 +170,29 @@ async def test_after_a_wait_a_permission_that_was_revoked_meanwhile_is_gone() ->
     assert found.reason == "permission_denied"
 
 
-async def test_after_a_wait_a_caller_whose_key_was_revoked_meanwhile_is_nobody() -> None:
-    """Whatever the tables say, and under the name of the gate that says so."""
-    yes = access(*YES)
-    found = await Still(yes, now_is(yes, gone=True))(a_tool_call(a_tool()), Mute())
-    assert found == Refusal("auth_failed", "the key is gone", gate="authenticate")
+@pytest.mark.parametrize(
+    ("now", "gate"),
+    [
+        ({"caller": Refusal("auth_failed", "the key is gone")}, "authenticate"),
+        ({"caller": replace(AGENT, user=(UserContext(trust="untrusted"),))}, "access"),
+        ({"present": a_tool(), "held": "it has changed"}, "definition"),
+        ({"present": replace(a_tool(), definition={"name": Raw(b'"else"')})}, "definition"),
+        ({"present": replace(a_tool(), definition={"name": Raw(b'"broken')})}, "definition"),
+    ],
+)
+async def test_after_a_wait_who_calls_and_what_is_called_are_asked_about_again(
+    now: dict[str, Any], gate: str
+) -> None:
+    """MGP-4.4-3: a person agreed to a call of this caller, of the tool as it was then."""
+    found = await Still(access(*YES), now_is(access(*YES), **now))(a_tool_call(a_tool()), Mute())
+    assert isinstance(found, Refusal)
+    assert found.gate == gate
+
+
+async def test_after_a_wait_another_notation_of_a_definition_is_the_same(tmp_path: Path) -> None:
+    same = replace(a_tool(), definition={"name": Raw(b' "\\u0065cho" ')})
+    call = a_tool_call(a_tool())
+    assert await Still(access(*YES), now_is(access(*YES), present=same))(call, Mute()) == call
 
 
 async def test_the_record_says_what_the_call_was_let_in_by() -> None:

@@ -28,3 +28,17 @@ async def test_any_other_tool_passes_as_it_is() -> None:
 async def test_what_is_no_tool_has_no_definition_to_hold_back(kind: str) -> None:
     call = a_call(kind)  # type: ignore[arg-type]
     assert await Definition(lambda _: "held")(call, Mute()) is call
+
+
+async def test_a_call_that_has_waited_is_about_the_tool_that_was_called() -> None:
+    held, call = Definition(lambda _: "", lambda _: a_tool("wipe")), a_tool_call(a_tool("wipe"))
+    assert held.since(call) is None
+    assert Definition(lambda _: "").since(call) is None  # its server is no longer there
+    assert held.since(a_call("list")) is None
+    changed = Definition(lambda _: "", lambda _: a_tool("other")).since(call)
+    assert changed is not None
+    assert changed.reason == "confirmation_required"
+    assert changed.details == {"missing": "confirmation", "risk_level": "moderate"}
+    moved = Definition(lambda _: "it is new", lambda _: a_tool("wipe")).since(call)
+    assert moved is not None
+    assert moved.reason == "tool_disabled"

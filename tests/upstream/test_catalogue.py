@@ -94,6 +94,17 @@ def test_every_change_has_a_new_version_and_a_new_list() -> None:
     assert names(found.list("tools/list", "", ANN, LEGACY)) == ["a__t", "a__u", "b__new"]
 
 
+def test_a_tool_is_found_by_whose_it_is_as_it_is_listed_now() -> None:
+    found = two_servers(b=Profile(servers=("b",)))
+    known, shown = found.present(Target("a", "u")), found.tool("", "a__u")
+    assert known is not None
+    assert shown is not None
+    assert known.definition is shown.definition
+    found.put("a", listing(tools=[tool("t")]))
+    assert found.present(Target("a", "u")) is None
+    assert found.present(Target("c", "t")) is None
+
+
 def test_the_catalogue_of_another_configuration_keeps_what_servers_said() -> None:
     found = two_servers(Grants(ann={"a__t", "a__u", "b__t"}).sight)
     specs = [ServerSpec(id="c"), ServerSpec(id="b", prefix="bee")]

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gatewright import gates
-from gatewright.call import ANONYMOUS, Call, Caller, Tool
+from gatewright.call import ANONYMOUS, Call, Caller, Target, Tool
 from gatewright.compose.events import Events
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
@@ -109,8 +109,7 @@ class Office:
                 self.issued.bind(grant.key, definition_digest(tool.definition))
 
     def _tool(self, server: str, name: str | None) -> Tool | None:
-        shelf = self._catalogue().shelf(server)
-        return next((one for one in shelf.tools if one.target.name == name), None)
+        return None if name is None else self._catalogue().present(Target(server, name))
 
     # -- for those who ask (`builtin.access.Authority`)
 

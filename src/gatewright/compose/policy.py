@@ -151,7 +151,7 @@ class Judges:
             ),
             access=access,
             tool_rate=gates.ToolRate(meters.targets, meters.callers, self._looks),
-            definition=gates.Definition(self._pinning.held),
+            definition=gates.Definition(self._pinning.held, fleet.catalogue.present),
             sanitize=sanitize,
             schema=schema,
             validators=validators,
@@ -239,9 +239,8 @@ def _flow_of(settings: Settings) -> gates.FlowRule:
 
 
 class Still:
-    """Gate `access`, once more, for a call that has waited: by the table it began with, and by the one
-    that holds now, because a grant that was taken back while somebody thought is gone, and so is a permission, and
-    a key or token."""
+    """Gate `access`, once more, for a call that has waited: by the table it began with, and by all that holds now, because a grant
+    that was taken back while somebody thought is gone. So are a permission, the credential, and the definition that they read."""
 
     name = "access"
 
@@ -250,16 +249,16 @@ class Still:
         self._current = current
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        verdict = await self._access(call, back)
+        current = self._current()
+        known = await current.authenticate(call, back)
+        if isinstance(known, Refusal):
+            return replace(known, gate=current.authenticate.name)
+        verdict = await self._access(known, back)
         if isinstance(verdict, Refusal):
             return verdict
-        current = self._current()
-        who = await current.authenticate(call, back)
-        if isinstance(who, Refusal):
-            return replace(who, gate=current.authenticate.name)
-        if current.access is not self._access and (refusal := current.access.judge(call)):
+        if current.access is not self._access and (refusal := current.access.judge(verdict)):
             return refusal
-        return current.permission.judge(call) or verdict
+        return current.permission.judge(verdict) or current.definition.since(verdict) or verdict
 
 
 class Revoked:

@@ -110,6 +110,11 @@ class Catalogue:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
         return self._shelves.get(server, _EMPTY_SHELF)
 
+    def present(self, target: Target) -> Tool | None:
+        """A tool by its own name, as its server lists it now, whatever profile shows it."""
+        tools = self.shelf(target.server).tools
+        return next((one for one in tools if one.target == target), None)
+
     def listing(self, server: str) -> Listing:
         """What a server said last; empty where it never said anything."""
         return self._listings.get(server, EMPTY)
