@@ -29,6 +29,10 @@
 #define PATIENCE_MS 30000
 #define MOST (1 << 22)
 #define BUCKETS 4096
+/* How what we send begins, around a number of twenty digits. */
+#define BEFORE "{\"protocol\":\"mcpx/v0.1\",\"id\":\""
+#define BEHIND "\",\"from\":\"sender\","
+#define START (sizeof BEFORE - 1 + 20 + sizeof BEHIND - 1)
 
 struct reader {
     int fd;
@@ -36,8 +40,8 @@ struct reader {
     int held;
     uint64_t rest;
     int opcode;
-    uint8_t ping[125];
-    int ping_size;
+    uint8_t start[125];
+    int start_size;
     uint64_t count;
 };
 
@@ -101,18 +105,25 @@ static void send_all(int fd, const void *data, size_t size)
     }
 }
 
+/* Not that somebody was cut off, who did not read. */
+static int is_ours(const struct reader *one)
+{
+    return one->start_size >= (int)START && !memcmp(one->start, BEFORE, sizeof BEFORE - 1) &&
+           !memcmp(one->start + START - (sizeof BEHIND - 1), BEHIND, sizeof BEHIND - 1);
+}
+
 static void whole(struct reader *one)
 {
     if (one->opcode == 9) {
-        uint8_t pong[131] = {0x8a, 0x80 | one->ping_size};
-        memcpy(pong + 6, one->ping, one->ping_size);
-        send_all(one->fd, pong, 6 + one->ping_size);
+        uint8_t pong[131] = {0x8a, 0x80 | one->start_size};
+        memcpy(pong + 6, one->start, one->start_size);
+        send_all(one->fd, pong, 6 + one->start_size);
     } else if (one->opcode == 8) {
         fprintf(stderr, "fanout: a reader was told to go\n");
         exit(1);
     } else if (one->opcode == 1 && !measuring) {
         texts++;
-    } else if (one->opcode == 1) {
+    } else if (one->opcode == 1 && is_ours(one)) {
         uint64_t number = one->count++;
         if (number >= sent) {
             fprintf(stderr, "fanout: a message too many\n");
@@ -138,13 +149,14 @@ static void take(struct reader *one, const uint8_t *data, size_t size)
             for (int at = 2; at < need; at++)
                 one->rest = one->rest << 8 | one->head[at];
             one->opcode = one->head[0] & 15;
-            one->held = one->ping_size = 0;
+            one->held = one->start_size = 0;
         }
         size_t part = one->rest < size ? one->rest : size;
-        if (one->opcode == 9) {
-            memcpy(one->ping + one->ping_size, data, part);
-            one->ping_size += part;
-        }
+        size_t keep = sizeof one->start - one->start_size;
+        if (keep > part)
+            keep = part;
+        memcpy(one->start + one->start_size, data, keep);
+        one->start_size += keep;
         one->rest -= part;
         data += part;
         size -= part;
@@ -303,7 +315,7 @@ int main(int count, char **words)
     while (arrived < sent || now_ns() < until) {
         while (sent - arrived < (uint64_t)inflight && now_ns() < until && sent < MOST) {
             int used = snprintf(text, sizeof text,
-                                "{\"protocol\":\"mcpx/v0.1\",\"id\":\"%020llu\",\"from\":\"sender\",\"kind\":\"chat\","
+                                BEFORE "%020llu" BEHIND "\"kind\":\"chat\","
                                 "\"payload\":{\"text\":\"",
                                 (unsigned long long)sent);
             while (used < size - 3 && used < (int)sizeof text - 8)
