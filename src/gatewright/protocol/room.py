@@ -65,6 +65,7 @@ class Member:
         "echo",
         "heard",
         "id",
+        "is_here",
         "mode",
         "seat",
         "since",
@@ -89,6 +90,8 @@ class Member:
         """When it joined, RFC 3339."""
         self.heard = 0
         """The number of the last message that it got, or that was not for it."""
+        self.is_here = False
+        """Whether it has its place in a room."""
         self.mode: Mode = mode
         self.echo = echo
         self.dry = False
@@ -206,7 +209,10 @@ class Room:
         patient = self.patient
         before = self.members.pop(member.id, None)
         others = list(self.members.values())
+        if before is not None:
+            before.is_here = False
         self.members[member.id] = member
+        member.is_here = True
         member.heard = self._number
         self.welcome(member, others)
         self.patient = patient  # whoever seats a member asks `flush_to` for its welcome
@@ -216,9 +222,10 @@ class Room:
 
     def leave(self, member: Member) -> bool:
         """Let somebody go and tell the others. False where it was not here any more."""
-        if self.members.get(member.id) is not member:
+        if not member.is_here:
             return False
         del self.members[member.id]
+        member.is_here = False
         self._present("leave", member)
         return True
 

@@ -15,7 +15,9 @@ import contextlib
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from operator import length_hint
 from typing import Any, Literal
 
 import msgspec
@@ -38,8 +40,6 @@ PATIENCE_S = 0.05
 PATIENCE_EACH_S = 20e-6
 """How long for each member of a room: about as much as telling all of them costs, so a small room is told at once."""
 SMALL = 100
-
-_NOTHING: deque[tuple[Batch, Member]] = deque()
 
 SLICE = 256
 """How many members are written to in one turn of the loop: a millisecond or two."""
@@ -101,8 +101,8 @@ class Hub:
         self._soon = soon
         self._later = later
         self._patient: set[Room] = set()
-        self._leaving: dict[Room, deque[tuple[Batch, Member]]] = {}
-        """What is on its way, by slices."""
+        self._leaving: dict[Room, deque[tuple[Batch, Iterator[Member]]]] = {}
+        """What is on its way, by slices, and who gets it still."""
         self._dirty: dict[Room, None] = {}
         self._scheduled = False
         self._places: dict[Member, Place] = {}
@@ -176,10 +176,10 @@ class Hub:
     def _welcome(self, place: Place) -> None:
         """A newcomer hears at once who it is; the others of a large room hear of it a little later."""
         room, member = place.room, place.member
-        if room.members.get(member.id) is member and room not in self._leaving:
+        if member.is_here and room not in self._leaving:
             batch = place.room.flush_to(place.member)
             if batch.messages:
-                self._deliver(batch, place.member)
+                self._deliver(batch, (place.member,))
 
     def leave(self, place: Place, why: str) -> None:
         """See `Place.leave`."""
@@ -236,7 +236,7 @@ class Hub:
     def say(self, place: Place, text: bytes) -> None:
         """See `Place.say`."""
         room, member = place.room, place.member
-        if room.members.get(member.id) is not member:
+        if not member.is_here:
             return  # what it still said while its place was taken away
         verdict = room.judge(member, text, self._monotonic())
         if type(verdict) is Envelope:
@@ -342,17 +342,21 @@ class Hub:
     def _flush_room(self, room: Room) -> None:
         self._patient.discard(room)
         if room not in self._leaving:  # else what is new comes after what is on its way
-            found = room.flush()
-            self._leaving[room] = deque((batch, one) for batch, some in found for one in some)
+            self._leaving[room] = deque((batch, iter(some)) for batch, some in room.flush())
             self._go_on(room)
 
     def _go_on(self, room: Room, most: int = SLICE) -> None:
         """Deliver the next slice: however large a room, everybody else of this process has a turn in between."""
-        rest = self._leaving.get(room, _NOTHING)
-        for _ in range(min(most, len(rest))):
-            batch, member = rest.popleft()
-            if room.members.get(member.id) is member:
-                self._deliver(batch, member)
+        rest = self._leaving.get(room)
+        if rest is None:
+            return
+        while rest and most > 0:
+            batch, members = rest[0]
+            before = length_hint(members)
+            self._deliver(batch, islice(members, most))
+            most -= before - length_hint(members)
+            if rest and not length_hint(members):
+                rest.popleft()
         if rest:
             (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._go_on(room))
         elif self._leaving.pop(room, None) is not None and room.waiting and room.members:
@@ -365,13 +369,17 @@ class Hub:
             self._flush_room(room)
         self._go_on(room, sys.maxsize)
 
-    def _deliver(self, batch: Batch, member: Member) -> None:
+    def _deliver(self, batch: Batch, members: Iterable[Member]) -> None:
+        """Who is not here any more gets nothing. After a seat that breaks the rest of the iterator is left."""
+        member = None
         try:
-            member.seat.deliver(batch)
+            for member in members:
+                if member.is_here:
+                    member.seat.deliver(batch)
         except Exception:
-            place = self._places.get(member)
+            place = None if member is None else self._places.get(member)
             if place is not None:
-                log.exception("the seat of %s in %s broke", member.id, place.room.name)
+                log.exception("the seat of %s in %s broke", place.member.id, place.room.name)
                 self.leave(place, "its seat broke")
 
 
