@@ -1,4 +1,4 @@
-"""Rooms among enemies: frames and envelopes made to break things, readers that never read, floods."""
+"""Rooms among enemies: frames and envelopes made to break things, and floods."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import base64
 import contextlib
 import json
 import random
-import socket
-import time
 from typing import Any
 
 import pytest
 
-from gatewright.transport.base import Limits
 from gatewright.wire.mcpx import Flaw, read
-from tests.rooms.foreign import SECONDS, Guest
-from tests.rooms.hall import FULL, Hall, token_of
+from tests.rooms.foreign import SECONDS
+from tests.rooms.hall import FULL, UNLIMITED, Hall, token_of
 
 ENVELOPES = 10_000
 CONNECTIONS = 60
@@ -62,14 +59,6 @@ SPLINTERS = [
     "1e9999",
     "null",
 ]
-
-
-UNLIMITED: dict[str, Any] = {
-    "messages_per_s": 1e9,
-    "burst": 1e9,
-    "bytes_per_s": 1e12,
-    "burst_bytes": 1e12,
-}
 
 
 def hostile(dice: random.Random, number: int, sender: str) -> str:
@@ -153,48 +142,6 @@ async def test_frames_that_are_none_harm_nobody(caplog: pytest.LogCaptureFixture
     assert caplog.records == []
 
 
-def deaf(hall: Hall, name: str) -> socket.socket:
-    """A participant that never reads."""
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    one.connect(("127.0.0.1", hall.server.port))
-    key = base64.b64encode(b"k" * 16).decode()
-    one.sendall(
-        f"GET /ws?topic=lobby HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
-        f"sec-websocket-version: 13\r\nsec-websocket-key: {key}\r\n"
-        f"authorization: Bearer {token_of(name)}\r\n\r\n".encode()
-    )
-    return one
-
-
-async def here(hall: Hall, guest: Guest, count: int) -> None:
-    """Wait until somebody sees so many others."""
-    async with asyncio.timeout(SECONDS):
-        while len(guest.participants) != count:
-            await asyncio.sleep(0.01)
-
-
-async def test_a_reader_that_never_reads_is_cut_and_the_others_lose_nothing() -> None:
-    """Bounded queues: the deaf are cut off, everybody else hears everything, and that they left."""
-    people = {f"d{number}": FULL for number in range(5)}
-    async with Hall({"a": FULL, "b": FULL, **people}, **UNLIMITED) as hall:
-        a, b = await hall.all("a", "b")
-        sockets = [deaf(hall, name) for name in people]
-        await here(hall, b, 6)
-        sent = 0
-        async with asyncio.timeout(60):
-            while len(b.participants) > 1:
-                await a.chat("x" * 60_000)
-                sent += 1
-                await a.next("chat")
-        assert 30 < sent < 1000
-        heard = await b.fence()
-        assert len([one for one in heard if one["from"] == "a"]) == sent
-        assert [one.participantId for one in hall.hub.connections()] == ["a", "b"]
-        for one in sockets:
-            one.close()
-
-
 async def test_a_flood_is_told_once_and_dropped_until_the_allowance_has_grown() -> None:
     """Decision C-31, `rate_limited`: the others hear what was permitted, and no more."""
     now = 100.0
@@ -209,22 +156,3 @@ async def test_a_flood_is_told_once_and_dropped_until_the_allowance_has_grown() 
         heard = await a.fence()
         assert heard == []
         assert len([one for one in await b.fence() if one["from"] == "a"]) == 21
-
-
-async def test_one_sender_cannot_have_the_others_cut_off() -> None:
-    """What it may send at once is less than makes a reader a slow one; what is more is dropped."""
-    # Only how much waits may cut a reader here, not for how long.
-    patient = Limits(patience_s=10 * SECONDS)
-    async with Hall({"a": FULL, "b": FULL, "d": FULL}, limits=patient) as hall:
-        a, b = await hall.all("a", "b")
-        quiet = deaf(hall, "d")
-        await here(hall, b, 2)
-        moment = time.monotonic()
-        hall.now = lambda: moment  # however long sending takes, it is at once
-        for _ in range(40):
-            await a.chat("x" * 200_000)
-        assert (await a.error())["payload"]["error"] == "rate_limited"
-        await a.fence()  # the allowance has room for a small one still
-        assert sum("x" * 200_000 in one for one in a.heard) == 10
-        assert {one.participantId for one in hall.hub.connections()} == {"a", "b", "d"}
-        quiet.close()

@@ -27,9 +27,15 @@ from gatewright.wire.mcpx_capabilities import PROFILES
 from tests.doors.house import House
 from tests.rooms.foreign import Guest
 
-__all__ = ["FULL", "OPERATOR", "Hall", "Notes", "policy", "token_of"]
+__all__ = ["FULL", "OPERATOR", "UNLIMITED", "Hall", "Notes", "policy", "token_of"]
 
 FULL = PROFILES["full"]
+UNLIMITED: dict[str, Any] = {
+    "messages_per_s": 1e9,
+    "burst": 1e9,
+    "bytes_per_s": 1e12,
+    "burst_bytes": 1e12,
+}
 
 
 OPERATOR = "the-token-of-an-operator"

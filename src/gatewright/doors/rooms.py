@@ -121,11 +121,12 @@ class RoomsDoor:
 class _Chair:
     """The seat of a client behind a WebSocket."""
 
-    __slots__ = ("_connection", "_place", "token")
+    __slots__ = ("_connection", "_outlet", "_place", "token")
 
     def __init__(self, connection: Direct, token: str | None) -> None:
         self.token = token
         self._connection = connection
+        self._outlet = connection.outlet
         self._place: Place | None = None
 
     def sit(self, hub: Hub, identity: Identity, topic: str) -> None:
@@ -150,7 +151,7 @@ class _Chair:
 
     def deliver(self, batch: Batch) -> None:
         """Write what the room says, in one piece that all readers share."""
-        self._connection.write_frames(batch.frames(text_frame))
+        self._outlet.write(batch.frames(text_frame))
 
     def close(self, code: int, reason: str) -> None:
         """The place is gone."""

@@ -33,7 +33,8 @@ from gatewright.transport.http_head import (
     status_of,
 )
 from gatewright.transport.known_heads import KnownHeads
-from gatewright.transport.websocket_connection import Patience, WebSocketConnection
+from gatewright.transport.outlet import Patience
+from gatewright.transport.websocket_connection import WebSocketConnection
 
 __all__ = ["HttpConnection"]
 

@@ -1,8 +1,5 @@
 """A client's connection after its upgrade: uvicorn's WebSocket protocol, and the limits it lacks.
 
-Here is also `Patience`, which is all that HTTP and WebSocket connections have in common: a client that does not take
-what is written to it loses its connection.
-
 An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
 messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and
 neither the application's task nor anything else of the handshake is kept: ten thousand silent connections are cheap.
@@ -26,9 +23,10 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
 from gatewright.transport.base import Limits, Receiver
+from gatewright.transport.outlet import Outlet
 from gatewright.wire.jsonrpc import is_utf8
 
-__all__ = ["DIRECT", "Direct", "Patience", "WebSocketConnection", "text_frame"]
+__all__ = ["DIRECT", "Direct", "WebSocketConnection", "text_frame"]
 
 CLOSING_S = 2.0
 """How long the peer may take to answer a closing frame."""
@@ -50,15 +48,15 @@ def text_frame(message: bytes) -> bytes:
 
 
 class Direct(Protocol):
-    """A connection that was taken over."""
+    """A connection that can be taken over."""
+
+    @property
+    def outlet(self) -> Outlet:
+        """Where frames of `text_frame` are written to, once the upgrade was accepted."""
 
     def take_over(self, receiver: Receiver, burst_bytes: int) -> None:
-        """From now on messages go to `receiver`, and at most `burst_bytes` wait for the peer at any one moment. Call
-        it once the upgrade was accepted."""
-
-    def write_frames(self, frames: bytes) -> None:
-        """Write frames of `text_frame`, one or many. Never blocks; a peer that leaves too much unread is cut off,
-        and its receiver told. Without effect on a connection that is closing."""
+        """From now on messages go to `receiver`, and at most `burst_bytes` wait for the peer at any one moment;
+        `receiver` is told when the peer is cut off. Call it once the upgrade was accepted."""
 
     def leave(self, code: int, reason: str) -> None:
         """Say goodbye. What was written before still leaves, unless the peer does not read."""
@@ -76,38 +74,6 @@ log.setLevel(logging.ERROR)
 log.addFilter(_NotCancelled())
 
 
-class Patience:
-    """Sees to it that a client takes what is written to it, or loses its connection."""
-
-    __slots__ = ("_before", "_limits", "_loop", "_timer", "_transport")
-
-    def __init__(self, transport: asyncio.Transport, limits: Limits) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._transport = transport
-        self._limits = limits
-        self._before = 0
-        self._timer: asyncio.TimerHandle | None = None
-        transport.set_write_buffer_limits(high=limits.queue_bytes, low=limits.queue_bytes)
-
-    def paused(self) -> None:
-        """More than `queue_bytes` are waiting."""
-        self.stop()
-        self._before = self._transport.get_write_buffer_size()
-        self._timer = self._loop.call_later(self._limits.patience_s, self._look)
-
-    def stop(self) -> None:
-        """The client reads, or is gone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self) -> None:
-        if self._before - self._transport.get_write_buffer_size() < self._limits.queue_bytes:
-            self._transport.abort()
-        else:
-            self.paused()
-
-
 class _Nowhere(asyncio.Queue[Any]):
     """Where events go that no application waits for."""
 
@@ -116,6 +82,10 @@ class _Nowhere(asyncio.Queue[Any]):
 
 
 _NOWHERE = _Nowhere()
+
+_WRITABLE = asyncio.Event()
+"""Of every connection that was taken over: what it may be written is up to its outlet."""
+_WRITABLE.set()
 
 
 class WebSocketConnection(WebSocketsSansIOProtocol):
@@ -136,14 +106,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._limits = limits
         self._gone = gone
         self._receiver: Receiver | None = None
-        self._burst_bytes = limits.burst_bytes
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._patience = Patience(self.transport, self._limits)
+        self.outlet = Outlet(self.transport, self._limits)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.stop()
+        self.outlet.stop()
+        self.outlet.close()
         super().connection_lost(exc)
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
@@ -151,16 +121,27 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._gone()
 
     def pause_writing(self) -> None:
-        super().pause_writing()
-        self._patience.paused()
+        if self._receiver is not None:
+            self.outlet.pause()
+        else:
+            super().pause_writing()
+            self.outlet.paused()
 
     def resume_writing(self) -> None:
-        super().resume_writing()
-        self._patience.stop()
+        if self._receiver is not None:
+            self.outlet.resume()
+        else:
+            super().resume_writing()
+            self.outlet.stop()
 
     def shutdown(self) -> None:
+        self.outlet.finish()
         with contextlib.suppress(InvalidState):  # it is closing already, and ends by itself
             super().shutdown()
+
+    def handle_close(self, event: Frame) -> None:
+        self.outlet.finish()
+        super().handle_close(event)
 
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
@@ -180,6 +161,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             # Garbage behind an upgrade that is not answered yet: there is nobody to say goodbye to.
             self.transport.abort()
         else:
+            self.outlet.finish()
             super().handle_parser_exception()
 
     async def send(self, message: Any) -> None:
@@ -214,7 +196,6 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.transport.close()
 
     def take_over(self, receiver: Receiver, burst_bytes: int) -> None:
-        self._burst_bytes = burst_bytes
         sock = self.transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         early, self.queue = self.queue, _NOWHERE
@@ -224,6 +205,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.loop.call_soon(receiver.closed, "closed by the peer")
             return
         self._receiver = receiver
+        self.writable = _WRITABLE
+        self.outlet.hold(burst_bytes)
         while not early.empty():
             event = early.get_nowait()
             if event["type"] == "websocket.receive":
@@ -249,24 +232,13 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         else:
             receiver.message(bytes(data))
 
-    def write_frames(self, frames: bytes) -> None:
-        transport = self.transport
-        if self.close_sent or transport.is_closing():
-            return
-        if (
-            not self.writable.is_set()
-            and transport.get_write_buffer_size() + len(frames) > self._burst_bytes
-        ):
-            transport.abort()
-            return
-        transport.write(frames)
-
     def leave(self, code: int, reason: str) -> None:
         if self.close_sent or self.transport.is_closing():
             return
-        if not self.writable.is_set():
+        if self.outlet.is_stuck:
             self.transport.abort()
             return
+        self.outlet.finish()
         self.conn.send_close(code, reason)
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
