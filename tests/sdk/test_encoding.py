@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gatewright.sdk import SerializationError
 from gatewright.sdk.encoding import json_text, to_json
+from gatewright.wire import jsonrpc
 
 JSON = st.recursive(
     st.none()
@@ -36,6 +37,14 @@ class Model(pydantic.BaseModel):
 class Point:
     x: int
     tags: set[str]
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Length(float):
+    """As `numpy.float64` is one."""
 
 
 class Color(enum.Enum):
@@ -61,6 +70,7 @@ def test_json_values_come_back_as_they_were(value: Any) -> None:
         (pathlib.PurePosixPath("/a"), "/a"),
         ((1, b"hi"), [1, "aGk="]),
         ({3: "x"}, {"3": "x"}),
+        ([Name("a"), Length(1.5), jsonrpc.Num("1E2")], ["a", 1.5, 100.0]),
     ],
 )
 def test_typed_values_have_a_json_form(value: Any, plain: Any) -> None:

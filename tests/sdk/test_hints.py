@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 
-from gatewright.sdk import Image, RegistrationError, SchemaError, Text
+from gatewright.sdk import Image, RegistrationError, Result, SchemaError, Text
 from gatewright.sdk.hints import fits, read_signature, words_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,11 @@ def returns(hint: Any) -> tuple[dict[str, Any] | None, bool]:
 
 
 @pytest.mark.parametrize(
-    "hint", [None, Any, object, str, bytes, Image, list[Image | Text], Callable[[], int]]
+    "hint",
+    [
+        *(None, Any, object, str, bytes, Image, list[Image | Text], Callable[[], int]),
+        *(Image | None, dict[str, int] | Text, Result, Result | None),
+    ],
 )
 def test_return_types_that_promise_no_structure_give_no_schema(hint: Any) -> None:
     assert returns(hint) == (None, False)

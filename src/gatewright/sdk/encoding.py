@@ -49,6 +49,13 @@ def _hook(value: Any) -> Any:
         return dump(mode="json", by_alias=True)
     if hasattr(value, "__fspath__"):
         return value.__fspath__()
+    for plain in (
+        str,
+        int,
+        float,
+    ):  # a subclass: `numpy.float64`, and numbers of a call that keep their text
+        if isinstance(value, plain):
+            return plain(value)
     raise TypeError(f"{type(value).__name__} is none of the types that JSON can say")
 
 

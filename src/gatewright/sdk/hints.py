@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -225,8 +226,14 @@ def _output(hint: Any) -> tuple[dict[str, Any] | None, bool]:
 
 
 def _is_content(hint: Any) -> bool:
-    """Whoever returns content blocks has imported them; nobody else has to."""
+    """Whether what is returned may be content blocks or a whole `Result`, alone or beside other values: no schema
+    holds for those. Whoever returns them has imported them; nobody else has to."""
+    if typing.get_origin(hint) in {typing.Union, types.UnionType, typing.Annotated}:
+        return any(map(_is_content, typing.get_args(hint)))
+    whole = getattr(sys.modules.get("gatewright.sdk.result"), "Result", None)
     content = sys.modules.get("gatewright.sdk.content")
+    if whole is not None and hint is whole:
+        return True
     return content is not None and bool(content.is_content(hint))
 
 

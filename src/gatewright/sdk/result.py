@@ -1,13 +1,13 @@
 """What one run of a tool gave: content for a model, structure for a program, and the value itself.
 
-A mapping is its own structure; any other value stands in a member `result`, because MCP wants an object. The text
-block of structured data is its JSON text, for those who read only text (decision C-35).
+A mapping is its own structure; any other value, and a mapping where the return type allows other values besides,
+stands in a member `result`, because MCP wants an object. The text block of structured data is its JSON text, for those who read only text (decision C-35).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gatewright.sdk.content import Content, Text, is_content
@@ -58,7 +58,9 @@ def result_of(tool: Tool, given: Any) -> Result:
     """
     warnings = _warnings(tool)
     if isinstance(given, Result):
-        return given
+        if tool.output_schema is not None and not given.is_error:
+            _check(tool, given.structured)
+        return replace(given, warnings=(*warnings, *given.warnings)) if warnings else given
     if is_content(given):
         blocks: Iterable[Content] = given if isinstance(given, list | tuple) else (given,)
         return Result(content=tuple(one.to_json() for one in blocks), warnings=warnings)
@@ -79,11 +81,11 @@ def tool_failure(message: str) -> Result:
 
 
 def _structured(tool: Tool, value: Any) -> dict[str, Any] | None:
-    if isinstance(value, dict):
-        return value
-    if tool.wraps_result or not isinstance(value, str | None):
+    if tool.wraps_result:
         return {"result": value}
-    return None
+    if isinstance(value, dict) or value is None:
+        return value
+    return None if isinstance(value, str) else {"result": value}
 
 
 def _check(tool: Tool, structured: dict[str, Any] | None) -> None:

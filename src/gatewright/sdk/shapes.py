@@ -221,8 +221,9 @@ class Shapes:
             "type": "object",
             "properties": properties,
             "required": [name for name, default in fields.items() if default is _REQUIRED],
-            "additionalProperties": False,
         }
+        if not self._output:  # what is returned may be of a subclass, or have members that are made
+            schema["additionalProperties"] = False
         decoders = {name: one.decode for name, one in shapes.items() if one.decode is not None}
         plain = typing.is_typeddict(owner)
         if plain and not decoders:
