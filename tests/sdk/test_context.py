@@ -3,12 +3,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from typing import Annotated
 
 import pytest
 
 from gatewright.sdk import Context, Registry, mcp_tool
 from gatewright.sdk.asking import Running
 from gatewright.sdk.context import context_parameter, is_context, plain_function
+from gatewright.sdk.decorator import tool_from_function
 from gatewright.sdk.errors import ToolError
 from tests.upstream.rig import FakeBack
 
@@ -33,6 +35,13 @@ def test_a_context_parameter_is_no_argument_and_is_filled_in() -> None:
 def test_a_subclass_is_a_context_too() -> None:
     def f(a: int, where: Richer) -> None: ...
 
+    def g(a: int, where: Context | None = None) -> None: ...
+
+    def h(a: int, where: Annotated[Context, "whose"]) -> Context:
+        return where
+
+    assert context_parameter(g) == context_parameter(h) == "where"
+    assert list(tool_from_function(g).input_schema["properties"]) == ["a"]
     assert is_context(Richer)
     assert context_parameter(f) == "where"
     assert context_parameter(functools.partial(f, 1)) == "where"
@@ -42,6 +51,23 @@ def test_a_subclass_is_a_context_too() -> None:
 def test_the_time_that_is_left_never_is_below_zero() -> None:
     assert Context(tool="t").remaining_s() == float("inf")
     assert Context(tool="t", deadline=time.monotonic() - 5).remaining_s() == 0.0
+
+
+async def test_a_tool_knows_how_long_it_may_go_on_and_a_question_takes_nothing_of_it() -> None:
+    registry = Registry()
+
+    @mcp_tool(registry=registry, name="left", timeout_s=20)
+    async def left(context: Context) -> float:
+        return context.remaining_s()
+
+    assert 0 < (await registry.invoke("left")).value <= 20
+    short = Context(tool="left", deadline=time.monotonic() + 10)
+    assert 0 < (await registry.invoke("left", context=short)).value <= 10
+    loop = asyncio.get_running_loop()
+    asked = Running(loop)
+    asked.asks(loop.time() - 100)
+    context = Context(tool="left", deadline=time.monotonic() - 50, running=asked)
+    assert 40 < context.remaining_s() < 51
 
 
 async def test_outside_a_server_nothing_is_told_and_nobody_can_be_asked(

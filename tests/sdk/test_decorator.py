@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -120,3 +121,15 @@ def test_an_option_that_does_not_exist_is_named() -> None:
         tool_from_function(put, colour="red")  # type: ignore[call-arg]
     with pytest.raises(RegistrationError, match=r"Write tags=\['a'\]"):
         tool_from_function(put, tags="a")
+
+
+def test_a_function_that_yields_is_refused_when_it_is_declared() -> None:
+    def some() -> Iterator[int]:
+        yield 1
+
+    async def later() -> AsyncIterator[int]:
+        yield 1
+
+    for function in (some, later):
+        with pytest.raises(RegistrationError, match="yields, and a tool gives one result"):
+            tool_from_function(function)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import json
 import threading
@@ -21,6 +22,14 @@ from gatewright.sdk.dispatch import checked_arguments, run_tool, validate
 
 SHORT = 0.05
 DEADLINE_S = 60
+
+
+@dataclasses.dataclass
+class Even:
+    n: int
+
+    def __post_init__(self) -> None:
+        assert self.n % 2 == 0, "n is odd"
 
 
 @pytest.fixture
@@ -139,6 +148,7 @@ async def test_a_plain_function_that_blocks_is_stopped_and_blocks_nobody(
     registry: Registry,
 ) -> None:
     """GGEN-to-5 for functions in threads."""
+    registry.limits = TimeLimits(tool_s=DEADLINE_S)
     go_on, effects = threading.Event(), []
 
     @mcp_tool(registry=registry, name="blocks")
@@ -275,3 +285,52 @@ async def test_a_decorated_function_that_hands_out_an_awaitable_is_awaited() -> 
     )(outer)
     result = await run_tool(found.get("outer"), {"a": 3}, DEADLINE_S)
     assert json.loads(result.text) == 3
+
+
+@pytest.mark.parametrize("problem", [asyncio.CancelledError, SystemExit, KeyError])
+async def test_a_validator_that_ends_in_any_way_has_not_agreed(
+    registry: Registry, problem: type[BaseException]
+) -> None:
+    async def breaks(arguments: dict[str, Any]) -> None:
+        raise problem
+
+    registry.limits = TimeLimits()
+    registry.add_validator("breaks", breaks)
+    with pytest.raises(SchemaError, match="breaks rejected the arguments of add: "):
+        await registry.invoke("add", {"a": 1})
+
+
+async def test_whoever_gives_up_while_a_validator_thinks_is_not_answered(
+    registry: Registry,
+) -> None:
+    begun = asyncio.Event()
+
+    async def thinks(arguments: dict[str, Any]) -> None:
+        begun.set()
+        await asyncio.sleep(DEADLINE_S)
+
+    calm = Registry()
+    calm.register(registry.get("add"))
+    calm.add_validator("thinks", thinks)
+    call = asyncio.ensure_future(calm.invoke("add", {"a": 1}))
+    await asyncio.wait_for(begun.wait(), DEADLINE_S)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_what_an_authors_class_raises_is_about_the_arguments() -> None:
+    found = Registry()
+
+    @mcp_tool(registry=found, name="half")
+    async def half(even: Even, or_: Even | int = 0, times: int = 1) -> int:
+        return even.n // 2
+
+    assert (await found.invoke("half", {"even": {"n": 4}, "or_": {"n": 2}})).value == 2
+    for wrong, words in (
+        ({"even": {"n": 3}}, "arguments/even of half: n is odd"),
+        ({"even": {"n": 4}, "or_": {"n": 3}}, "arguments/or_ of half: n is odd"),
+        ({"even": {"n": 4}, "times": float("inf")}, "arguments/times of half"),
+    ):
+        with pytest.raises(SchemaError, match=words):
+            await found.invoke("half", wrong)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from typing import Annotated, Any
 
 import annotated_types
@@ -11,6 +12,7 @@ import typing_extensions
 
 from gatewright.sdk.foreign_types import foreign_shape, is_foreign, meta_keywords
 from gatewright.sdk.shapes import Shapes
+from gatewright.validators.schema import compile_schema
 
 
 class Flat(pydantic.BaseModel):
@@ -29,6 +31,18 @@ class Holder(pydantic.BaseModel):
 
 class Struct(msgspec.Struct):
     day: dt.date
+
+
+class Counts(msgspec.Struct):
+    of: dict[int, int]
+
+
+class Exact(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True, val_json_bytes="base64")
+    day: dt.date
+    key: uuid.UUID
+    pair: tuple[int, int]
+    raw: bytes
 
 
 def test_a_model_says_its_own_schema_and_makes_its_own_values() -> None:
@@ -102,3 +116,20 @@ def test_only_types_of_those_libraries_are_foreign() -> None:
         for one in (Flat, Struct, pydantic.Field(ge=1), int, "x", Flat(day=dt.date.min))
     ]
     assert found == [True, True, True, False, False, False]
+
+
+def test_what_a_strict_model_and_a_struct_say_of_json_is_what_they_take() -> None:
+    exact = {
+        "day": "2026-01-02",
+        "key": "00000000-0000-0000-0000-000000000001",
+        "pair": [1, 2],
+        "raw": "aGk=",
+    }
+    shape = Shapes().of(Exact)
+    assert compile_schema(shape.schema).objection(exact) is None
+    assert shape.decode is not None
+    made = shape.decode(exact)
+    assert made == Exact(day=dt.date(2026, 1, 2), key=uuid.UUID(int=1), pair=(1, 2), raw=b"hi")
+    counts = Shapes().of(Counts)
+    assert counts.decode is not None
+    assert counts.decode({"of": {"3": 1}}) == Counts({3: 1})

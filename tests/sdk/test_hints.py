@@ -170,6 +170,14 @@ def positional(a: int, /) -> None: ...
 def ghost(a: Ghost) -> None: ...
 
 
+@dataclasses.dataclass
+class Haunted:
+    by: Ghost
+
+
+def haunted(a: list[Haunted]) -> None: ...
+
+
 def unsayable(a: Callable[[], int]) -> None: ...
 
 
@@ -184,6 +192,7 @@ def bad_default(a: Any = object()) -> None: ...  # noqa: B008
         (anything, r"parameter \*\*values of anything.. has no name"),
         (positional, "parameter a of positional.. has no name"),
         (ghost, "type hints of ghost.. cannot be read: name 'Ghost' is not defined"),
+        (haunted, "parameter 'a': the type hints of Haunted cannot be read: name 'Ghost' is not"),
         (unsayable, "parameter 'a': .*has no JSON form"),
         (bad_default, "the default of 'a' has no JSON form"),
     ],

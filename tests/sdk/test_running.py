@@ -84,3 +84,19 @@ def test_what_a_caller_is_told_names_the_function_and_its_limit() -> None:
     problem = too_long("f", 1.5)
     assert "f did not end within 1.5 s" in str(problem)
     assert problem.details["timeout_ms"] == 1500
+
+
+async def test_who_is_cancelled_from_inside_or_leaves_fails_and_nobody_else() -> None:
+    """GGEN-err-8: whoever asked waits for an answer, and the loop goes on."""
+
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    async def leaves() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(RuntimeError, match="f was cancelled from inside"):
+        await run_function("f", cancelled, True, 5)
+    with pytest.raises(RuntimeError, match=r"the tool ended with SystemExit\(3\)"):
+        await run_function("f", leaves, True, 5)
+    assert await run_function("f", lambda: later(7), True, 5) == 7

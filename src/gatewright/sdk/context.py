@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import types
 import typing
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,8 +69,12 @@ class Context:
     running: Running | None = None
 
     def remaining_s(self) -> float:
-        """Seconds until then, never below zero."""
-        return max(0.0, self.deadline - time.monotonic())
+        """Seconds until then, never below zero. While somebody is asked they stand still."""
+        running = self.running
+        asked = 0.0
+        if running is not None and running.loop is not None:
+            asked = running.asked_s(running.loop.time())
+        return max(0.0, self.deadline + asked - time.monotonic())
 
     @property
     def cancelled(self) -> bool:
@@ -224,7 +229,9 @@ def _on(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def is_context(hint: Any) -> bool:
-    """Whether a parameter of this type is the context."""
+    """Whether a parameter of this type is the context: `Context`, also in `Annotated` or beside `None`."""
+    if typing.get_origin(hint) in {typing.Annotated, typing.Union, types.UnionType}:
+        return any(map(is_context, typing.get_args(hint)))
     return isinstance(hint, type) and issubclass(hint, Context)
 
 
@@ -234,6 +241,7 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
         hints = typing.get_type_hints(plain_function(function))
     except (NameError, TypeError):
         return None
+    hints.pop("return", None)
     return next((name for name, hint in hints.items() if is_context(hint)), None)
 
 

@@ -14,7 +14,9 @@ import builtins
 import functools
 import inspect
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gatewright.sdk.context import Context
@@ -70,7 +72,14 @@ async def _ask(tool: Tool, validator: Validator, arguments: dict[str, Any]) -> N
         said = await _called(
             functools.partial(validator, arguments), inspect.iscoroutinefunction(validator)
         )
-    except Exception as problem:  # noqa: BLE001 - a validator that fails has not agreed
+    except (
+        Exception,
+        SystemExit,
+        asyncio.CancelledError,
+    ) as problem:  # a validator that fails has not agreed
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
         said = str(problem) or type(problem).__name__
     if said:
         raise SchemaError(
@@ -92,7 +101,9 @@ async def run_tool(
     """
     given = arguments if tool.prepare is None else tool.prepare(arguments)
     if tool.context is not None:
-        given = {**given, tool.context: context or Context(tool=tool.name, version=tool.version)}
+        known = context or Context(tool=tool.name, version=tool.version)
+        deadline = min(known.deadline, time.monotonic() + limit_s)
+        given = {**given, tool.context: replace(known, deadline=deadline)}
     function = functools.partial(tool.function, **given)
     running = None if context is None else context.running
     try:

@@ -32,7 +32,8 @@ def foreign_shape(
     adapter: TypeAdapter[Any] = TypeAdapter(hint)
     mode: Literal["serialization", "validation"] = "serialization" if output else "validation"
     schema = adapter.json_schema(ref_template=f"{_REF}{{model}}", mode=mode)
-    return _with_defs(schema, schema.pop("$defs", {}), defs), adapter.validate_python
+    # As JSON: a strict model takes no text for a time of Python, and bytes are what the schema says they are.
+    return _with_defs(schema, schema.pop("$defs", {}), defs), _from_json(adapter.validate_json)
 
 
 def _struct(
@@ -41,7 +42,16 @@ def _struct(
     import msgspec
 
     (schema,), own = msgspec.json.schema_components([hint], ref_template=f"{_REF}{{name}}")
-    return _with_defs(schema, own, defs), lambda value: msgspec.convert(value, hint)
+    return _with_defs(schema, own, defs), _from_json(msgspec.json.Decoder(hint).decode)
+
+
+def _from_json(read: Callable[[bytes], Any]) -> Callable[[Any], Any]:
+    def decode(value: Any) -> Any:
+        from gatewright.wire import jsonrpc
+
+        return read(jsonrpc.encode(value))
+
+    return decode
 
 
 def _with_defs(

@@ -259,9 +259,10 @@ def _prepare(
                 continue
             try:
                 found[parameter] = decode(found[parameter])
-            except (TypeError, ValueError) as problem:
+            except Exception as problem:  # an author's class may raise anything
+                said = str(problem) or type(problem).__name__
                 raise SchemaError(
-                    f"arguments/{parameter} of {name}: {problem}",
+                    f"arguments/{parameter} of {name}: {said}",
                     details={"path": f"/{parameter}", "rule": "type"},
                 ) from problem
         return found

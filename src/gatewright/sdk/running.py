@@ -52,7 +52,7 @@ def _clock(limit_s: float, running: Running | None) -> Left:
 
 async def _awaited(name: str, function: Callable[[], Any], left: Left) -> Any:
     """What a coroutine function returns. Raises `Expired`, also where the function swallows its cancellation."""
-    work = asyncio.ensure_future(function())
+    work = asyncio.ensure_future(_kept_in(function))
     try:
         while not work.done():
             if (seconds := left()) <= 0:
@@ -62,7 +62,17 @@ async def _awaited(name: str, function: Callable[[], Any], left: Left) -> Any:
     except asyncio.CancelledError:
         await _stop(name, work)
         raise
+    if work.cancelled():  # nobody here did that, and whoever asked waits for an answer
+        raise RuntimeError(f"{name} was cancelled from inside")
     return work.result()
+
+
+async def _kept_in(function: Callable[[], Any]) -> Any:
+    """What a coroutine function returns. `SystemExit` would end the loop, and every other call with it."""
+    try:
+        return await function()
+    except SystemExit as problem:
+        raise RuntimeError(f"the tool ended with {problem!r}") from problem
 
 
 async def _over(work: asyncio.Future[Any], seconds: float) -> None:

@@ -209,7 +209,13 @@ class Shapes:
         return name if name not in taken else self._free_name(f"{name}_")
 
     def _object(self, owner: type) -> Shape:
-        hints = typing.get_type_hints(owner, include_extras=True)
+        try:
+            hints = typing.get_type_hints(owner, include_extras=True)
+        except NameError as problem:
+            raise UnsayableError(
+                f"the type hints of {owner.__name__} cannot be read: {problem}; import every name that a hint uses at "
+                "the top of its module"
+            ) from problem
         fields = _fields(owner)
         shapes = {name: self.of(hints[name]) for name in fields}
         properties: dict[str, Any] = {}
@@ -297,7 +303,7 @@ def _first_that_fits(shapes: Sequence[Shape], defs: dict[str, dict[str, Any]]) -
                 continue
             try:
                 return value if shape.decode is None else shape.decode(value)
-            except (TypeError, ValueError) as found:
+            except Exception as found:  # noqa: BLE001 - an author's class may raise anything
                 problem = found
         raise problem or ValueError("fits none of the alternatives")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.sdk import Registry, TimeLimits
+from gatewright.sdk import Context, Registry, TimeLimits
 from gatewright.sdk.server import Server
 from tests.sdk.server.made import made
 from tests.sdk.server.raw import Raw
@@ -133,3 +133,34 @@ async def test_resources_and_prompts_have_the_time_of_a_tool_and_no_more() -> No
     got = await raw.send("prompts/get", {"name": "slower"})
     assert [one["error"]["data"]["reason"] for one in (read, got)] == ["timeout", "timeout"]
     assert "slow did not end within 0.05 s" in read["error"]["message"]
+
+
+async def test_every_call_is_answered_whatever_its_function_does_to_its_task() -> None:
+    """GGEN-err-8: a tool that is cancelled from inside, or wants to end the process."""
+    server = Server("left")
+
+    @server.tool
+    async def cancelled() -> int:
+        raise asyncio.CancelledError
+
+    @server.tool
+    async def leaves() -> int:
+        raise SystemExit(3)
+
+    @server.tool(timeout_s=20)
+    async def left(context: Context | None = None) -> float:
+        return -1.0 if context is None else context.remaining_s()
+
+    @server.prompt
+    async def ask(context: Context) -> str:
+        return "in time" if context.remaining_s() <= server.registry.limits.tool_s else "never"
+
+    raw = Raw(server)
+    await raw.initialize({})
+    for name in ("cancelled", "leaves"):
+        found = await raw.ask("tools/call", {"name": name})
+        assert (found["isError"], found["content"][0]["text"][:13]) == (True, "RuntimeError:")
+    found = await raw.ask("tools/call", {"name": "left"})
+    assert 0 < found["structuredContent"]["result"] <= 20
+    prompt = await raw.ask("prompts/get", {"name": "ask"})
+    assert prompt["messages"][0]["content"]["text"] == "in time"

@@ -6,7 +6,9 @@ import asyncio
 import functools
 import inspect
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Failure, Outcome
@@ -82,7 +84,7 @@ class Handler:
             result = await self._registry.invoke(call.name, arguments)
         else:
             running = Running(asyncio.get_running_loop())
-            context = _context(call, back, running, tool)
+            context = _context(call, back, running, tool.version)
             try:
                 result = await self._registry.invoke(call.name, arguments, context=context)
             except BaseException:
@@ -177,11 +179,13 @@ class Handler:
         context: Context | None,
     ) -> Any:
         """Call a function of the author's, as tools are: where it belongs, and for its time. Raises `TimeoutError`."""
+        limit_s = self._registry.limits.tool_s
+        if context is not None:
+            context = replace(context, deadline=time.monotonic() + limit_s)
         arguments = dict(given) if parameter is None else {**given, parameter: context}
         plain = function.func if isinstance(function, functools.partial) else function
         waits = inspect.iscoroutinefunction(plain)
         work = functools.partial(function, **arguments)
-        limit_s = self._registry.limits.tool_s
         running = None if context is None else context.running
         name = getattr(plain, "__name__", type(plain).__name__)
         try:
@@ -223,14 +227,16 @@ class Handler:
         if method is None:
             return Failure("method_not_found", f"Method not found: {call.method}")
         context = _context(call, back, Running(asyncio.get_running_loop()))
+        limit_s = self._registry.limits.tool_s
+        context = replace(context, deadline=time.monotonic() + limit_s)
         found = await self._run(functools.partial(method, call.params, context), None, {}, None)
         return Answer(jsonrpc.encode(found))
 
 
-def _context(call: Call, back: Back, running: Running, tool: Tool | None = None) -> Context:
+def _context(call: Call, back: Back, running: Running, version: str = "") -> Context:
     return Context(
         tool=call.name,
-        version="" if tool is None else tool.version,
+        version=version,
         trace_id=call.trace_id,
         caller=call.caller.id,
         back=back,
