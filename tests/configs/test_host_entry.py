@@ -116,7 +116,35 @@ def test_lists_of_tools_are_understood_under_all_their_names() -> None:
         ("tools", "disabledTools"),
     ):
         assert _read({"command": "x", include: ["a"], exclude: ["b"]}).tools == both
-    assert _read({"command": "x", "tools": ["*"], "includeTools": []}).tools == Tools()
+    assert _read({"command": "x", "tools": ["*"]}).tools == Tools()
+    assert _read({"command": "x", "tools": ["*"], "includeTools": ["a"]}).tools.include == ("a",)
+
+
+@pytest.mark.parametrize("key", ["includeTools", "enabled_tools", "allowedTools", "tools"])
+def test_a_list_of_no_tools_lets_none_through(key: str) -> None:
+    """Only Goose writes an empty list where it means every tool."""
+    assert _read({"command": "x", key: []}).tools == Tools(include=())
+    assert _read({"cmd": "x", "available_tools": []}, "goose").tools == Tools()
+
+
+@pytest.mark.parametrize(
+    ("data", "on"),
+    [
+        ({}, True),
+        ({"enabled": True, "disabled": False}, True),
+        ({"enabled": False}, False),
+        ({"disabled": True}, False),
+        ({"enabled": "false"}, False),
+        ({"disabled": "true"}, False),
+        ({"enabled": None, "disabled": None}, True),
+    ],
+)
+def test_what_is_switched_off_stays_off_however_it_is_written(
+    data: dict[str, Any], on: bool
+) -> None:
+    entry = Entry({"command": "x", **data})
+    assert read_entry(entry, DIALECTS["mcpServers"])[0].enabled is on
+    assert [one.key for one in entry.notes] == [k for k, v in data.items() if isinstance(v, str)]
 
 
 @pytest.mark.parametrize("key", ["autoApprove", "alwaysAllow", "trust"])

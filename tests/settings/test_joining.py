@@ -115,6 +115,25 @@ def test_what_cannot_work_is_said_when_it_is_read(before: str, after: str, key: 
     assert [one.key for one in caught.value.problems] == [f"mcp.protocol.{key}"]
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[gateway]\nanonymous = "allow"\n', "gateway.anonymous"),
+        ('[rooms]\nanonymous_profile = "response-only"\n', "rooms.anonymous_profile"),
+    ],
+)
+def test_nobody_unknown_is_let_in_by_the_address_of_the_protocol(text: str, key: str) -> None:
+    """GRH-cfg-5: the whole gateway is served there, so what holds for its own address holds for this one."""
+    open_ = text + '[mcp.protocol.transport]\nhost = "0.0.0.0"\n'
+    with pytest.raises(SettingsError) as caught:
+        loaded(open_)
+    (problem,) = caught.value.problems
+    assert problem.key == key
+    assert "0.0.0.0" in problem.what
+    assert 'host = "localhost" in [mcp.protocol.transport]' in problem.instead
+    assert loaded(open_.replace("0.0.0.0", "localhost")).protocol is not None
+
+
 def test_callers_without_a_key_are_let_in_where_the_gateway_does() -> None:
     """GRH-cfg-5."""
     text = SEED.replace("require_authentication = true", "require_authentication = false")

@@ -202,18 +202,28 @@ def _timeouts(entry: Entry, dialect: Dialect) -> Timeouts:
 
 
 def _enabled(entry: Entry) -> bool:
-    enabled, disabled = entry.flag("enabled"), entry.flag("disabled")
-    return enabled is not False and disabled is not True
+    """Whether it is on. What is neither true nor false was not meant to start something."""
+    for key, on in (("enabled", True), ("disabled", False)):
+        value = entry.raw(key)
+        if value is None or value is on:
+            continue
+        if not isinstance(value, bool):
+            entry.note(key, "this is neither true nor false", "it stays off: write enabled = true")
+        return False
+    return True
 
 
 def _tools(entry: Entry) -> Tools:
     value = entry.data.get("tools")
     listed: tuple[str, ...] | None = None
-    for keys in (("includeTools",), ("enabled_tools",), ("available_tools",), ("allowedTools",)):
-        if entry.has(*keys):
-            listed = entry.words(*keys) or None
+    for key in ("includeTools", "enabled_tools", "available_tools", "allowedTools"):
+        if entry.has(key):
+            listed = entry.words(key)
+            if not listed and key == "available_tools":  # Goose writes it so where all are meant
+                listed = None
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        listed = None if "*" in value else entry.words("tools")
+        named = entry.words("tools")
+        listed = listed if "*" in named else named
     return Tools(
         include=listed,
         exclude=tuple(

@@ -271,16 +271,15 @@ def _across(settings: Settings) -> list[Problem]:
     """What no table can say about itself."""
     found: list[Problem] = [*_extras(settings)]
     gateway = settings.gateway
-    if gateway.anonymous == "allow" and not is_loopback(gateway.host):
-        found.append(
-            _problem(
-                settings,
-                "gateway.anonymous",
-                f"callers without a key cannot be let in on {gateway.host}",
-                'write anonymous = "deny" and make keys with `gatewright key create`, '
-                'or host = "127.0.0.1"',
-            )
-        )
+    for host, instead in _reached(settings):
+        if gateway.anonymous == "allow":
+            what = f"callers without a key cannot be let in on {host}"
+            deny = 'write anonymous = "deny" and make keys with `gatewright key create`, or '
+            found.append(_problem(settings, "gateway.anonymous", what, deny + instead))
+        if settings.rooms is not None and settings.rooms.table.anonymous_profile:
+            what = f"participants without a token cannot be let in on {host}"
+            key = "rooms.anonymous_profile"
+            found.append(_problem(settings, key, what, f"remove it, or write {instead}"))
     shown = [server for server in settings.servers if server.enabled]
     if gateway.unprefixed and len(shown) > 1:
         found.append(
@@ -302,15 +301,20 @@ def _across(settings: Settings) -> list[Problem]:
                     'write servers = ["ID"] with one server, or unprefixed = false',
                 )
             )
-    rooms = settings.rooms
-    if rooms is not None and rooms.table.anonymous_profile and not is_loopback(gateway.host):
-        what = f"participants without a token cannot be let in on {gateway.host}"
-        key = "rooms.anonymous_profile"
-        found.append(_problem(settings, key, what, 'remove it, or write host = "127.0.0.1"'))
     said = [*flaws_of(settings.oauth, gateway.host, gateway.port)]
     if settings.protocol is not None:
         said += flaws(settings.protocol, gateway.anonymous == "allow")
     return [*found, *_sinks(settings), *(_problem(settings, *one) for one in said)]
+
+
+def _reached(settings: Settings) -> Iterable[tuple[str, str]]:
+    """Each address that others than this machine reach, and what to write instead. The whole gateway is served at
+    each, whatever it was opened for."""
+    if not is_loopback(settings.gateway.host):
+        yield settings.gateway.host, 'host = "127.0.0.1"'
+    protocol = settings.protocol
+    if protocol is not None and not is_loopback(protocol.transport.host):
+        yield protocol.transport.host, 'host = "localhost" in [mcp.protocol.transport]'
 
 
 def _sinks(settings: Settings) -> Iterable[Problem]:
