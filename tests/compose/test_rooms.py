@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 from gatewright.call import Caller, Refusal
 from gatewright.compose.rooms import House, RoomJournal, policy_of, rooms_of, stamp
 from gatewright.protocol.room import Member, No
@@ -15,6 +18,7 @@ from gatewright.rooms.policy import Identity, Topic
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
 from gatewright.settings.model import Settings
+from gatewright.stores.room_trust import RoomTrust, Word
 from gatewright.wire.mcpx import Envelope
 
 TEXT = """
@@ -99,6 +103,25 @@ def test_rooms_are_there_where_they_are_configured() -> None:
     assert isinstance(door.identities.of("a.b.c"), Refusal)
 
 
+def test_a_part_of_the_gateway_that_is_kept_out_keeps_nobody_else_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The switch by which operators put somebody out is good for the gateway's own as well, also at the next start."""
+    text = """
+[rooms.orchestrator]
+topics = ["ops"]
+people = ["ana"]
+"""
+    RoomTrust(tmp_path).put("orchestrator", Word(blocked=True))
+    log: Any = Log()
+    front: Any = Front()
+    house = msgspec.structs.replace(_house(front, log), state=tmp_path)
+    door = rooms_of(loaded(text), house)
+    assert door is not None
+    assert list(door.hub.places()) == []
+    assert "orchestrator does not sit in ops: an operator keeps" in caplog.text
+
+
 def test_the_record_has_envelopes_and_never_what_they_say() -> None:
     """MCPX-7.1-2, MCPX-3.2.1-6, decision C-37: the trace of an answer is what it answers."""
     log: Any = Log()
@@ -134,6 +157,11 @@ def test_a_flood_of_refusals_is_counted_in_the_record() -> None:
     journal.refused("t", member, No("capability_violation", "no", "2", "mcp/x"))
     assert [one["details"].get("more_before") for _, one in log.events] == [None, 99]
     assert {one["outcome"] for _, one in log.events} == {"denied"}
+    for _ in range(7):
+        journal.refused("t", member, No("capability_violation", "no", "3", "mcp/x"))
+    journal.left("t", member, "closed")
+    journal.left("t", member, "closed")
+    assert [one["details"].get("more_refused") for _, one in log.events[2:]] == [7, None]
 
 
 def test_a_stamp_is_a_uuid_and_a_time() -> None:

@@ -131,3 +131,31 @@ def test_a_suggested_rule_covers_all_that_was_seen_and_nothing_of_another_shape(
         assert book.judge(_proposal(0, _write(one)), "t", 9.0).action == "approve"
     assert book.judge(_proposal(0, _write(seen[0], more=other)), "t", 9.0).action == "ask"
     assert book.judge(_proposal(0, _write(seen[0]), proposer="mal"), "t", 9.0).action == "ask"
+
+
+def test_one_proposal_counts_once_however_often_it_is_spoken_of() -> None:
+    """MCPX-9.4-2: the evidence is that many decisions, not that many messages."""
+    learning = Learning(topic="t")
+    for number in range(ENOUGH - 1):
+        for _ in range(3):
+            assert learning.note(_proposal(number, _write("/srv/x")), "approve", "ada", 0.0) is None
+    rule = learning.note(_proposal(9, _write("/srv/x")), "approve", "ada", 0.0)
+    assert rule is not None
+    assert rule.evidence["decisions"] == ENOUGH
+
+
+def test_a_list_has_no_beginning_that_the_rest_could_follow_at_will() -> None:
+    """MCPX-9.4-2: who approved `git -C /srv/N` approved no other arguments behind it."""
+    for more in ([["git", "-C", f"/srv/{n}"] for n in range(ENOUGH)], [n + 1.5 for n in range(9)]):
+        _, rule = _taught([{"name": "run", "arguments": {"argv": one}} for one in more])
+        assert rule is None
+
+
+def test_approvals_of_what_was_put_to_nobody_in_particular_suggest_nothing() -> None:
+    """A rule for any target would cover targets that nobody has seen."""
+    learning = Learning(topic="t")
+    for number in range(ENOUGH):
+        one = _proposal(number, _write("/srv/x"))
+        one.target = None
+        assert learning.note(one, "approve", "ada", 0.0) is None
+    assert learning.suggestions == {}

@@ -32,12 +32,13 @@ class Scene:
         self.decided: list[Decided] = []
         self.saved: list[bytes] = []
         self.broken = False
+        self.full = False
         self.orchestrator = Orchestrator(
             self.book,
             topic="t",
             people=["ana", "eve-person"],
             record=self._record,
-            save=self.saved.append,
+            save=self._save,
             clock=lambda: self.bus.now,
         )
         self.me: Participant = self.bus.join("orchestrator", responder=self.orchestrator.tools)
@@ -47,6 +48,11 @@ class Scene:
         if self.broken:
             raise Unrecorded("the disk is full")
         self.decided.append(decided)
+
+    def _save(self, text: bytes) -> None:
+        if self.full:
+            raise OSError("no space left")
+        self.saved.append(text)
 
     def propose(self, path: str = "/srv/a/1", *, by: Participant | None = None) -> Any:
         """Somebody wants to write a file."""
@@ -200,10 +206,14 @@ async def test_a_rule_can_be_written_by_hand_and_a_broken_one_says_why() -> None
         ({"action": "grant", "pattern": WRITE}, "no rule"),
         ({"action": "ask", "pattern": "*"}, "bare"),
         ({"action": "ask"}, "pattern"),
+        ({"action": "approve", "pattern": WRITE, "were": {"arguments.path": "/srv/*"}}, "were"),
     ):
         with pytest.raises(AssertionError, match=said):
             await scene.tell("add_rule", rule=rule)
     assert len((await scene.tell("rules"))["rules"]) == 1
+    assert [(one.what, one.rule, one.by) for one in scene.decided] == [
+        ("rule_accepted", "rule-1", "ana")
+    ]
 
 
 async def test_a_proposal_to_nobody_in_particular_is_told_to_lack_a_target() -> None:
@@ -212,3 +222,38 @@ async def test_a_proposal_to_nobody_in_particular_is_told_to_lack_a_target() -> 
     await settled(scene)
     assert [one.what for one in scene.decided] == ["approved", "failed"]
     assert any("say who shall do it" in text for text in scene.chats())
+
+
+async def test_a_person_who_goes_on_speaking_of_a_proposal_decided_once() -> None:
+    """MCPX-9.4-2."""
+    scene = Scene()
+    pending = scene.propose()
+    await within(scene.ana.fulfil(pending.id))
+    for _ in range(9):
+        scene.ana.chat("I did that", about=pending.id)
+    held = scene.propose()
+    scene.worker.hold = asyncio.Event()
+    work = asyncio.create_task(scene.ana.fulfil(held.id))
+    for _ in range(9):
+        await asyncio.sleep(0)
+        scene.ana.chat("I am at it", about=held.id)
+    scene.worker.hold.set()
+    await within(work)
+    assert (await scene.tell("suggestions"))["suggestions"] == []
+
+
+async def test_a_rule_that_cannot_be_kept_does_not_hold_and_one_that_is_revoked_ends() -> None:
+    scene = Scene(Rule("", "approve", WRITE, "ana"))
+    scene.full = True
+    with pytest.raises(AssertionError, match="does not hold, it cannot be kept: no space left"):
+        await scene.tell("add_rule", rule={"action": "approve", "pattern": "mcp/request:*"})
+    assert [one.id for one in scene.book.rules] == ["rule-1"]
+    with pytest.raises(AssertionError, match="until the gateway stops"):
+        await scene.tell("stop", participant="eve")
+    with pytest.raises(AssertionError, match="until the gateway stops"):
+        await scene.tell("revoke", id="rule-1")
+    assert (scene.book.rules, list(scene.book.stopped)) == ((), ["eve"])
+    assert [one.what for one in scene.decided if one.by == "ana"][-2:] == [
+        "stopped",
+        "rule_revoked",
+    ]

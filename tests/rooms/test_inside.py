@@ -41,3 +41,19 @@ async def test_a_part_of_this_process_answers_in_the_room_and_its_name_is_its_ow
         assert ended == []
     assert ended == ["x"]
     assert inside.participant.id == "house"
+
+
+async def test_those_who_ask_all_that_they_may_do_not_use_up_the_answers_of_others() -> None:
+    """MCPX-2.1-3, decision C-31: the limits are each participant's, and the gateway answers all of them."""
+    async with Hall({"ada": FULL, "eve": FULL}, messages_per_s=0.001, burst=20) as hall:
+        inside = Inside(hall.hub, topic="lobby", name="house", responder=_hello)
+        inside.sit()
+        guests = await hall.all("ada", "eve")
+        for number in range(15):
+            body = {"jsonrpc": "2.0", "id": number, "method": "ping"}
+            for guest in guests:
+                asked = await guest.post("mcp/request:ping", body, to=["house"])
+                answer = await guest.next("mcp/response:ping")
+                while answer["correlation_id"] != asked:
+                    answer = await guest.next("mcp/response:ping")
+                assert answer["payload"]["result"] == {"hello": guest.id}

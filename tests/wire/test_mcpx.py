@@ -74,6 +74,7 @@ def test_names_of_participants_and_topics() -> None:
         assert not is_topic(name)
     assert not is_participant_id("system:gateway")
     assert not is_participant_id("system")
+    assert not is_participant_id("*")
 
 
 def test_what_we_write_we_read() -> None:

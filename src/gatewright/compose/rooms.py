@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 import uuid
@@ -18,7 +19,7 @@ from gatewright.doors.rooms import RoomsDoor
 from gatewright.doors.rooms_admin import RoomsAdmin
 from gatewright.protocol.room import Bounds, Member, No
 from gatewright.rooms.callers import RoomCallers
-from gatewright.rooms.hub import Hub
+from gatewright.rooms.hub import Hub, NoPlace
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.inside import Inside
 from gatewright.rooms.policy import Known, Policy, Topic, Verifier
@@ -32,6 +33,8 @@ from gatewright.stores.room_trust import RoomTrust
 from gatewright.wire.mcpx import Envelope
 
 __all__ = ["House", "RoomJournal", "policy_of", "rooms_of", "stamp"]
+
+log = logging.getLogger("gatewright.rooms")
 
 _QUIET_S = 1.0
 """Of what one participant is refused, the same error is recorded once in this time."""
@@ -72,7 +75,10 @@ def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
         signed=_signed(rooms),
     )
     for seat in _seats(rooms.table, hub, house):
-        seat.sit()
+        try:
+            seat.sit()
+        except NoPlace as no:  # an operator keeps it out, for example: everything else goes on
+            log.warning("%s does not sit in %s: %s", seat.name, seat.topic, no)
 
     def identify(door: str, token: str | None) -> Caller | Refusal:
         return house.front.identify(door, token)  # another one after each reload
@@ -165,7 +171,8 @@ class RoomJournal:
     def __init__(self, audit: AuditLog, monotonic: Callable[[], float]) -> None:
         self._audit = audit
         self._monotonic = monotonic
-        self._refused: dict[tuple[str, str, str], tuple[float, int]] = {}
+        self._refused: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
+        """Topic and participant → error → when it was recorded last, and how often it came since."""
 
     @property
     def fault(self) -> str | None:
@@ -183,9 +190,10 @@ class RoomJournal:
 
     def left(self, topic: str, member: Member, why: str) -> None:
         """Somebody is gone."""
-        self._write("left", topic, member.id, {"connection": member.connection, "why": why})
-        for key in [one for one in self._refused if one[:2] == (topic, member.id)]:
-            del self._refused[key]
+        refused = self._refused.pop((topic, member.id), {})
+        more = sum(count for _, count in refused.values())
+        details = {"connection": member.connection, "why": why, "more_refused": more or None}
+        self._write("left", topic, member.id, details)
 
     def passed(self, topic: str, envelope: Envelope) -> None:
         """A message is about to be passed on."""
@@ -200,13 +208,13 @@ class RoomJournal:
 
     def refused(self, topic: str, member: Member, no: No) -> None:
         """A message is not passed on. A flood of them is counted, not written down one by one."""
-        key = (topic, member.id, no.error)
-        before, more = self._refused.get(key, (-_QUIET_S, 0))
+        refused = self._refused.setdefault((topic, member.id), {})
+        before, more = refused.get(no.error, (-_QUIET_S, 0))
         now = self._monotonic()
         if now - before < _QUIET_S:
-            self._refused[key] = before, more + 1
+            refused[no.error] = before, more + 1
             return
-        self._refused[key] = now, 0
+        refused[no.error] = now, 0
         details: dict[str, object] = {"error": no.error, "id": no.id}
         details |= {"kind": no.kind and no.kind[:_SAID], "more_before": more or None}
         self._write("refused", topic, member.id, details, denied=True)

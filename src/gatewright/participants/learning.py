@@ -3,7 +3,9 @@
 Proposals are alike when the same participant proposes the same operation on the same name to the same target. After
 enough decisions of one kind, and none of the other, a rule is suggested that covers no more than was seen: arguments
 that never differed must stay as they were; of texts that differ, what they begin with up to the last separator they
-have in common must stay; and where nothing is in common, nothing is suggested for an approval.
+have in common must stay; and where nothing is in common, nothing is suggested for an approval. Only texts have
+such a beginning: a list that begins in the same way may end in anything. A proposal that was put to nobody in particular
+teaches no approval, because a rule for any target would cover targets that nobody has seen.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.participants.proposals import Proposal
-from gatewright.participants.rules import Rule, members
+from gatewright.participants.rules import Rule, is_json, members
 from gatewright.protocol.room_payload import kind_of
 
 __all__ = ["Decision", "Learning"]
@@ -55,13 +57,16 @@ class Learning:
         self._suggested: dict[tuple[str, str, str], str] = {}
 
     def note(self, proposal: Proposal, action: Decided, by: str, now: float) -> Rule | None:
-        """A person has decided. The rule that this suggests, where it is a new one."""
+        """A person has decided. The rule that this suggests, where it is a new one. One proposal counts once, however
+        often it is spoken of."""
         kind = kind_of("mcp/request", proposal.operation)
         key = proposal.proposer, proposal.target or "*", kind
         if key not in self._decisions and len(self._decisions) >= _GROUPS:
             self._forget(next(iter(self._decisions)))
         values = members(proposal.operation.params)
         noted = self._decisions.setdefault(key, [])
+        if any(one.proposal == proposal.id for one in noted):
+            return None
         noted.append(Decision(proposal.id, action, by, now, values))
         del noted[:-_KEPT]
         if any(one.action != action for one in noted):
@@ -72,7 +77,7 @@ class Learning:
         if len(noted) < self._enough or key in self._suggested:
             return None
         where = _in_common([one.values for one in noted])
-        if where is None and action == "approve":
+        if action == "approve" and (where is None or proposal.target is None):
             return None
         self._count += 1
         id = f"suggestion-{self._count}"
@@ -137,6 +142,8 @@ def _pattern(values: Sequence[str]) -> str | None:
     first = values[0]
     if all(one == first for one in values):
         return first if "*" not in first and len(first) <= _LONGEST else None
+    if any(is_json(one) for one in values):
+        return None
     prefix = _common_prefix(values)
     cut = max((prefix.rfind(one) for one in _SEPARATORS), default=-1) + 1
     kept = prefix[:cut]

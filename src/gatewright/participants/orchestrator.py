@@ -66,7 +66,8 @@ class Orchestrator:
         learning: Learning | None = None,
         timeout_s: float = 30.0,
     ) -> None:
-        """`record` may raise: then nothing is decided. `save` keeps the text of the book. `clock` gives Unix seconds."""
+        """`record` may raise: then nothing is decided. `save` keeps the text of the book, or raises `OSError`. `clock` gives
+        Unix seconds."""
         self._book = book
         self._topic = topic
         self._people = frozenset(people)
@@ -234,7 +235,10 @@ class Orchestrator:
         self._person(sender)
         if id not in self.learning.suggestions:
             raise ToolError(f"there is no {id}; the tool `suggestions` lists them")
-        return self._added(sender, self.learning.take(id, sender))
+        wanted = msgspec.structs.replace(self.learning.suggestions[id], by=sender)
+        added = self._added(sender, wanted)
+        self.learning.take(id, sender)
+        return added
 
     async def _add(self, sender: str, rule: dict[str, Any]) -> Any:
         self._person(sender)
@@ -247,13 +251,34 @@ class Orchestrator:
     def _added(self, sender: str, wanted: Rule) -> Any:
         if flaw := wanted.flaw():
             raise ToolError(f"this is no rule: {flaw}")
-        self._record(Decided("rule_accepted", sender, kind=wanted.pattern, rule=wanted.action))
         added = self._book.add(wanted)
-        self._save(self._book.text)
+        try:
+            what, why = added.pattern, added.action
+            self._record(Decided("rule_accepted", sender, kind=what, rule=added.id, reason=why))
+            self._save(self._book.text)
+        except Exception as problem:
+            self._book.revoke(added.id)
+            if isinstance(problem, OSError):
+                said = f"the rule does not hold, it cannot be kept: {problem}"
+                raise ToolError(said) from None
+            raise
         self._say(
             f"{added.id} holds, accepted by {sender}: {added.action} {added.pattern} of {added.proposer}"
         )
         return msgspec.to_builtins(added)
+
+    def _ended(self, decided: Decided, said: str) -> None:
+        """Keep, record and tell what a person took back, stopped or resumed. It holds already, whatever goes wrong here.
+        Raises `ToolError` where it will be forgotten."""
+        flaw = None
+        try:
+            self._save(self._book.text)
+        except OSError as problem:
+            flaw = f"it holds until the gateway stops, and cannot be kept: {problem}"
+        self._record(decided)
+        self._say(said)
+        if flaw is not None:
+            raise ToolError(flaw)
 
     async def _dismiss(self, sender: str, id: str) -> Any:
         self._person(sender)
@@ -268,26 +293,23 @@ class Orchestrator:
             revoked = self._book.revoke(id)
         except KeyError:
             raise ToolError(f"there is no {id}; the tool `rules` lists them") from None
-        self._save(self._book.text)
-        self._record(Decided("rule_revoked", sender, kind=revoked.pattern, rule=id, reason=reason))
-        self._say(f"{id} holds no longer, revoked by {sender}")
+        ended = Decided("rule_revoked", sender, kind=revoked.pattern, rule=id, reason=reason)
+        self._ended(ended, f"{id} holds no longer, revoked by {sender}")
         return {"revoked": id}
 
     async def _stop(self, sender: str, participant: str, reason: str = "") -> Any:
         self._person(sender)
         self._book.stop(participant, reason or f"by {sender}")
-        self._save(self._book.text)
-        self._record(Decided("stopped", sender, proposer=participant, reason=reason))
-        self._say(f"{participant} is stopped by {sender}")
+        stopped = Decided("stopped", sender, proposer=participant, reason=reason)
+        self._ended(stopped, f"{participant} is stopped by {sender}")
         return {"stopped": participant}
 
     async def _resume(self, sender: str, participant: str) -> Any:
         self._person(sender)
         if not self._book.resume(participant):
             raise ToolError(f"{participant} is not stopped")
-        self._save(self._book.text)
-        self._record(Decided("resumed", sender, proposer=participant))
-        self._say(f"{participant} goes on, says {sender}")
+        resumed = Decided("resumed", sender, proposer=participant)
+        self._ended(resumed, f"{participant} goes on, says {sender}")
         return {"resumed": participant}
 
     # -- what it says

@@ -23,7 +23,7 @@ from gatewright.protocol.room_payload import Operation, kind_of
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcpx_capabilities import flaw_of, matches
 
-__all__ = ["Action", "Rule", "RuleBook", "Verdict", "members"]
+__all__ = ["Action", "Rule", "RuleBook", "Verdict", "is_json", "members"]
 
 Action = Literal["approve", "reject", "ask"]
 
@@ -31,8 +31,9 @@ _CAREFUL: tuple[Action, ...] = ("reject", "ask", "approve")
 _HOUR_S = 3600.0
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """One rule. Times are Unix seconds."""
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule. Times are Unix seconds. A condition with a slip in its name is an error: without it the rule would
+    decide more than its author meant."""
 
     id: str
     action: Action
@@ -186,13 +187,14 @@ def _members(value: Mapping[str, Any], before: str) -> Iterable[tuple[str, str]]
         path = f"{before}{escaped}"
         if isinstance(one, dict) and one:
             yield from _members(one, f"{path}.")
-        elif isinstance(one, str) and not _is_json(one):
+        elif isinstance(one, str) and not is_json(one):
             yield path, one
         else:
             yield path, jsonrpc.encode(one).decode()
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a value of `members` is JSON text, and so no text as it stands."""
     try:
         jsonrpc.decode(text.encode("utf-8", "surrogatepass"))
     except ValueError:

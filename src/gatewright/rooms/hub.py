@@ -155,6 +155,7 @@ class Hub:
             since=now,
             mode=identity.mode,
             echo=identity.echo,
+            limited=identity.way != "gateway",
         )
         try:
             self.journal.joined(topic, member, identity.way)

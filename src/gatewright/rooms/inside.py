@@ -30,6 +30,7 @@ class Inside:
         """`closed` is told when the place is lost."""
         self.participant = Participant(self._say, responder=responder)
         self.topic = topic
+        self.name = name
         self._hub = hub
         self._identity = Identity(name, tuple(capabilities), way="gateway")
         self._closed = closed

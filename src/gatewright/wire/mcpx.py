@@ -84,11 +84,13 @@ def is_reserved(kind: str) -> bool:
 
 
 def is_participant_id(name: str) -> bool:
-    """Whether somebody may be called so: short, printable, and not what the gateway calls itself."""
+    """Whether somebody may be called so: short, printable, not what the gateway calls itself, and not `*`, which is
+    everybody where rules name a participant."""
     return (
         0 < len(name) <= PARTICIPANT_CHARS
         and name.isprintable()
         and name.strip() == name
+        and name != "*"
         and name.split(":", 1)[0] != "system"
     )
 
