@@ -188,6 +188,23 @@ async def test_headers_of_the_operator_go_along_but_not_to_another_origin(api: A
     )
 
 
+async def test_no_argument_takes_the_place_of_a_header_of_the_operator(
+    api: Api, tmp_path: Path
+) -> None:
+    file = tmp_path / "api.json"
+    parameters = [
+        {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
+        for name in ("x-tenant", "X-Note")
+    ]
+    operation = {"operationId": "find", "parameters": parameters}
+    file.write_text(json.dumps({"openapi": "3.1.0", "paths": {"/pets/1": {"get": operation}}}))
+    spec = endpoint(str(file), f"{api.url}/v1", headers={"X-Tenant": "blue"})
+    async with linked(spec) as link:
+        await result(link, "find", **{"x-tenant": "red", "X-Note": "hi"})
+    (seen,) = api.seen
+    assert (seen.headers["x-tenant"], seen.headers["x-note"]) == ("blue", "hi")
+
+
 # -- documents that are not what they should be
 
 

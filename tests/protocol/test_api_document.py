@@ -244,3 +244,40 @@ def test_whatever_a_document_holds_is_read_or_left_out(paths: Any, components: A
     found = api(paths, components=components, security=components, servers=components)
     said = [json.dumps(definition_of(operation)) for operation in found.operations]
     assert len(said) == len({one.name for one in found.operations})
+
+
+def test_a_small_document_makes_no_huge_list_of_tools() -> None:
+    """Each of many operations brings along all that it refers to."""
+    schemas = {"S": {"properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}}
+    paths = {f"/{n}": {"post": {"requestBody": body}} for n in range(100)}
+    found = api(paths, components={"schemas": schemas})
+    assert 20 < len(found.operations) < 40
+    assert len(found.left_out) == 100 - len(found.operations)
+    assert "more schemas than there is room for" in found.left_out[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/../../admin", "/a/%2e%2e/b", "/a%2F..%2Fb", "/.", "/a\\..\\b"]
+)
+def test_a_path_that_climbs_is_left_out(path: str) -> None:
+    assert "climbs" in left_out({}, path)
+
+
+def test_a_header_that_the_operator_sends_is_no_argument() -> None:
+    document = {
+        "openapi": "3.1.0",
+        "paths": {
+            "/a": {
+                "get": {
+                    "parameters": [
+                        param("X-Tenant", "header", required=True),
+                        param("X-Other", "header"),
+                    ]
+                }
+            }
+        },
+    }
+    found = read_api(json.dumps(document).encode(), {"x-tenant"})
+    assert [one.name for one in found.operations[0].parameters] == ["X-Other"]
+    assert "required" not in found.operations[0].schema

@@ -167,6 +167,41 @@ def test_nothing_is_shown_that_is_not_asked_for(security: Any) -> None:
     assert "s-head" not in str(found.headers) + found.target
 
 
+@pytest.mark.parametrize("security", [[{}, {"head": []}], [{"head": []}, {}]])
+def test_where_nothing_has_to_be_shown_what_there_is_is_shown(security: Any) -> None:
+    assert made({"security": security}, {}, credentials={"head": "s"}).headers["X-Key"] == "s"
+    assert "X-Key" not in made({"security": security}, {}, credentials={}).headers
+
+
+@pytest.mark.parametrize(
+    ("scheme", "place", "name"), [("head", "header", "x-KEY"), ("query", "query", "api_key")]
+)
+def test_no_argument_stands_beside_a_credential_of_its_name(
+    scheme: str, place: str, name: str
+) -> None:
+    parameters = [{"name": name, "in": place, "schema": {}}]
+    operation = {"parameters": parameters, "security": [{scheme: []}]}
+    found = made(operation, {name: "theirs"}, credentials={scheme: "ours"})
+    assert "theirs" not in found.target + str(found.headers)
+    assert "ours" in found.target + str(found.headers)
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/für/{a}/x y", "/f%C3%BCr/%7Ba%7D/x%20y"),
+        ("/{a}/a%20b:c", "/%7Ba%7D/a%20b:c"),
+        ("/x\r\nHost: y/{a}", "/x%0D%0AHost:%20y/%7Ba%7D"),
+        ("/{a}#only-a-name", "/%7Ba%7D"),
+        ("/{a}/{a}", "/%7Ba%7D/%7Ba%7D"),
+    ],
+)
+def test_what_the_document_writes_into_a_path_is_sent_as_urls_have_it(
+    path: str, target: str
+) -> None:
+    assert made(param("path"), {"a": "{a}"}, path).target == target
+
+
 @given(st.text(), st.text())
 def test_no_text_leaves_its_place(one: str, other: str) -> None:
     """Whatever an argument says, path and query have the parts that the document has."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.protocol.api_schema import Definitions, Foreign, at, resolved
+from gatewright.protocol.api_schema import Definitions, Foreign, Room, at, resolved
+from gatewright.protocol.api_text import BadDocument
 
 DOCUMENT = {"a": {"b/c": [{"x": 1}]}, "r": {"$ref": "#/a"}, "loop": {"$ref": "#/loop"}}
 
@@ -100,3 +101,33 @@ def test_what_is_referred_to_is_brought_along_once() -> None:
         "Pet_202": {"type": "string"},
         "Pet_2": {"type": "integer"},
     }
+
+
+def test_what_is_read_only_need_not_be_sent() -> None:
+    """OpenAPI 3.0.4, "Schema Object": there `required` is about the response only."""
+    document = {"ids": {"type": "integer", "readOnly": True}}
+    schema = {
+        "properties": {
+            "id": {"$ref": "#/ids"},
+            "made": {"type": "string", "readOnly": True},
+            "name": {"type": "string"},
+        },
+        "required": ["id", "made", "name"],
+    }
+    for old in (True, False):
+        assert of(schema, document, old=old)["required"] == ["name"]
+        found = of({**schema, "required": ["id", "nowhere"]}, document, old=old)
+        assert found["required"] == ["nowhere"]
+        assert "required" not in of({**schema, "required": ["made"]}, document, old=old)
+
+
+def test_there_is_an_end_to_what_one_operation_and_one_document_refer_to() -> None:
+    many: dict[str, Any] = {"properties": {f"p{n}": {} for n in range(6_000)}}
+    document = {"many": many}
+    room = Room(left=13_000)
+    for _ in range(2):
+        Definitions(document, old=True, room=room).of({"$ref": "#/many"})
+    with pytest.raises(BadDocument, match="more schemas than there is room for"):
+        Definitions(document, old=True, room=room).of({"$ref": "#/many"})
+    with pytest.raises(BadDocument, match="more schemas"):
+        Definitions(document, old=True).of({"allOf": [many, many]})

@@ -20,6 +20,7 @@ from gatewright.protocol.api_text import BadDocument, value_of
         (b"200: ok\ntrue: yes", {"200": "ok", "True": "yes"}),
         (b"day: 2026-11-22", {"day": "2026-11-22"}),
         (b"\xef\xbb\xbfa: 1", {"a": 1}),
+        (b"base: &b {x: 1}\nmore: {<<: *b, y: 2}", {"base": {"x": 1}, "more": {"x": 1, "y": 2}}),
         (b"base: &b {x: 1}\nmore: *b", {"base": {"x": 1}, "more": {"x": 1}}),
     ],
 )
@@ -41,6 +42,16 @@ def test_a_small_text_cannot_become_a_huge_value() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(BadDocument, match="too large"):
         value_of("\n".join(lines).encode())
+
+
+def test_merge_keys_cannot_make_it_huge_either() -> None:
+    for levels, times in ((12, 4), (2, 2000)):
+        lines = ["a0: &a0 {x: 1, y: 2}"]
+        for level in range(1, levels + 1):
+            bases = ", ".join([f"*a{level - 1}"] * times)
+            lines.append(f"a{level}: &a{level}\n  <<: [{bases}]")
+        with pytest.raises(BadDocument, match="too large"):
+            value_of("\n".join(lines).encode())
 
 
 def test_a_value_within_itself_is_refused() -> None:

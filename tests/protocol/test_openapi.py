@@ -121,6 +121,20 @@ def test_names_that_are_odd_have_paths_and_operations_of_their_own() -> None:
     OpenAPIV30SpecValidator(found).validate()
 
 
+def test_names_that_meet_a_number_or_a_name_of_ours_end_and_stay_apart() -> None:
+    """GGEN-oas-1: whatever servers call their tools, each operation has one id, and the document is made."""
+    names = ["a_b", "a_b_2", "a_b_3", "a/b", "a b", "tool", "tools"]
+    found = document([{"name": name, "inputSchema": {}} for name in names])
+    operations = [
+        one[method]["operationId"]
+        for one in found["paths"].values()
+        for method in ("get", "post")
+        if method in one
+    ]
+    assert len(set(operations)) == len(operations) == 2 * len(names) + 3
+    OpenAPIV30SpecValidator(found).validate()
+
+
 def test_who_may_come_without_a_key_is_said() -> None:
     assert document([])["security"] == [{"bearer": []}]
     assert document([], anonymous=True)["security"] == [{}, {"bearer": []}]

@@ -56,7 +56,7 @@ async def connect_api(
     headers = spec.headers if _one_origin(place.document, place.base_url) else {}
     text = await _document(place.document, headers)
     try:
-        api = await asyncio.to_thread(read_api, text)
+        api = await asyncio.to_thread(read_api, text, {name.lower() for name in spec.headers})
     except BadDocument as problem:
         raise UpstreamFailed(f"{place.document}: {problem}") from None
     for why in api.left_out:

@@ -11,12 +11,13 @@ Source: OpenAPI 3.0.4 and 3.1.1; the names of their fields are kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, cast
+from urllib.parse import unquote
 
 import msgspec
 
-from gatewright.protocol.api_schema import Definitions, Foreign, resolved
+from gatewright.protocol.api_schema import Definitions, Foreign, Room, resolved
 from gatewright.protocol.api_text import BadDocument, value_of
 
 __all__ = [
@@ -36,6 +37,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _READS = ("get", "head", "options")
 _NAME_CHARS = 64
 _FOREIGN_CHARS = re.compile(r"[^A-Za-z0-9_-]+")
+_SLASHES = re.compile(r"[/\\]")
 _STYLES: Mapping[str, tuple[str, ...]] = {
     "path": ("simple",),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -106,8 +108,9 @@ class Api(msgspec.Struct, frozen=True):
     schemes: Mapping[str, Mapping[str, Any]]
 
 
-def read_api(text: bytes) -> Api:
-    """The document that a text, JSON or YAML, holds. Raises `BadDocument`. May take a while."""
+def read_api(text: bytes, fixed: Collection[str] = ()) -> Api:
+    """The document that a text, JSON or YAML, holds. `fixed` are headers in small letters that the operator sends
+    with every request, which are no arguments. Raises `BadDocument`. May take a while."""
     document = value_of(text)
     if not isinstance(document, dict) or not isinstance(document.get("openapi"), str):
         raise BadDocument("this is no OpenAPI document: it has no member `openapi`")
@@ -119,7 +122,7 @@ def read_api(text: bytes) -> Api:
         raise BadDocument("the document has no paths")
     info = document.get("info")
     info = info if isinstance(info, dict) else {}
-    found, left_out = _operations(document, paths, old=version.startswith("3.0"))
+    found, left_out = _operations(document, paths, fixed, old=version.startswith("3.0"))
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, dict) else None
     return Api(
@@ -185,11 +188,12 @@ def server_url(api: Api) -> str:
 
 
 def _operations(
-    document: dict[str, Any], paths: dict[str, Any], *, old: bool
+    document: dict[str, Any], paths: dict[str, Any], fixed: Collection[str], *, old: bool
 ) -> tuple[list[Operation], list[str]]:
     found: list[Operation] = []
     left_out: list[str] = []
     names: set[str] = set()
+    room = Room()
     for path, item in paths.items():
         if not path.startswith("/"):
             continue
@@ -200,7 +204,7 @@ def _operations(
             continue
         for method in METHODS:
             if isinstance(item.get(method), dict):
-                reader = _Reader(document, item, old=old)
+                reader = _Reader(document, item, fixed, Definitions(document, old=old, room=room))
                 try:
                     found.append(reader.operation(method, path, names))
                 except (Foreign, BadDocument, RecursionError) as problem:
@@ -211,14 +215,23 @@ def _operations(
 class _Reader:
     """Reads one operation of a path item."""
 
-    def __init__(self, document: dict[str, Any], item: Mapping[str, Any], *, old: bool) -> None:
+    def __init__(
+        self,
+        document: dict[str, Any],
+        item: Mapping[str, Any],
+        fixed: Collection[str],
+        definitions: Definitions,
+    ) -> None:
         self._document = document
         self._item = item
-        self._definitions = Definitions(document, old=old)
+        self._fixed = fixed
+        self._definitions = definitions
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
 
     def operation(self, method: str, path: str, names: set[str]) -> Operation:
+        if {".", ".."}.intersection(_SLASHES.split(unquote(path))):
+            raise BadDocument("its path climbs out of where paths begin")
         said = self._item[method]
         parameters = tuple(self._parameters(said, path))
         body = self._body(said.get("requestBody"))
@@ -260,7 +273,7 @@ class _Reader:
             raise BadDocument(f"the path names {', '.join(sorted(missing))}, which no parameter is")
         for (name, place), found in every.items():
             lower = name.lower()
-            if place == "header" and (lower in _NOT_PARAMETERS or lower in _OURS):
+            if place == "header" and lower in {*_NOT_PARAMETERS, *_OURS, *self._fixed}:
                 continue
             yield self._parameter(name, cast("Place", place), found)
 

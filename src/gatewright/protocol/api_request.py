@@ -23,6 +23,8 @@ __all__ = ["BadArgument", "Prepared", "prepare"]
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 _SLASHES = re.compile(r"[/\\]")
+_NAMED = re.compile(r"\{([^{}]*)\}")
+_IN_PATHS = "/%:@!$&'()*+,;=?"
 _DELIMITERS = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 
 
@@ -50,7 +52,7 @@ def prepare(
     credentials: Mapping[str, str] | None = None,
 ) -> Prepared:
     """The request of one call. `credentials` are by security scheme. Raises `BadArgument`."""
-    path = operation.path
+    segments: dict[str, str] = {}
     query: list[tuple[str, str]] = []
     headers: dict[str, str] = {"Accept": "application/json, */*;q=0.5"}
     cookies: list[tuple[str, str]] = []
@@ -61,9 +63,9 @@ def prepare(
                 raise BadArgument(f"{one.argument} is a part of the path and must be given")
             continue
         if one.place == "path":
-            path = path.replace("{" + one.name + "}", _segment(one, value))
+            segments[one.name] = _segment(one, value)
         elif one.place == "header":
-            headers[one.name] = _header(one.argument, _joined(one, value))
+            _set(headers, one.name, _header(one.argument, _joined(one, value)))
         else:
             (query if one.place == "query" else cookies).extend(_pairs(one, value))
     _authorize(api, operation, credentials or {}, query, headers, cookies)
@@ -73,6 +75,7 @@ def prepare(
         )
     body = _body(operation, arguments, headers)
     text = "&".join(f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in query)
+    path = _path(operation.path, segments)
     target = f"{path}?{text}" if text else path
     return Prepared(operation.method.upper(), target, headers, body)
 
@@ -111,6 +114,22 @@ def _segment(one: Parameter, value: Any) -> str:
         # Some servers decode a slash and then climb, so it does not help that it is encoded.
         raise BadArgument(f"{one.argument} may not be {text[:80]!r}: it would be another path")
     return quote(text, safe="")
+
+
+def _path(template: str, segments: Mapping[str, str]) -> str:
+    """The path with its arguments. What the document writes between them is encoded where no URL may have it."""
+    parts = _NAMED.split(template.partition("#")[0])
+    return "".join(
+        segments[part] if number % 2 else quote(part, safe=_IN_PATHS)
+        for number, part in enumerate(parts)
+    )
+
+
+def _set(headers: dict[str, str], name: str, value: str) -> None:
+    """One header, of whose name there is no other in another spelling."""
+    for known in [one for one in headers if one.lower() == name.lower()]:
+        del headers[known]
+    headers[name] = value
 
 
 def _header(argument: str, text: str) -> str:
@@ -171,19 +190,18 @@ def _authorize(
     headers: dict[str, str],
     cookies: list[tuple[str, str]],
 ) -> None:
-    """Show the credentials of the first alternative for which there are all."""
-    wanted = operation.security or ()
+    """Show the credentials of the first alternative for which there are all; none only where none has any."""
+    wanted = filter(None, operation.security or ())
     chosen = next((one for one in wanted if all(name in credentials for name in one)), ())
     for name in chosen:
         scheme, secret = api.schemes.get(name, {}), credentials[name]
         kind, place = scheme.get("type"), scheme.get("in")
         named = str(scheme.get("name", ""))
-        if kind == "apiKey" and place == "query":
-            query.append((named, secret))
-        elif kind == "apiKey" and place == "cookie":
-            cookies.append((named, secret))
+        if kind == "apiKey" and place in ("query", "cookie"):
+            pairs = query if place == "query" else cookies
+            pairs[:] = [*(pair for pair in pairs if pair[0] != named), (named, secret)]
         elif kind == "apiKey":
-            headers[named] = secret
+            _set(headers, named, secret)
         elif kind == "http" and str(scheme.get("scheme", "")).lower() == "basic":
             headers["Authorization"] = f"Basic {b64encode(secret.encode()).decode()}"
         else:  # bearer, OAuth 2 and OpenID Connect all end in a bearer token

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["Definitions", "Foreign", "at", "resolved"]
+from gatewright.protocol.api_text import BadDocument
+
+__all__ = ["Definitions", "Foreign", "Room", "at", "resolved"]
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9._-]")
 _LONGEST_CHAIN = 32
@@ -64,24 +66,61 @@ def resolved(document: Any, value: Any) -> dict[str, Any]:
     raise Foreign("a reference goes round in a circle")
 
 
+class Room:
+    """How many schemas the operations of one document may still have together. Each brings along all that it refers
+    to, so without an end a document of a megabyte could become gigabytes of tools."""
+
+    def __init__(self, left: int = 300_000) -> None:
+        self.left = left
+
+
+_MOST = 10_000
+"""So many schemas one operation may have."""
+
+
 class Definitions:
     """Translates the schemas of one operation; `found` is what they refer to, by its name in `$defs`."""
 
-    def __init__(self, document: Mapping[str, Any], *, old: bool) -> None:
-        """`old` says that the document is one of 3.0."""
+    def __init__(self, document: Mapping[str, Any], *, old: bool, room: Room | None = None) -> None:
+        """`old` says that the document is one of 3.0; `room` is that of the whole document."""
         self._document = document
         self._old = old
+        self._room = room or Room()
+        self._least = self._room.left - _MOST
         self._names: dict[str, str] = {}
         self.found: dict[str, Any] = {}
 
     def of(self, schema: Any) -> Any:
-        """One schema. Raises `Foreign`."""
+        """One schema. Raises `Foreign`, and `BadDocument` where there is no room for it."""
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else {}
+        self._room.left -= 1
+        if self._room.left < max(0, self._least):
+            raise BadDocument(
+                "it has more schemas than there is room for in one operation or document"
+            )
         made = {key: self._held(key, value) for key, value in schema.items() if key[:2] != "x-"}
         if isinstance(made.get("$ref"), str):
             made["$ref"] = self._reference(made["$ref"])
+        self._only_what_is_sent(made, schema)
         return _modern(made) if self._old else _without(made)
+
+    def _only_what_is_sent(self, made: dict[str, Any], schema: Mapping[str, Any]) -> None:
+        """What is `readOnly` need not be sent, required or not (OpenAPI 3.0.4, "Schema Object")."""
+        properties, required = schema.get("properties"), made.get("required")
+        if not isinstance(properties, dict) or not isinstance(required, list):
+            return
+        made["required"] = [one for one in required if not self._is_read_only(properties, one)]
+        if not made["required"]:
+            del made["required"]
+
+    def _is_read_only(self, properties: Mapping[str, Any], name: Any) -> bool:
+        held = properties.get(name) if isinstance(name, str) else None
+        if not isinstance(held, dict):
+            return False
+        return (
+            held.get("readOnly") is True or resolved(self._document, held).get("readOnly") is True
+        )
 
     def _held(self, key: str, value: Any) -> Any:
         """What stands under one keyword, the schemas in it translated."""

@@ -12,6 +12,7 @@ __all__ = ["BadDocument", "value_of"]
 
 _NODES = 500_000
 _DEEPEST = 200
+_TOO_MUCH = "the document is too large or too deep, or refers to itself"
 
 
 class BadDocument(ValueError):  # noqa: N818 - what it is, not what is wrong with us
@@ -24,14 +25,44 @@ def value_of(text: bytes) -> Any:
         return jsonrpc.decode(text)
     except ValueError:
         pass
-    from ruamel.yaml import YAML  # noqa: PLC0415 - most documents are JSON
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - most documents are JSON
 
     try:
-        loaded = YAML(typ="safe").load(text.decode("utf-8-sig"))
+        loaded = _yaml().load(text.decode("utf-8-sig"))
+    except BadDocument:
+        raise
     except (YAMLError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadDocument(f"it is neither JSON nor YAML: {str(problem)[:300]}") from None
     return _Plain().of(loaded, 0)
+
+
+def _yaml() -> Any:
+    """A reader that counts what merge keys (`<<`) bring together: a list of aliases of such lists grows with each
+    level by as much as it is long, before there is any value whose nodes could be counted."""
+    from ruamel.yaml import YAML  # noqa: PLC0415
+    from ruamel.yaml.constructor import SafeConstructor  # noqa: PLC0415
+    from ruamel.yaml.nodes import MappingNode, SequenceNode  # noqa: PLC0415
+
+    class Counting(SafeConstructor):
+        merged = 0
+
+        def flatten_mapping(self, node: Any) -> Any:
+            for key, value in node.value:
+                if key.tag == "tag:yaml.org,2002:merge":
+                    for one in value.value if isinstance(value, SequenceNode) else [value]:
+                        self._count(one)
+            return super().flatten_mapping(node)
+
+        def _count(self, node: Any) -> None:
+            if isinstance(node, MappingNode):
+                self.flatten_mapping(node)
+                self.merged += len(node.value)
+            if self.merged > _NODES:
+                raise BadDocument(_TOO_MUCH)
+
+    reader = YAML(typ="safe", pure=True)
+    reader.Constructor = Counting
+    return reader
 
 
 class _Plain:
@@ -43,7 +74,7 @@ class _Plain:
     def of(self, value: Any, depth: int) -> Any:
         self._nodes += 1
         if self._nodes > _NODES or depth > _DEEPEST:
-            raise BadDocument("the document is too large or too deep, or refers to itself")
+            raise BadDocument(_TOO_MUCH)
         if isinstance(value, dict):
             return {str(key): self.of(one, depth + 1) for key, one in value.items()}
         if isinstance(value, list | tuple | set):

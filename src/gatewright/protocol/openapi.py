@@ -86,7 +86,7 @@ def document(
     that callers without a credential are let in."""
     schemas = Schemas()
     paths: dict[str, Any] = {"/tools": {"get": _listing()}, "/tools/{tool_name}": _any_tool()}
-    keys: set[str] = set()
+    keys = {"tool"}  # `get_tool` is the operation for any tool
     for tool in tools:
         path = f"/tools/{quote(tool['name'], safe='')}"
         paths[path] = _one_tool(tool, _key(tool["name"], keys), schemas)
@@ -151,8 +151,10 @@ def _any_tool() -> dict[str, Any]:
 def _key(name: str, taken: set[str]) -> str:
     """What a tool is called where fewer characters are allowed; each key is given once."""
     wanted = key = component_name(name)
+    count = 1
     while key in taken:
-        key = f"{wanted}_{len(taken)}"
+        count += 1
+        key = f"{wanted}_{count}"
     taken.add(key)
     return key
 
