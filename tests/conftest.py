@@ -4,11 +4,17 @@ A skipped test is a promise nobody keeps, so a run with a skip or an expected fa
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
 line that says so, until `make peers` has installed what they talk to; with `--require-peers` (as
 in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`.
+
+A third for runs that measure coverage: no thread is stopped while it is measured. An exception sent to a thread that
+waits in C (sdk/threads) has CPython 3.11 go round in every traced function call of every other thread until it
+arrives, and where such a thread was to wake that one it never does. `no_cover` pauses the measuring for a test.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +59,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")
+    if hasattr(config, "workerinput") and config.pluginmanager.hasplugin("_cov"):
+        _stop_measuring_twice()
+
+
+def _stop_measuring_twice() -> None:
+    """Ends what measures a process of xdist before the session begins to. A pause of the one would resume the other."""
+    from coverage import Coverage  # noqa: PLC0415 - only where something is measured
+
+    while (measuring := Coverage.current()) is not None:
+        measuring.stop()
 
 
 @pytest.hookimpl(trylast=True)
@@ -66,6 +82,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.stash[_left_out][mark] = len(left_out)
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_stopped_while_measured() -> Iterator[None]:
+    """Fails a test that would stop a thread while a tracer is set, where it might otherwise never end."""
+    if sys.gettrace() is None:
+        yield
+        return
+    from gatewright.sdk import threads  # noqa: PLC0415 - only where something is measured
+
+    send: Callable[[int, type[BaseException]], None] = vars(threads)["_raise_in"]
+    spared: list[int] = []
+
+    def raise_in(thread: int, problem: type[BaseException]) -> None:
+        if sys.gettrace() is None:
+            send(thread, problem)
+        else:
+            spared.append(thread)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "_raise_in", raise_in)
+        yield
+    if spared:
+        pytest.fail("mark it no_cover: it stops a thread while coverage is measured")
 
 
 class _NothingSkipped:

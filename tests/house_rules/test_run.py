@@ -12,6 +12,7 @@ import pytest
 from tests.house_rules.tree import ROOT
 
 PYTEST = "pytest"  # so that a search for skipped tests does not find this file
+_MEASURED = "[run]\nparallel = true\npatch = subprocess\n"
 _CONFTEST = (ROOT / "tests/conftest.py").read_text(encoding="utf-8")
 
 
@@ -21,8 +22,10 @@ def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[
     (inside / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
     (inside / "test_it.py").write_text(f"import pytest\n{test}", encoding="utf-8")
     (inside.parent / "pytest.ini").write_text("[pytest]\nmarkers = peers: x\n", encoding="utf-8")
+    (inside.parent / ".coveragerc").write_text(_MEASURED, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    inherited = ("PYTEST", "COVERAGE")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
     return subprocess.run(
         command,
         cwd=inside.parent,
@@ -63,3 +66,31 @@ def test_peer_tests_are_left_out_aloud_until_the_peers_are_installed(tmp_path: P
 def test_peer_tests_cannot_be_left_out_when_they_are_required(tmp_path: Path) -> None:
     run = _run(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\n", "--require-peers")
     assert run.returncode == 1
+
+
+STOPS = """
+import asyncio, threading
+from gatewright.sdk.threads import run_in_thread
+begun, go_on = threading.Event(), threading.Event()
+async def stop():
+    work = asyncio.ensure_future(run_in_thread(lambda: (begun.set(), go_on.wait(60))))
+    assert await asyncio.to_thread(begun.wait, 60)
+    work.cancel()
+    await asyncio.wait([work])
+    go_on.set()
+"""
+
+
+@pytest.mark.parametrize("processes", [("-p", "no:xdist"), ("-n", "1")])
+def test_a_test_that_stops_a_thread_says_that_it_cannot_be_measured(
+    tmp_path: Path, processes: tuple[str, ...]
+) -> None:
+    stops = "def test_a(): asyncio.run(stop())\n"
+    measured = ("--cov=gatewright", "--cov-report=", *processes)
+    run = _run(tmp_path / "unsaid", STOPS + stops, *measured)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "mark it no_cover: it stops a thread" in run.stdout
+    marked = f"{STOPS}@{PYTEST}.mark.no_cover\n{stops}"
+    run = _run(tmp_path / "said", marked, *measured)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert _run(tmp_path / "unmeasured", STOPS + stops, *processes).returncode == 0

@@ -30,6 +30,7 @@ async def test_a_coroutine_function_runs_on_the_loop_and_a_plain_one_beside_it()
     assert await run_function("f", lambda: later(7), False, 5) == 7
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("waits", [True, False])
 async def test_who_takes_too_long_is_stopped(waits: bool) -> None:
     ended = threading.Event()

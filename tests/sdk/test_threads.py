@@ -39,6 +39,7 @@ async def test_what_would_end_the_loop_becomes_an_ordinary_error(problem: BaseEx
         await run_in_thread(broken)
 
 
+@pytest.mark.no_cover
 async def test_a_cancelled_function_does_nothing_further() -> None:
     """GGEN-to-5: it waits in C code when it is stopped, and what comes afterwards does not happen."""
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
@@ -64,6 +65,7 @@ async def test_a_cancelled_function_does_nothing_further() -> None:
     assert effects == []
 
 
+@pytest.mark.no_cover
 async def test_a_busy_loop_is_stopped_too_and_its_thread_serves_again() -> None:
     begun, ended = threading.Event(), threading.Event()
 
@@ -96,6 +98,7 @@ async def test_many_functions_at_once_use_a_bounded_number_of_threads() -> None:
     assert len(set(names)) <= MOST
 
 
+@pytest.mark.no_cover
 async def test_time_that_is_over_ends_a_function_and_time_that_was_given_back_does_not() -> None:
     begun = time.monotonic()
     stopped = threading.Event()

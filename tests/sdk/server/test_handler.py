@@ -113,6 +113,7 @@ async def test_proposals_may_look_at_what_is_settled() -> None:
     assert (await raw.ask("completion/complete", asked))["completion"]["values"] == []
 
 
+@pytest.mark.no_cover
 async def test_resources_and_prompts_have_the_time_of_a_tool_and_no_more() -> None:
     registry = Registry(limits=TimeLimits(tool_s=0.05))
     server = Server("s", registry=registry)
