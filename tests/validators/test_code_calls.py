@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gatewright.validators.code_calls import call_violations
+from gatewright.validators.code_calls import call_violations, joined_violation
 from gatewright.validators.code_lists import BLOCKED_IMPORTS, BLOCKED_PATTERNS
 from gatewright.validators.code_members import Rules, Walk
 from gatewright.validators.code_names import Names
@@ -84,6 +84,7 @@ def test_calls_that_choose_members_at_run_time_are_refused(code: str) -> None:
         ("x.attrgetter('a.__base__')", ["Blocked attribute: '__base__'"]),
         ("x.attrgetter(e)", ["Blocked call: 'attrgetter' with a computed name"]),
         ("open('data.txt')", []),
+        ("open(str('~/.ssh/id_rsa'))", ["Blocked file: '~/.ssh/id_rsa'"]),
         ("open('/etc/' + 'shadow')", ["Blocked file: '/etc/shadow'"]),
         ("open('.env')", []),
         ("open('~/.bashrc', 'a')", ["Blocked file: '~/.bashrc'"]),
@@ -101,3 +102,20 @@ def test_each_call_gets_its_own_sentence(call: str, expected: list[str]) -> None
     assert isinstance(node.value, ast.Call)
     walk = Walk(STANDARD, Names(ast.walk(tree)), frozenset())
     assert list(call_violations(walk, node.value)) == expected
+
+
+@pytest.mark.parametrize(("more", "read"), [(9, True), (10, False)])
+def test_a_path_is_put_together_of_a_bounded_number_of_pieces(more: int, read: bool) -> None:
+    code = "'~' / '.ssh'" + " / 'x'" * more
+    node = ast.parse(code, mode="eval").body
+    assert isinstance(node, ast.BinOp)
+    found = [f"Blocked file: '~/.ssh{'/x' * more}'"] if read else []
+    assert list(joined_violation(node)) == found
+
+
+@pytest.mark.parametrize(("calls", "read"), [(10, True), (11, False)])
+def test_a_path_is_looked_for_in_a_bounded_number_of_calls(calls: int, read: bool) -> None:
+    node = ast.parse(f"open({'f(' * calls}'~/.ssh/x'{')' * calls})", mode="eval").body
+    assert isinstance(node, ast.Call)
+    walk = Walk(STANDARD, Names([]), frozenset())
+    assert bool(list(call_violations(walk, node))) is read

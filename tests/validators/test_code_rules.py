@@ -225,3 +225,36 @@ def test_what_is_put_together_or_reached_through_others_is_seen(
 def test_the_number_of_violations_is_bounded() -> None:
     code = "\n".join(f"import subprocess.x{number}" for number in range(500))
     assert len(violations(ast.parse(code), STANDARD)) == 50
+
+
+def test_a_chain_of_members_is_followed_as_far_as_names_are() -> None:
+    assert violations(ast.parse("x" + ".a" * 20), STANDARD) == []
+    assert violations(ast.parse("x" + ".a" * 21), STANDARD) == [
+        "Nesting: a chain of more than 20 members"
+    ]
+
+
+def test_what_was_imported_is_told_again_where_it_is_used_as_a_value() -> None:
+    assert violations(ast.parse("from os import popen\nf(popen)"), STANDARD) == [
+        "Blocked import: 'os.popen'",
+        "Blocked call: 'os.popen'",
+    ]
+    assert violations(ast.parse("import json\nf(json)"), STANDARD) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("from re import compile\ncompile('x')", []),
+        ("from calc import evaluate as eval\neval('x')", []),
+        ("from calc import eval as evaluate\neval('x')", ["Blocked pattern: 'eval('"]),
+        (
+            "from builtins import compile\ncompile('x')",
+            ["Blocked call: 'builtins.compile'", "Blocked name: 'compile'"],
+        ),
+    ],
+)
+def test_a_builtins_name_is_free_where_an_import_gives_it_another_meaning(
+    code: str, says: list[str]
+) -> None:
+    assert [one for one in violations(ast.parse(code), STANDARD) if "import" not in one] == says

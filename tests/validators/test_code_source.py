@@ -17,6 +17,7 @@ from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, par
         "# -*- coding: utf-8 -*-\nx = 1",
         '"\\d"',
         "# coding: ascii",
+        "x = 1\ny = 2\n# coding: utf-7",
         "x = '" + "(" * 500 + "'",
     ],
 )

@@ -241,6 +241,7 @@ def test_urls_and_hosts_are_found_wherever_they_stand(arguments: object) -> None
         {"url": "https://example.net/x"},
         {"host": "example.net"},
         {"host": "2620:fe::fe"},
+        {"host": "2620::fe"},
         {
             "text": "release 1.2.3.4 of version 10.2, 0.5 and 127.1; a/10.0.0.1x; see https://example.net/."
         },

@@ -148,3 +148,10 @@ def test_the_dialect_is_an_option() -> None:
     assert prepare({"dialect": "mysql"}).judge("SELECT `a\\'` FROM t") is None
     with pytest.raises(BadOptions, match="dialect must be one of"):
         prepare({"dialect": "dbase"})
+
+
+def test_a_list_that_is_declared_as_a_command_is_judged_as_one() -> None:
+    checks = checks_for("readonly", {}, {"readonly": ["/argv"]}, "query")
+    assert not isinstance(checks, str)
+    assert checks.objection({"argv": ["grep", "x", "f"]}) is None
+    assert checks.objection({"argv": ["rm", "f"]}) is not None

@@ -171,3 +171,17 @@ def test_no_text_gets_out_of_a_folder(text: str) -> None:
 
     if _allows(f"/srv/data/{text}", "/srv/data/**"):
         assert (posixpath.normpath(f"/srv/data/{text}") + "/").startswith("/srv/data/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://ann@a.example/x",
+        "https://ann:secret@a.example/x",
+        "https://:secret@a.example/x",
+        "https://a.example/x\u200b",
+    ],
+)
+def test_a_uri_that_shows_one_thing_and_carries_another_fits_nothing(url: str) -> None:
+    assert not _allows(url, "https://**/**")
+    assert _allows("https://a.example/x", "https://**/**")

@@ -235,3 +235,9 @@ def test_a_value_that_would_take_too_long_is_objected_to() -> None:
     found = compiled.objection(value)
     assert found is not None
     assert found.rule == "too_costly"
+
+
+def test_what_is_dear_and_still_within_the_budget_is_checked() -> None:
+    schema = compile_schema({"items": {"allOf": [{"type": "integer"}] * 30}})
+    assert schema.violations([1, 2], 9) == []
+    assert [one.rule for one in schema.violations([1] * 100_000, 9)] == ["too_costly"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.validators.schema_cost import BUDGET, affordable, cost_of
+from gatewright.validators.schema_cost import BUDGET, VALUE_DEPTH, affordable, cost_of
 from gatewright.validators.schema_graph import UnusableSchema
 
 
@@ -91,3 +91,10 @@ def test_a_cheap_schema_is_affordable_for_anything_and_a_bounded_one_at_any_dept
 
 def test_a_tree_is_not_checked_deeper_than_it_was_weighed() -> None:
     assert not affordable(cost_of({"properties": {"a": {"$ref": "#"}}}), _deep(200))
+
+
+def test_the_deepest_value_that_was_weighed_is_affordable() -> None:
+    cost = cost_of({"properties": {"a": {"$ref": "#"}}})
+    assert affordable(cost, _deep(VALUE_DEPTH - 1))
+    assert not affordable(cost, _deep(VALUE_DEPTH))
+    assert VALUE_DEPTH == 2 * 64

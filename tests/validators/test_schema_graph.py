@@ -103,3 +103,8 @@ def test_a_recursive_reference_leads_to_the_root() -> None:
 def test_what_is_no_uri_makes_the_schema_unusable() -> None:
     with pytest.raises(UnusableSchema, match="where a URI should be"):
         Graph({"$id": "https://x.example/", "properties": {"a": {"$id": "//[bad"}}})
+
+
+def test_as_many_patterns_as_are_allowed_are_read() -> None:
+    assert Graph({"patternProperties": {f"^a{n}$": {} for n in range(200)}}).patterns == 200
+    assert Graph({"pattern": "a" * 16_384}).patterns == 1

@@ -18,6 +18,7 @@ READING = [
     "sed -e s/a/b/ -e d f",
     "sed -nE 's/a/b/p' f",
     "sed --expression=p --quiet f",
+    "sed --expression p f",
     "awk '{print $1}' f",
     "awk -F: -v n=1 '$1 > n' f",
     "awk -- '{print}' f",

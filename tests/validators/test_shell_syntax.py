@@ -53,6 +53,7 @@ REFUSED = {
     "echo $((1+1))": "arithmetic_expansion",
     "echo $'\\x41'": "ansi_c_string",
     'echo $"a"': "expansion",
+    'echo "a$\'"': "expansion",
     "A=b ls": "variable_assignment",
     "A=b": "variable_assignment",
     "(ls)": "subshell",

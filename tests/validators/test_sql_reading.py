@@ -135,6 +135,7 @@ def test_length_and_depth_are_allowed_up_to_the_bound() -> None:
     assert sql_rule("SELECT " + "(" * 24 + "1" + ")" * 24) is None
     assert sql_rule("SELECT " + "(" * 25 + "1" + ")" * 25) == "too_long"
     assert sql_rule("SELECT " + ", ".join(["(1)"] * 40)) is None
+    assert sql_rule("SELECT " + "(1), " * 40 + "(" * 25 + "1" + ")" * 25) == "too_long"
 
 
 def test_what_is_judged_does_not_end_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
