@@ -45,3 +45,20 @@ def test_a_path_that_climbs_is_moderate(path: str) -> None:
 def test_ordinary_arguments_say_nothing(arguments: dict[str, Any]) -> None:
     """GRH-aud-5."""
     assert argument_risk(arguments) == ""
+
+
+def test_what_is_looked_at_is_bounded() -> None:
+    """GRH-aud-5: a thousand texts, the names of members among them, and the beginning of each."""
+    assert argument_risk({"many": ["x"] * 999}) == ""
+    assert argument_risk({"many": ["x"] * 1000}) == "dangerous"
+    assert argument_risk({"path": "x" * 4092 + "/etc"}) == "dangerous"
+    assert argument_risk({"path": "x" * 4093 + "/etc/y"}) == ""
+    assert argument_risk({"path": "x" * 4094 + "/../y"}) == ""
+    assert argument_risk({"path": "x" * 4093 + "/../y"}) == "moderate"
+
+
+def test_the_worst_of_several_counts_and_names_do_not_climb() -> None:
+    """GRH-aud-5."""
+    assert argument_risk({"a": "../x", "b": "/etc/x"}) == "dangerous"
+    assert argument_risk({"../x": 1}) == ""
+    assert argument_risk({"/etc/x": 1, "note": "password"}) == ""

@@ -19,6 +19,8 @@ from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, par
         "# coding: ascii",
         "x = 1\ny = 2\n# coding: utf-7",
         "x = '" + "(" * 500 + "'",
+        "(" * 100 + "1" + ")" * 100,
+        "(" * 80 + "1" + ")" * 80 + "+[" * 40 + "1" + "]" * 40,
     ],
 )
 def test_ordinary_source_becomes_a_tree(code: str) -> None:

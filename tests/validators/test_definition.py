@@ -96,3 +96,20 @@ def test_the_order_and_the_indentation_of_a_definition_do_not_count(
 def test_a_member_that_is_no_json_is_an_error() -> None:
     with pytest.raises(ValueError, match="truncated"):
         definition_digest({"name": msgspec.Raw(b"{")})
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("-1.50", "-15e-1"),
+        ("12e-1", "12e-1"),
+        ("1e2", "100"),
+        ("-2.0", "-2"),
+        ("-0.0", "0"),
+        ("1e400", "1" + "0" * 400),
+        ("1e401", "1e401"),
+        ("10e400", "1e401"),
+    ],
+)
+def test_every_number_has_one_spelling(number: str, text: str) -> None:
+    assert canonical(jsonrpc.decode(number.encode())).decode() == text

@@ -158,3 +158,92 @@ def test_every_flaw_can_be_told(schema: Any, value: Any) -> None:
     for flaw in of(schema, value):
         assert flaw.reason
         json.dumps([flaw.reason, flaw.suggestions])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "suggestions"),
+    [
+        ({"minimum": 1}, 0, ("Value must be at least 1",)),
+        ({"maximum": 3}, 4, ("Value must be at most 3",)),
+        ({"minimum": 1, "maximum": 3}, 0, ("Value must be 1-3",)),
+        ({"exclusiveMinimum": 1, "maximum": 3}, 1, ("Value must be at most 3",)),
+        ({"minLength": 2}, "a", ("Length must be at least 2 characters",)),
+        ({"maxLength": 2}, "abc", ("Length must be at most 2 characters",)),
+        ({"pattern": "^[a-z]+$"}, "A", ("Use lowercase letters only",)),
+        ({"pattern": "^[a-f]+$"}, "A", ()),
+        ({"pattern": "^a|b$"}, "A", ()),
+        ({"type": "integer"}, "a", ("Send integer",)),
+        ({"type": ["null", "integer"]}, "a", ("Send null or integer",)),
+        ({"type": "integer", "examples": [5]}, "a", ("Send integer", "For example 5")),
+        ({"enum": ["a"], "examples": []}, "b", ()),
+        ({"enum": ["a"], "minimum": 3, "minLength": 2}, "bb", ()),
+        (
+            {"properties": {}, "additionalProperties": False},
+            {"a": 1},
+            ("Remove what the schema does not name",),
+        ),
+        ({"required": ["a"]}, {}, ("Add the field a",)),
+    ],
+)
+def test_each_rule_suggests_what_its_schema_says(
+    schema: Any, value: Any, suggestions: tuple[str, ...]
+) -> None:
+    """GGEN-err-11"""
+    assert one(schema, value).suggestions == suggestions
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted", "kind"),
+    [
+        (None, "null", "null"),
+        (True, "true", "boolean"),
+        (False, "false", "boolean"),
+        (7, "7", "integer"),
+        (1.5, "1.5", "number"),
+        ([], "an array", "array"),
+        ({}, "an object", "object"),
+        ("b" * 80, "'" + "b" * 80 + "'", "string"),
+        ("b" * 81, "'" + "b" * 80 + "…'", "string"),
+    ],
+)
+def test_a_value_is_quoted_by_what_it_is(value: Any, quoted: str, kind: str) -> None:
+    assert one({"const": "x"}, value).reason.endswith(f"got {quoted}")
+    if kind != "integer":
+        assert one({"type": "integer"}, value).reason.endswith(f"got {kind}")
+    assert one({"type": "boolean"}, 7).reason.endswith("got integer")
+
+
+def test_flaws_come_in_the_order_of_places_and_the_telling_ones_first() -> None:
+    inner = {"properties": {"a": {"type": "string"}}, "required": ["b"], "minProperties": 3}
+    schema = {"properties": {"z": {"items": inner}, "k": {"type": "null"}}, "required": ["y"]}
+    value = {"z": [{"a": 1} for _ in range(3)], "k": 1}
+    assert [(flaw.field, flaw.rule) for flaw in of(schema, value)] == [
+        ("k", "type"),
+        *[
+            (f"z.{number}{name}", rule)
+            for number in range(3)
+            for name, rule in ((".a", "type"), (".b", "required"), ("", "minProperties"))
+        ],
+        ("y", "required"),
+    ]
+
+
+def test_a_length_is_counted_in_what_it_is_a_length_of() -> None:
+    assert one({"minItems": 2}, [1]).reason == "Wrong length: expected at least 2 items, got 1"
+    assert one({"maxLength": 1}, "abc").reason.endswith("at most 1 characters, got 3")
+    (found,) = of({"properties": {}, "additionalProperties": False}, {"a": 1, "b": 2})
+    assert found.reason == "Unknown field: a, b"
+
+
+def test_references_to_references_are_followed_to_what_they_mean() -> None:
+    defs: dict[str, Any] = {f"d/{n}": {"$ref": f"#/$defs/d~1{n + 1}"} for n in range(6)}
+    last = {"type": "integer", "externalDocs": {"url": "https://docs.example/x"}}
+    schema = {"$defs": {**defs, "d/6": last}, "properties": {"x": {"$ref": "#/$defs/d~10"}}}
+    (found,) = of(schema, {"x": "a"})
+    assert (found.suggestions, found.documentation_url) == (
+        ("Send integer",),
+        "https://docs.example/x",
+    )
+    assert (
+        one({"type": "null", "externalDocs": "https://docs.example"}, 1).documentation_url is None
+    )

@@ -191,6 +191,16 @@ def test_look_ups_and_redirects_can_be_played(played: object, rule: str | None) 
     assert (found and found.rule) == rule
 
 
+@pytest.mark.parametrize(("redirects", "rule"), [(3, None), (4, "redirects")])
+def test_redirects_are_followed_as_often_as_the_gateway_follows_them(
+    redirects: int, rule: str | None
+) -> None:
+    """MGP-4.5-3"""
+    chain = {f"http://a.example/{n}": f"/{n + 1}" for n in range(redirects)}
+    found = prepare({}).judge({"url": "http://a.example/0", "redirects": chain})
+    assert (found and found.rule) == rule
+
+
 def test_an_operator_can_list_the_only_hosts() -> None:
     judge = prepare({"hosts": ["api.example", ".cdn.example"]}).judge
     urls = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.validators.options import BadOptions
-from gatewright.validators.paths import path_rule, prepare
+from gatewright.validators.paths import names_path, path_rule, prepare
 
 ROOT = "/data/project"
 
@@ -260,3 +260,21 @@ def test_what_passes_stays_inside_for_a_plain_reader(text: str) -> None:
 @given(st.text(max_size=60))
 def test_any_text_gets_a_verdict(text: str) -> None:
     assert path_rule(text, ROOT) is None or prepare({"root": ROOT}).judge(text) is not None
+
+
+def test_a_path_may_be_as_long_as_a_file_system_takes() -> None:
+    assert path_rule("a/" * 2048, ROOT) is None
+    assert path_rule("a/" * 2048 + "a", ROOT) == "too_long"
+    assert path_rule("a/" + "é" * 127, ROOT) is None
+
+
+@pytest.mark.parametrize(("links", "rule"), [(40, None), (41, "link")])
+def test_links_are_followed_as_often_as_a_kernel_does(links: int, rule: str | None) -> None:
+    chain = {f"l{number}": f"l{number + 1}" for number in range(links)}
+    found = prepare({"root": ROOT}).judge({"path": "l0/x", "symlinks": chain})
+    assert (found and found.rule) == rule
+
+
+@pytest.mark.parametrize("text", ["v1.x%y z", "half%", "a%20b c", "50%.", "x.. y", "..."])
+def test_a_text_with_dots_and_signs_that_leads_nowhere_is_no_path(text: str) -> None:
+    assert not names_path("note", text)

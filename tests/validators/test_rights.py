@@ -6,7 +6,7 @@ import pytest
 
 from gatewright.call import Caller, Security, Trust, UserContext
 from gatewright.validators.rights import administers, described, rights_of, runs_programs
-from gatewright.wire.permissions import held_permission
+from gatewright.wire.permissions import INVOKE, READ, held_permission
 
 
 def _user(*permissions: str, **more: object) -> UserContext:
@@ -147,3 +147,42 @@ def test_constraints_say_what_follows() -> None:
 )
 def test_tools_that_run_programs_are_known(security: Security, programs: bool) -> None:
     assert runs_programs(security) is programs
+
+
+LEVELS: tuple[Trust, ...] = ("untrusted", "community", "verified", "system")
+
+
+@pytest.mark.parametrize("low", range(4))
+@pytest.mark.parametrize("high", range(4))
+def test_of_two_words_about_trust_the_lower_one_counts(low: int, high: int) -> None:
+    said = [UserContext(trust=LEVELS[one]) for one in (high, low)]
+    assert rights_of(tuple(said)).trust == LEVELS[min(low, high)]
+
+
+def test_the_scopes_that_would_help_are_told() -> None:
+    steps = (
+        (held_permission("ToolInvoke(files/*)") or "", "files"),
+        (held_permission("ToolRead(files/read)") or "", "look"),
+        ("filesystem.read", "disk"),
+        ("filesystem.read", "disk"),
+        ("shell.execute", "run"),
+    )
+    step_up = rights_of((UserContext(steps=steps),)).step_up
+    assert step_up(f"{INVOKE}files/read") == ("files",)
+    assert step_up(f"{INVOKE}mail/send") == ()
+    assert step_up(f"{READ}files/read") == ("look",)
+    assert step_up("filesystem.read") == ("disk",)
+    assert step_up("filesystem.write") == ()
+
+
+def test_whether_tools_and_resources_are_limited_at_all_is_known() -> None:
+    """GRH-sec-5"""
+    free = rights_of((UserContext(), _user("filesystem.read")))
+    assert not free.names_tools
+    assert free.resources() is None
+    bound = rights_of((UserContext(resources=("/srv/**",)), _user("ToolInvoke(a)", "shell")))
+    assert bound.names_tools
+    found = bound.resources()
+    assert found is not None
+    assert [found.allows(one) for one in ("/srv/x", "/etc/x")] == [True, False]
+    assert len(bound.permissions) == 2

@@ -241,3 +241,19 @@ def test_what_is_dear_and_still_within_the_budget_is_checked() -> None:
     schema = compile_schema({"items": {"allOf": [{"type": "integer"}] * 30}})
     assert schema.violations([1, 2], 9) == []
     assert [one.rule for one in schema.violations([1] * 100_000, 9)] == ["too_costly"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"pattern": "^a$"}, "b", "^a$"),
+        ({"minimum": 3}, 1, 3),
+        ({"enum": ["a", "b"]}, "c", ["a", "b"]),
+        ({"required": ["a"]}, {}, "a"),
+        ({"minLength": 2}, "x", 2),
+        ({"uniqueItems": True}, [1, 1], None),
+    ],
+)
+def test_a_violation_says_what_was_asked_for(schema: Any, value: Any, expected: Any) -> None:
+    (found,) = compile_schema(schema).violations(value, 9)
+    assert found.expected == expected

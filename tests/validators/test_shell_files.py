@@ -72,6 +72,10 @@ def test_sensitive_files_are_found(argument: str) -> None:
         "/tmp/*",
         "docs/ssh.md",
         "-n",
+        "-n.env.x",
+        "i*",
+        "?",
+        "e?c/*",
         "--color=auto",
     ],
 )

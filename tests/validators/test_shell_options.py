@@ -42,6 +42,15 @@ def rule(program: Program, line: str) -> str | None:
         ("-k 1 a", None),
         ("-k 1 a b", "operand"),
         ("--version", None),
+        ("--help -o", "option"),
+        ("- a", "operand"),
+        ("-k -- a b", "operand"),
+        ("-- a -", "operand"),
+        ("--quiet a b", "operand"),
+        ("-a b c", "operand"),
+        ("-ak 1 a", None),
+        ("-ka b c", "operand"),
+        ("--exec", "option"),
     ],
 )
 def test_letters_values_and_shortened_names_are_understood(line: str, expected: str | None) -> None:

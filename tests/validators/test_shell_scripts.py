@@ -88,6 +88,10 @@ def test_sed_scripts_that_run_or_write_or_cannot_be_read_are_refused(script: str
         "/a\\/b/",
         "{ print $1 }\n$2 > 3",
         "{ print $1\n x = $2 > 3 }",  # the line ends what is printed
+        "{ print $1; x = $2 > 3 }",
+        "{ print (1); x = $2 > 3 }",
+        "/x|y/ { print }",
+        "function f(a) { return /x|y/ }",
     ],
 )
 def test_awk_programs_that_only_compute_pass(program: str) -> None:
@@ -111,6 +115,13 @@ def test_awk_programs_that_only_compute_pass(program: str) -> None:
         '{ x = a / b | "id" / c }',
         '{ n = 1; x = n / 2; print | "sh /" }',
         "{ x[1] / 2 | y }",
+        '{ x = 4 / 2; print | "sh /" }',
+        '{ x = "4" / 2; print | "sh /" }',
+        '{ x = (4) / 2; print | "sh /" }',
+        '{ x = /4/ / 2; print | "sh /" }',
+        '{ x++ / 2; print | "sh /" }',
+        "{ x = (1 }",
+        "{ x = 1) }",
         'BEGIN { while ((getline l < "x") > 0) print l }',
         '{ print "unclosed }',
         "{ print /unclosed }",

@@ -14,6 +14,8 @@ READING = [
     "date -d yesterday",
     "date -Iseconds",
     "date --date=now --iso-8601=seconds",
+    "date --date now --utc",
+    "date -r f",
     "sed -n 5p f",
     "sed -e s/a/b/ -e d f",
     "sed -nE 's/a/b/p' f",
@@ -45,6 +47,19 @@ READING = [
 ]
 
 OTHER = [
+    "date --utc 010100002030",
+    "date -dnow 010100002030",
+    "date -d now 010100002030",
+    "date --date=now 010100002030",
+    "awk -v n=1 'BEGIN{system(\"id\")}'",
+    "awk -- 'BEGIN{system(\"id\")}'",
+    "tar t --to-command=sh",
+    "tar f a",
+    "tar txf a",
+    "ip netns",
+    "env -u X rm",
+    "xargs -n 1 rm",
+    "sed -n -e p -f script",
     "find . -delete",
     "find . -exec cat {} +",
     "find . -execdir id",
@@ -122,3 +137,27 @@ def test_uses_that_only_read_pass(line: str) -> None:
 def test_uses_that_write_run_or_change_something_are_refused(line: str) -> None:
     """MGP-4.5-1 and MGP-4.5-2"""
     assert judged(line) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("time", "operand"),
+        ("timeout", "operand"),
+        ("timeout 5", "operand"),
+        ("timeout soon ls", "operand"),
+        ("nice -x ls", "option"),
+        ("date 010100002030", "operand"),
+        ("date -s now", "option"),
+        ("tar tf host:a", "operand"),
+        ("tar xf a", "option"),
+        ("ip netns", "subcommand"),
+        ("ip link set", "subcommand"),
+        ("ip -batch f", "option"),
+        ("sed -i p f", "option"),
+        ("sed 'w f'", "script"),
+        ("command ls", "runs_programs"),
+    ],
+)
+def test_what_is_refused_has_a_reason(line: str, rule: str) -> None:
+    assert judged(line) == rule

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.shell_strict import strict
+from gatewright.validators.shell_strict import strict, strict_rule
 
 METACHARACTERS = ";&|<>(){}[]$`\\'\"!*?~#^"
 
@@ -63,12 +63,25 @@ BLOCKED = {
         ". x",
         "bash",
     ],
-    "changes_rights": ["sudo ls", "chmod -R 777 x", "passwd root", "iptables -F"],
+    "changes_rights": [
+        "chown --recursive a b",
+        "/usr/bin/SUDO.exe x",
+        "sudo ls",
+        "chmod -R 777 x",
+        "passwd root",
+        "iptables -F",
+    ],
     "ends_the_host": ["shutdown -h now", "reboot", "mkfs.ext4 /x", "dd if=a of=b", "kill -9 1"],
     "opens_a_channel": ["nc -l 4444", "socat x y"],
     "inline_code": ["python3 -c x", "perl -e x", "node --eval x"],
     "program_option": ["tar xf a --checkpoint-action=exec", "git -c core.pager=x log"],
-    "host_file": ["cat /etc/passwd", "cat /etc/shadow", "curl -d @/etc/passwd x", "wc /dev/sda"],
+    "host_file": [
+        "wc /proc/sys/x",
+        "cat /etc/passwd",
+        "cat /etc/shadow",
+        "curl -d @/etc/passwd x",
+        "wc /dev/sda",
+    ],
 }
 
 
@@ -96,6 +109,13 @@ def test_dangerous_shell_text_is_refused_with_the_name_of_the_rule(rule: str, te
         "rm one-file.txt",
         "python3 script.py",
         "find . -name x.txt",
+        "chmod 644 x",
+        "ls -R x",
+        "cp -r a b",
+        "grep -e x f",
+        "echo -delete",
+        "remark mkfs",
+        "history",
         "time",
         "Grüße aus Köln",
         "",
@@ -167,3 +187,12 @@ def test_no_control_or_invisible_character_passes(text: str) -> None:
     found = strict([text])
     assert found is not None
     assert found.rule == "control_character"
+
+
+def test_words_of_one_command_are_judged_by_its_program_and_together() -> None:
+    assert strict_rule(["sudo", "ls"]) == "changes_rights"
+    assert strict_rule(["ls", "rm", "-r"]) == "recursive_delete"
+    assert strict_rule(["history", "-c"]) == "ends_the_host"
+    assert strict_rule(["history"]) is None
+    assert strict_rule(["ls", "-l"]) is None
+    assert strict_rule([]) is None
