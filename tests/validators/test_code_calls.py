@@ -119,3 +119,15 @@ def test_a_path_is_looked_for_in_a_bounded_number_of_calls(calls: int, read: boo
     assert isinstance(node, ast.Call)
     walk = Walk(STANDARD, Names([]), frozenset())
     assert bool(list(call_violations(walk, node))) is read
+
+
+def test_code_that_may_only_read_gets_the_rules_for_writing_as_well() -> None:
+    """MGP-7.2-4"""
+    node = ast.parse("open('x', 'w')", mode="eval").body
+    assert isinstance(node, ast.Call)
+    reading = Rules(frozenset(), frozenset(), read_only=True)
+    found = [
+        list(call_violations(Walk(rules, Names([]), frozenset()), node))
+        for rules in (STANDARD, reading)
+    ]
+    assert found == [[], ["Blocked write: 'open' with a mode that writes or is computed"]]

@@ -247,6 +247,9 @@ def test_what_was_imported_is_told_again_where_it_is_used_as_a_value() -> None:
     [
         ("from re import compile\ncompile('x')", []),
         ("from calc import evaluate as eval\neval('x')", []),
+        ("def compile(x): return x\ncompile('x')", []),
+        ("class input: pass\ninput()", []),
+        ("async def exec(x): return x\nexec('x')", []),
         ("from calc import eval as evaluate\neval('x')", ["Blocked pattern: 'eval('"]),
         (
             "from builtins import compile\ncompile('x')",
@@ -258,3 +261,41 @@ def test_a_builtins_name_is_free_where_an_import_gives_it_another_meaning(
     code: str, says: list[str]
 ) -> None:
     assert [one for one in violations(ast.parse(code), STANDARD) if "import" not in one] == says
+
+
+@pytest.mark.parametrize(("levels", "refused"), [(5, False), (6, True)])
+def test_texts_with_places_in_them_are_nested_only_so_deep(levels: int, refused: bool) -> None:
+    inner: ast.expr = ast.Name("x", ast.Load())
+    for _ in range(levels):
+        inner = ast.JoinedStr([ast.FormattedValue(inner, -1)])
+    found = violations(ast.Module([ast.Expr(inner)], []), STANDARD)
+    assert found == (["Nesting: texts in texts deeper than 4"] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("x.__dict__", []),
+        ("f().__dict__", ["Blocked attribute: '__dict__'"]),
+        ("type.__dict__", ["Blocked attribute: '__dict__'"]),
+        ("import json\njson.__dict__", ["Blocked attribute: '__dict__'"]),
+        ("from . import x", []),
+        ("from .a import system", []),
+        ("from requests import *", ["Blocked import: 'requests.*'"]),
+        ("import os\nx = y = os\ny.getcwd()", []),
+        ("import os\nx.y = os", ["Blocked use: the module 'os' as a value"]),
+        ("import os\n(x := os).getcwd()", []),
+        ("import os\nx: object = os\nx.getcwd()", []),
+        ("del json.loads\nimport json", ["Blocked assignment: 'json.loads'"]),
+        ("import mine\nmine.x = 1", []),
+        ("x.__class__ = y", []),
+        ("setattr(x, 'a', 1)\ng = getattr", ["Blocked use: 'getattr' as a value"]),
+        ("getattr = f", []),
+        ("'__sub' 'classes__'", []),
+        ("f('__sub' + 'classes__')", ["Blocked text: '__subclasses__'"]),
+    ],
+)
+def test_modules_and_special_members_may_be_used_where_they_stay_in_sight(
+    code: str, says: list[str]
+) -> None:
+    assert violations(ast.parse(code), STANDARD) == says

@@ -146,3 +146,28 @@ def test_code_is_never_larger_than_what_can_be_parsed_in_time() -> None:
     assert violations("x = 1\n" * 20_000, max_code_size_bytes=10**9) == [
         "Code size: 120000 bytes, at most 102400"
     ]
+
+
+@pytest.mark.parametrize("level", ["standard", "strict", "readonly"])
+def test_code_may_be_as_large_as_the_bound(level: str) -> None:
+    assert violations("#" * 10_000, level=level) == []
+    assert violations("#" * 10_001, level=level) == ["Code size: 10001 bytes, at most 10000"]
+    assert violations("#" * 102_400, level=level, max_code_size_bytes=10**9) == []
+
+
+@pytest.mark.parametrize("language", ["Python", "python3", "PY"])
+def test_python_has_several_names(language: str) -> None:
+    assert violations("x = 1", language=language) == []
+
+
+def test_the_hints_say_which_lists_are_in_force() -> None:
+    """MGP-7.4-3"""
+    standard, strict = (
+        dict(found.details["hints"])
+        for level in ("standard", "strict")
+        if (found := prepare({"level": level, "blocked_imports": ["json"]}).judge("x ="))
+    )
+    assert "json" in standard["blocked_imports"]
+    assert strict["blocked_imports"] == []
+    assert "json" not in strict["allowed_imports"]
+    assert "os" in strict["allowed_imports"]

@@ -296,3 +296,9 @@ def test_a_host_by_itself_can_be_judged() -> None:
 def test_any_text_gets_a_verdict(text: str) -> None:
     found = prepare({}).judge("http://" + text)
     assert found is None or found.message == sentence(found.rule)
+
+
+def test_a_url_may_be_as_long_as_the_bound() -> None:
+    url = "https://example.net/"
+    assert url_rule(url + "a" * (8192 - len(url))) is None
+    assert url_rule(url + "a" * (8193 - len(url))) == "too_long"

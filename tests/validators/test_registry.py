@@ -130,3 +130,13 @@ def test_a_plug_in_cannot_take_a_built_in_name_or_fail_open() -> None:
     _, found = checks("sandbox").objection({"command": "ls; id"}) or ("", None)
     assert found is not None
     assert isinstance(checks_for("broken", {}, {}, "tool"), str)
+
+
+@pytest.mark.usefixtures("_plugged")
+def test_a_list_is_given_text_by_text_to_who_does_not_take_words() -> None:
+    pointed = checks("shouting", None, {"shouting": ["/list"]})
+    assert pointed.objection({"list": ["calm", "calm"]}) is None
+    assert pointed.objection({"list": ["calm", "LOUD"]}) == (
+        "shouting",
+        Objection("/list/1", "shouting", "shouts"),
+    )

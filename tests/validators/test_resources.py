@@ -142,6 +142,8 @@ def test_arguments_are_judged_by_their_form_and_by_the_name_of_their_member() ->
         "count": 3,
         "empty": "",
     }
+    assert list(Resources([["/x"]]).parts("/etc/passwd")) == [(None, "/etc/passwd")]
+    assert len(list(Resources([["/x"]]).parts(arguments))) == 9
     assert _named(arguments) == {
         "/path": "notes.txt",
         "/source": "/etc/passwd",

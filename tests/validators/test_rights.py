@@ -166,6 +166,7 @@ def test_the_scopes_that_would_help_are_told() -> None:
         ("filesystem.read", "disk"),
         ("filesystem.read", "disk"),
         ("shell.execute", "run"),
+        ("*", "all"),
     )
     step_up = rights_of((UserContext(steps=steps),)).step_up
     assert step_up(f"{INVOKE}files/read") == ("files",)

@@ -85,6 +85,8 @@ def test_a_number_with_its_own_spelling_does_not_slip_past_a_rule(schema: dict[s
     compiled = compile_schema({"properties": {"x": schema}})
     assert compiled.objection(number) is not None
     assert compiled.objection({"x": 10.1}) is not None
+    listed = compile_schema({"items": {"items": schema}})
+    assert listed.objection([[number["x"]]]) is not None
 
 
 def test_a_schema_may_spell_its_numbers_as_it_likes() -> None:
@@ -240,6 +242,10 @@ def test_a_value_that_would_take_too_long_is_objected_to() -> None:
 def test_what_is_dear_and_still_within_the_budget_is_checked() -> None:
     schema = compile_schema({"items": {"allOf": [{"type": "integer"}] * 30}})
     assert schema.violations([1, 2], 9) == []
+    assert schema.objection([1, 2]) is None
+    found = schema.objection([1] * 100_000)
+    assert found is not None
+    assert found.rule == "too_costly"
     assert [one.rule for one in schema.violations([1] * 100_000, 9)] == ["too_costly"]
 
 

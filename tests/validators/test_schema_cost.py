@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.validators.schema_cost import BUDGET, VALUE_DEPTH, affordable, cost_of
+from gatewright.validators.schema_cost import BUDGET, VALUE_DEPTH, Cost, affordable, cost_of
 from gatewright.validators.schema_graph import UnusableSchema
 
 
@@ -98,3 +98,12 @@ def test_the_deepest_value_that_was_weighed_is_affordable() -> None:
     assert affordable(cost, _deep(VALUE_DEPTH - 1))
     assert not affordable(cost, _deep(VALUE_DEPTH))
     assert VALUE_DEPTH == 2 * 64
+
+
+def test_the_budget_itself_can_be_spent() -> None:
+    cost = Cost([1000, 1000], bounded=True, patterns=0)
+    assert affordable(cost, [0] * (BUDGET // 1000 - 1))
+    assert not affordable(cost, [0] * (BUDGET // 1000))
+    assert Cost([16], bounded=True, patterns=0).cheap
+    assert not Cost([17], bounded=True, patterns=0).cheap
+    assert not Cost([16], bounded=False, patterns=0).cheap

@@ -78,10 +78,20 @@ def test_a_reference_inside_a_named_part_is_relative_to_that_part() -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["#/$defs/none", "#none", "file:///etc/passwd", "http://x.example/s", "other"]
+    "reference",
+    [
+        "#/$defs/none",
+        "#/prefixItems/1",
+        "#/prefixItems/x",
+        "#/title/0",
+        "#none",
+        "file:///etc/passwd",
+        "http://x.example/s",
+        "other",
+    ],
 )
 def test_a_reference_to_what_is_not_there_makes_the_schema_unusable(reference: str) -> None:
-    schema = {"$ref": reference}
+    schema = {"$ref": reference, "prefixItems": [{}], "title": "x"}
     with pytest.raises(UnusableSchema, match="which it does not define; nothing is fetched"):
         list(Graph(schema).same_place(schema))
 

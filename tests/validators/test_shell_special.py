@@ -21,6 +21,7 @@ READING = [
     "sed -nE 's/a/b/p' f",
     "sed --expression=p --quiet f",
     "sed --expression p f",
+    "sed p -",
     "awk '{print $1}' f",
     "awk -F: -v n=1 '$1 > n' f",
     "awk -- '{print}' f",

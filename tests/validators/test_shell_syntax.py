@@ -52,6 +52,7 @@ REFUSED = {
     "echo a${x}": "expansion",
     "echo $((1+1))": "arithmetic_expansion",
     "echo $'\\x41'": "ansi_c_string",
+    "echo 'a'$": "expansion",
     'echo $"a"': "expansion",
     'echo "a$\'"': "expansion",
     "A=b ls": "variable_assignment",
@@ -172,3 +173,22 @@ def test_quoted_words_come_back_as_they_are(words: list[str]) -> None:
     if is_plain(line):
         (found,) = read(line, pipes=False)
         assert [word.text for word in found[1:]] == [word.replace("'", "") for word in words]
+
+
+@pytest.mark.parametrize(
+    ("line", "longer"),
+    [("ls " + "a" * (MAX_BYTES - 3), "a"), ("echo '" + "; " * 63 + ";'", "';'")],
+)
+def test_a_line_may_be_as_long_and_as_busy_as_the_bound(line: str, longer: str) -> None:
+    assert len(read(line, pipes=False)) == 1
+    with pytest.raises(Unacceptable) as problem:
+        read(line + longer, pipes=False)
+    assert problem.value.what == "too_long"
+
+
+def test_braces_may_multiply_up_to_a_bound() -> None:
+    (words,) = read("ls {" + ",".join("a" * 32) + "}", pipes=False)
+    assert len(words) == 33
+    with pytest.raises(Unacceptable) as problem:
+        read("ls {" + ",".join("a" * 33) + "}", pipes=False)
+    assert problem.value.what == "brace_expression"
