@@ -144,20 +144,23 @@ async def test_the_least_of_all_limits_holds(registry: Registry) -> None:
         await registry.invoke("patient", limit_s=0.01)
 
 
+@pytest.mark.no_cover
 async def test_a_plain_function_that_blocks_is_stopped_and_blocks_nobody(
     registry: Registry,
 ) -> None:
     """GGEN-to-5 for functions in threads."""
     registry.limits = TimeLimits(tool_s=DEADLINE_S)
-    go_on, effects = threading.Event(), []
+    begun, go_on, effects = threading.Event(), threading.Event(), []
 
     @mcp_tool(registry=registry, name="blocks")
     def blocks() -> None:
+        begun.set()
         go_on.wait(DEADLINE_S)
         effects.append("written")
 
     call = asyncio.ensure_future(registry.invoke("blocks", limit_s=DEADLINE_S))
     assert (await registry.invoke("add", {"a": 1})).value == 2
+    assert await asyncio.to_thread(begun.wait, DEADLINE_S)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
