@@ -89,7 +89,11 @@ def test_what_the_server_gets_is_the_value_and_what_is_shown_is_the_word(shell: 
     shell.run("secret", "set", "greeting", given="hunter2")
     shell.write("note.txt", "from a file\n")
     told = shell.folder / "told"
-    script = f"import os; open({str(told)!r}, 'w').write(repr([os.environ[n] for n in 'ABC']))"
+    # The gateway starts it again whenever it has ended, so the file is replaced whole.
+    script = (
+        f"import os; t = {str(told)!r}; open(t + '~', 'w').write(repr([os.environ[n] for n in 'ABC']));"
+        "os.replace(t + '~', t)"
+    )
     shell.write(
         "mgp.toml",
         f'[[servers]]\nid = "a"\ncommand = {json.dumps(sys.executable)}\n'

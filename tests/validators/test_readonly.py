@@ -135,6 +135,11 @@ def test_a_tool_that_reads_by_its_name_is_called(name: str) -> None:
         ({"text": "first; second"}, None),
         ({"DELETE FROM t": 1}, None),
         ({"n": 1}, None),
+        ({"note": ""}, None),
+        ({"tool": "hammer"}, None),
+        ({"method": ""}, None),
+        ({"mode": "x"}, "write_verb"),
+        ({"verb": "listAndDelete"}, None),
     ],
 )
 def test_each_argument_is_judged_as_what_it_is_called(arguments: Any, rule: str | None) -> None:

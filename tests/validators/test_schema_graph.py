@@ -71,9 +71,10 @@ def test_references_lead_to_what_they_name(
     assert list(Graph(schema).same_place(node)) == [target]
 
 
-def test_a_reference_inside_a_named_part_is_relative_to_that_part() -> None:
+@pytest.mark.parametrize("name", ["part", "https://x.example/part", "urn:x:part"])
+def test_a_reference_inside_a_named_part_is_relative_to_that_part(name: str) -> None:
     node = {"$ref": "#/$defs/inner"}
-    part = {"$id": "part", "not": node, "$defs": {"inner": {"type": "null"}}}
+    part = {"$id": name, "not": node, "$defs": {"inner": {"type": "null"}}}
     assert list(Graph({"$defs": {"p": part}}).same_place(node)) == [{"type": "null"}]
 
 
@@ -118,3 +119,12 @@ def test_what_is_no_uri_makes_the_schema_unusable() -> None:
 def test_as_many_patterns_as_are_allowed_are_read() -> None:
     assert Graph({"patternProperties": {f"^a{n}$": {} for n in range(200)}}).patterns == 200
     assert Graph({"pattern": "a" * 16_384}).patterns == 1
+
+
+def test_a_schema_may_have_ten_members_for_each_part_that_it_may_have() -> None:
+    def wide(members: int) -> dict[str, Any]:
+        return {f"x-{number}": number for number in range(members)}
+
+    assert Graph(wide(20), subschemas=2).patterns == 0
+    with pytest.raises(UnusableSchema, match="more than 2 subschemas"):
+        Graph(wide(21), subschemas=2)

@@ -202,3 +202,26 @@ def test_no_declaration_makes_a_tool_milder_than_the_operator_says(
     assert set(operator.permissions_required or ()) <= set(found.permissions_required)
     assert operator.validator in {None, "none"} or operator.validator in found.validator.split("+")
     assert found.confirmation_required or not operator.confirmation_required
+
+
+def test_every_side_effect_of_the_specification_may_be_declared() -> None:
+    """MGP-4.3-3"""
+    every = ["filesystem", "network", "process", "database", "notification"]
+    declared = {"risk_level": "safe", "side_effects": every}
+    assert problems(declared) == ()
+    assert len(problems({**declared, "side_effects": [*every, "weather"]})) == 1
+
+
+@pytest.mark.parametrize(
+    ("hints", "risk"),
+    [
+        ({"readOnlyHint": False}, "moderate"),
+        ({"destructiveHint": True}, "moderate"),
+        ({"readOnlyHint": True, "destructiveHint": False}, "safe"),
+        ({"readOnlyHint": 0, "destructiveHint": 1}, "safe"),
+        ({}, "safe"),
+        (["destructiveHint"], "safe"),
+    ],
+)
+def test_hints_that_a_tool_writes_raise_its_risk(hints: Any, risk: str) -> None:
+    assert effective_security({"risk_level": "safe"}, None, "x", hints).risk_level == risk

@@ -42,6 +42,8 @@ from gatewright.validators.shell_syntax import Word, read
         "-iid_ed25519",
         "if=/dev/sda",
         "@/etc/passwd",
+        "x=.env",
+        "file@id_rsa",
         "/e't'c/shadow",
         "/etc/pass\\wd",
     ],
