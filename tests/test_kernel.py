@@ -119,6 +119,35 @@ async def test_a_question_of_the_owner_reaches_the_caller_and_comes_back() -> No
     assert answers == [{"asked": "roots/list"}]
 
 
+async def test_a_question_passes_all_filters_like_an_event() -> None:
+    """GRH-out-1: what a server asks is read by somebody, too."""
+    asked: list[Question] = []
+
+    class Asked(Line):
+        async def ask(self, question: Question) -> dict[str, Any]:
+            asked.append(question)
+            return {}
+
+    async def owner(call: Call, back: Back) -> Outcome:
+        await back.ask(Question("elicitation/create", {"message": "hello"}, "q1"))
+        await back.ask(Question("roots/list"))
+        return ANSWER
+
+    book = Book()
+    await Kernel([], owner, [Mark("a"), Mark("b")], book).handle(a_call(), Asked())
+    assert asked == [
+        Question("elicitation/create", {"message": "hello", "a": True, "b": True}, "q1"),
+        Question("roots/list", {"a": True, "b": True}),
+    ]
+    asked.clear()
+    await Kernel([], owner, [Mark("a", withhold="roots/list")], book).handle(a_call(), Asked())
+    assert [one.method for one in asked] == ["elicitation/create"]
+    assert isinstance(book.closed[-1][1], Failure)
+    asked.clear()
+    await Kernel([], owner, [], book).handle(a_call(), Asked())
+    assert asked[1] == Question("roots/list")
+
+
 async def test_the_owner_receives_the_call_as_the_last_gate_left_it() -> None:
     class Aim:
         name = "resolve"

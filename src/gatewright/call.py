@@ -292,4 +292,4 @@ class Filter(Protocol):
         """The outcome as the caller may see it."""
 
     def event(self, call: Call, event: Event) -> Event | None:
-        """The event as the caller may see it, or None where it may not."""
+        """The event as the caller may see it, or None where it may not. A server's question is one, too."""

@@ -111,7 +111,7 @@ class _Nobody:
 
 
 class _Filtered:
-    """A `Back` whose events pass the filters; questions pass as they are."""
+    """A `Back` whose events and questions pass the filters."""
 
     __slots__ = ("_back", "_call", "_filters")
 
@@ -121,15 +121,26 @@ class _Filtered:
         self._filters = filters
 
     def emit(self, event: Event) -> None:
+        cleaned = self._cleaned(event)
+        if cleaned is not None:
+            self._back.emit(cleaned)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        said = Event(question.method, question.params or {})
+        cleaned = self._cleaned(said)
+        if cleaned is None:
+            raise CannotAsk("no filter lets this question pass")
+        if cleaned is not said:
+            question = replace(question, params=cleaned.params)
+        return await self._back.ask(question)
+
+    def _cleaned(self, event: Event) -> Event | None:
         for one in self._filters:
             cleaned = one.event(self._call, event)
             if cleaned is None:
-                return
+                return None
             event = cleaned
-        self._back.emit(event)
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        return await self._back.ask(question)
+        return event
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from gatewright.call import UserContext
 from gatewright.stores.callers import Callers
 from gatewright.stores.issued import DATABASE, Issued
 from tests.behaviour.access_house import OFFER, House, about, seed_grant
@@ -164,6 +166,26 @@ async def test_the_credential_of_an_agent_does_for_none_of_it(house: House, door
                 assert caught.value.code == 1000
         assert agent != AGENT
     assert granted(house) == []
+
+
+@pytest.mark.parametrize(
+    "said", [UserContext(), UserContext(role="analyst"), UserContext(trust="community")]
+)
+async def test_a_tool_that_is_not_there_is_refused_like_one_that_may_not_be_used(
+    house: House, said: UserContext
+) -> None:
+    """MGP-14.3-2: whatever a key says of its owner, unless it names tools."""
+    _, key = house.agent(said)
+    async with house.host("http 2026-07-28", key) as client:
+        heard = []
+        for tool in ("echo__echo", "echo__none", "nobody__none"):
+            with pytest.raises(RpcError) as caught:
+                await client.call(tool, message="x")
+            told = json.dumps({"said": caught.value.message, "data": caught.value.data})
+            heard.append((caught.value.code, told.replace(tool, "TOOL")))
+        codes = {code for code, _ in heard}
+        assert codes == {1001}
+        assert len({re.sub(r'"trace_id": "[^"]*"', "", told) for _, told in heard}) == 1
 
 
 async def test_a_session_of_another_caller_is_answered_like_one_that_never_was(

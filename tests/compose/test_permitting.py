@@ -203,6 +203,19 @@ def test_a_server_cannot_fill_the_queue(world: World) -> None:
     assert len(world.waiting()) <= 64
 
 
+def test_a_server_that_numbers_its_requests_without_end_is_forgotten_and_nobody_else(
+    world: World,
+) -> None:
+    world.permitting.named("other", "r1")
+    for number in range(5000):
+        world.permitting.named("files", f"r{number}")
+    kept = [
+        number for number in range(5000) if "files" in world.permitting.servers_of(f"r{number}")
+    ]
+    assert kept == [*range(4000, 5000)]
+    assert world.permitting.servers_of("r1") == {"other"}
+
+
 def test_a_server_that_is_not_configured_has_nothing(world: World) -> None:
     assert world.permitting.declared("other", ["camera"])["camera"].value == "denied"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatewright.call import Answer, Failure
-from gatewright.compose.redaction import redaction_of, size_of, wanted_of
+from gatewright.compose.redaction import redaction_of, said_of, size_of, wanted_of
 from gatewright.filters import Rules
 from gatewright.redaction import HIDDEN, Redactor
 from gatewright.settings import load
@@ -104,3 +104,14 @@ def test_a_result_may_be_as_large_as_its_tool_or_server_says(tmp_path: Path) -> 
         assert isinstance(size.outcome(call, Answer(b"x" * limit)), Answer)
         if limit < 2**20:
             assert isinstance(size.outcome(call, Answer(b"x" * (limit + 1))), Failure)
+
+
+def test_what_servers_say_outside_calls_is_cleaned_by_their_own_level(tmp_path: Path) -> None:
+    """GRH-out-1"""
+    (tmp_path / "mgp.toml").write_text(
+        '[[servers]]\nid = "one"\ncommand = "x"\nredaction = "off"\n'
+    )
+    clean = said_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
+    said = {"data": TOKEN.decode()}
+    assert clean("one", "notifications/message", said) == said
+    assert clean("other", "notifications/message", said) != said

@@ -98,3 +98,12 @@ async def test_params_of_another_shape_are_refused(params: dict[str, Any]) -> No
     found = await outcome(params, Says("access"))
     assert isinstance(found, Failure)
     assert found.reason == "invalid_params"
+
+
+@pytest.mark.parametrize("arguments", [[], "", 0, False])
+async def test_what_is_no_object_is_no_arguments(arguments: Any) -> None:
+    """GGEN-core-4: what a call would be refused for is not called valid."""
+    params = {"name": "FinancialAnalyzer", "arguments": arguments}
+    found = await outcome(params, Says("access"))
+    assert isinstance(found, Failure)
+    assert found.reason == "invalid_params"

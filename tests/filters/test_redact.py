@@ -159,3 +159,41 @@ def test_no_server_speaks_for_the_record() -> None:
     assert FILTER.event(a_call(), claim) is None
     other = Event("notifications/message", {"data": "hello"})
     assert FILTER.event(a_call(), other) is other
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "kept"),
+    [
+        ("notifications/message", {"data": f"found {TOKEN}"}, ()),
+        ("notifications/resources/updated", {"uri": f"x:///{TOKEN}", "why": TOKEN}, ("uri",)),
+        (
+            "elicitation/create",
+            {
+                "mode": "url",
+                "url": f"https://x/?t={TOKEN}",
+                "elicitationId": TOKEN,
+                "message": TOKEN,
+            },
+            ("url", "elicitationId"),
+        ),
+    ],
+)
+def test_what_is_said_outside_calls_is_cleaned_but_for_its_handles(
+    method: str, params: dict[str, Any], kept: tuple[str, ...]
+) -> None:
+    """GRH-out-1"""
+    found = FILTER.said("srv", method, params)
+    assert set(found) == set(params)
+    for name, value in found.items():
+        assert (TOKEN in value) == (name in kept)
+    event = FILTER.event(a_call(), Event(method, params))
+    assert event == Event(method, found)
+
+
+def test_what_is_said_outside_calls_is_cleaned_by_the_policy_of_its_server() -> None:
+    by = Redact(Rules(SECRETS, servers={"off": None}))
+    params = {"data": TOKEN}
+    assert by.said("off", "notifications/message", params) is params
+    assert by.said("srv", "notifications/message", params) != params
+    plain = {"data": "hello"}
+    assert by.said("srv", "notifications/message", plain) is plain

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool
+from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext
 from gatewright.gates.access import Access
 from gatewright.gates.resolve import Resolve
 from gatewright.stores.grants import Grant, Grants
@@ -82,6 +83,32 @@ async def test_an_unknown_tool_is_answered_with_names_that_come_close() -> None:
     assert found.reason == "tool_not_found"
     assert found.details["suggestions"][0] == "srv__read_file"
     assert "did you mean srv__read_file" in found.message
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        UserContext(),
+        UserContext(role="analyst"),
+        UserContext(trust="community"),
+        UserContext(resources=("/srv",)),
+        UserContext(permissions=("network.outbound",)),
+    ],
+)
+async def test_whatever_is_said_of_a_caller_what_there_is_not_sounds_like_what_it_may_not_use(
+    said: UserContext,
+) -> None:
+    """Only whose rights name single tools hears which of them it lacks anyway (GGEN-auth-11)."""
+    catalogue, caller = Catalogue(_tools("hidden")), replace(AGENT, user=(said,))
+    access = Access(Grants(), lambda: 0.0)
+    gate = Resolve(catalogue, access.may_see)
+    absent = await _refusal(gate, a_call(name="srv__nothing", caller=caller))
+    present = await gate(a_call(name="srv__hidden", caller=caller), Mute())
+    assert isinstance(present, Call)
+    refused = await access(present, Mute())
+    assert isinstance(refused, Refusal)
+    assert absent.reason == refused.reason == "access_denied"
+    assert absent.message == refused.message.replace("srv__hidden", "srv__nothing")
 
 
 @pytest.mark.parametrize("name", ["read_file", "READ_FILE", "srv.read_file", "srv__read_fil"])

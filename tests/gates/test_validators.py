@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -138,3 +139,43 @@ async def test_checks_are_made_anew_when_the_definition_changes() -> None:
 async def test_what_is_no_tool_has_no_validator(kind: str) -> None:
     call = a_call(kind, arguments={"x": "$(id)"})  # type: ignore[arg-type]
     assert await Validators()(call, Mute()) is call
+
+
+async def test_names_without_end_are_not_looked_up() -> None:
+    """MGP-4.5-3: one call keeps nobody else waiting for a resolver."""
+    asked: list[str] = []
+
+    async def look_up(host: str) -> list[str]:
+        asked.append(host)
+        return ["1.1.1.1"]
+
+    gate, tool = Validators(look_up), a_tool(validator="network_restricted")
+
+    async def found(*names: str) -> Any:
+        urls = [f"https://{name}.example.org/{number}" for number, name in enumerate(names)]
+        return await gate(a_tool_call(tool, arguments={"urls": urls}), Mute())
+
+    many = await found(*(f"n{number}" for number in range(1000)))
+    assert isinstance(many, Refusal)
+    assert many.details["rule"] == "too_many_names"
+    assert asked == []
+    assert not isinstance(await found(*(f"n{number % 16}" for number in range(1000))), Refusal)
+    assert asked == [f"n{number}.example.org" for number in range(16)]
+
+
+async def test_a_resolver_that_does_not_answer_has_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MGP-4.5-3"""
+
+    async def never(host: str) -> list[str]:
+        await asyncio.get_running_loop().create_future()
+        return ["1.1.1.1"]
+
+    monkeypatch.setattr("gatewright.gates.validators._LOOK_UP_S", 0.05)
+    tool = a_tool(validator="network_restricted")
+    arguments = {"urls": ["https://a.example.org/", "https://b.example.org/"]}
+    async with asyncio.timeout(20):
+        found = await Validators(never)(a_tool_call(tool, arguments=arguments), Mute())
+    assert isinstance(found, Refusal)
+    assert found.details["rule"] == "unresolved"

@@ -115,6 +115,17 @@ async def test_rejected_code_is_recorded_with_its_violations(tmp_path: Path) -> 
     await log.close()
 
 
+async def test_rejected_code_tells_the_record_no_secret(tmp_path: Path) -> None:
+    """MGP-6.4-11 and GRH-out-1: the violations quote names of the code."""
+    log, token = a_log(tmp_path), "gh" + "p_" + "a1B2c3D4e5F6" * 3
+    details = {"violations": [f"Blocked import: '{token}'"]}
+    log.open(a_call()).close(a_call(), Refusal("code_safety", "no", details, gate="validators"))
+    assert records(tmp_path)[1]["details"]["violations"] == [
+        "Blocked import: '[REDACTED:github-token]'"
+    ]
+    await log.close()
+
+
 async def test_a_block_by_access_is_a_block_and_no_failed_validation(tmp_path: Path) -> None:
     """MGP-6.4-2"""
     log = a_log(tmp_path)

@@ -32,6 +32,7 @@ from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_
 from gatewright.compose.randomness import Pool
 from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
+from gatewright.compose.redaction import said_of
 from gatewright.compose.rooms import House, rooms_of
 from gatewright.compose.running import Running
 from gatewright.compose.sessions import METHOD as SESSIONS
@@ -160,6 +161,7 @@ class Gateway:
         )
         self.supervisor.shelved = self.pinning.shelved
         self.supervisor.permits = self.permitting
+        self.supervisor.hub.clean = said_of(settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
         owners: dict[str, str] = {}
         own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
@@ -304,6 +306,7 @@ class Gateway:
             )
         )
         self._judges.take(found)
+        self.supervisor.hub.clean = said_of(settings, self._mark_key)
         self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
         self.supervisor.info = info = _info(settings)
         front = self.front

@@ -42,6 +42,8 @@ _EVENTS: Mapping[str, str] = {
     "expired": "PERMISSION_REVOKED",
 }
 _BY_FILE = "configuration"
+_IDS_KEPT = 1000
+"""Of each server: it chooses them, and may choose any number."""
 
 
 class Record(Protocol):
@@ -89,7 +91,8 @@ class Permitting:
         self._rules: Mapping[str, _Rule] = {}
         self._needs: dict[str, tuple[str, ...]] = {}
         self._wishes: dict[str, dict[str, None]] = {}
-        self._requests: dict[str, set[str]] = {}
+        self._requests: dict[str, dict[str, None]] = {}
+        """The ids of the last requests about each server."""
         self._recorded: dict[tuple[str, str], Standing] = {}
         self._turn: asyncio.Future[None] | None = None
 
@@ -127,7 +130,11 @@ class Permitting:
 
     def named(self, server: str, ident: str) -> None:
         """A request between a server and us, in whichever direction, has this id."""
-        self._requests.setdefault(ident, set()).add(server)
+        mine = self._requests.setdefault(server, {})
+        mine.pop(ident, None)
+        mine[ident] = None
+        if len(mine) > _IDS_KEPT:
+            del mine[next(iter(mine))]
 
     def turn(self) -> asyncio.Future[None]:
         """What is done when anything stands differently."""
@@ -166,7 +173,7 @@ class Permitting:
 
     def servers_of(self, ident: str) -> set[str]:
         """Which servers a request of this id was about."""
-        return self._requests.get(ident, set())
+        return {server for server, idents in self._requests.items() if ident in idents}
 
     def say(self, word: Word) -> None:
         """An operator says something. Raises `ValueError`, `StoreError`, `Unrecorded`."""

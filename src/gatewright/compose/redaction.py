@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gatewright.filters import Rules, Size
+from gatewright.filters import Redact, Rules, Size
 from gatewright.gates import Wanted
 from gatewright.redaction import Redactor
 from gatewright.settings import RedactionLevel, Settings
+from gatewright.upstream.hub import Clean
 
-__all__ = ["redaction_of", "size_of", "wanted_of"]
+__all__ = ["redaction_of", "said_of", "size_of", "wanted_of"]
 
 
 def redaction_of(settings: Settings, key: bytes) -> Rules:
@@ -34,6 +35,11 @@ def redaction_of(settings: Settings, key: bytes) -> Rules:
                 level = rule.redaction or (every and every.redaction) or whole
                 tools[one.id, name] = made(level, wanted.of(one.id, name))
     return Rules(made(said.level, wanted.default), servers, tools)
+
+
+def said_of(settings: Settings, key: bytes) -> Clean:
+    """What cleans that which servers say outside any call."""
+    return Redact(redaction_of(settings, key)).said
 
 
 def wanted_of(settings: Settings) -> Wanted:

@@ -37,7 +37,8 @@ class Validate:
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Answer one question: `{"valid": …, "errors": […]}`, or why the tool cannot be asked about."""
-        name, arguments = call.params.get("name"), call.params.get("arguments") or {}
+        name, arguments = call.params.get("name"), call.params.get("arguments")
+        arguments = {} if arguments is None else arguments
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return Failure(
                 "invalid_params", "params need a name, a string, and arguments, an object"

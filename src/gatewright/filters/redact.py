@@ -1,4 +1,4 @@
-"""Does a secret travel back? What looks like one is replaced in every result, error and event, and counted.
+"""Does a secret travel back? What looks like one is replaced in every result, error, event and question, and counted.
 
 A result in which nothing is found stays the bytes that came. One in which something was found says so in its
 `_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in
@@ -8,7 +8,7 @@ bytes of JSON text and `redactions_applied`, rule → places. The record says th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,12 @@ _LISTS_KEPT = 64
 _AUDIT = "notifications/mgp.audit"
 _HANDLES = ("progressToken",)
 """What of an event its receiver has to recognise. Every progress has one: they cost no second look."""
+_HANDLES_OF = {
+    "notifications/resources/updated": ("uri",),
+    "elicitation/create": ("elicitationId", "url"),
+    "notifications/elicitation/complete": ("elicitationId",),
+}
+"""The same for what a client has asked for by this name, or has to open as it is."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -76,13 +82,16 @@ class Redact:
         redactor = self._rules.default if self._plain else self._of(call)
         if redactor is None or event.method == RECONNECT:
             return event
-        handle = {name: event.params[name] for name in _HANDLES if name in event.params}
-        said = {name: one for name, one in event.params.items() if name not in handle}
-        clean = redactor.json(jsonrpc.encode(said))
-        if not clean.rules:
+        params, rules = _told(event.method, event.params, redactor)
+        if not rules:
             return event
-        _count(call, clean.rules)
-        return Event(event.method, {**jsonrpc.decode(clean.text), **handle})
+        _count(call, rules)
+        return Event(event.method, params)
+
+    def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The params of what a server says outside any call, without what the server's policy takes out."""
+        redactor = self._rules.servers.get(server, self._rules.default)
+        return params if redactor is None else _told(method, params, redactor)[0]
 
     def _of(self, call: Call) -> Redactor | None:
         target = call.target if call.tool is None else call.tool.target
@@ -102,6 +111,20 @@ class Redact:
                 self._lists.clear()
             clean = self._lists[raw] = redactor.json(raw).text
         return answer if clean is raw or clean == raw else replace(answer, raw=clean)
+
+
+def _told(
+    method: str, params: dict[str, Any], redactor: Redactor
+) -> tuple[dict[str, Any], Sequence[str]]:
+    """The params of a message, clean but for its handles, and the rules that found something."""
+    handles = _HANDLES_OF.get(method, _HANDLES)
+    handle = {name: params[name] for name in handles if name in params}
+    clean = redactor.json(
+        jsonrpc.encode({name: one for name, one in params.items() if name not in handle})
+    )
+    if not clean.rules:
+        return params, ()
+    return {**jsonrpc.decode(clean.text), **handle}, clean.rules
 
 
 def _count(call: Call, rules: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.stores.grants import no_grant
+from gatewright.validators.rights import rights_of
 
 __all__ = ["Catalogue", "Resolve"]
 
@@ -116,7 +117,8 @@ class Resolve:
     def _keeps_secrets(self, call: Call) -> bool:
         """Whether there are tools that this caller may not know of: then what there is not has to sound like them.
         Whose rights name single tools hears which right it lacks anyway, and the gateway's own tools are no secret."""
-        return not call.caller.user and any(
+        user = call.caller.user
+        return not (user and rights_of(user).names_tools) and any(
             tool.target.server != KERNEL and not self._may_use(call.caller, tool)
             for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
         )

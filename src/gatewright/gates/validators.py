@@ -5,11 +5,12 @@ replaces when a definition or the operator's word changes. A validator that nobo
 cannot be used, refuses every call: its name says that somebody holds the tool for dangerous without it.
 
 Names in URLs are looked up here, because a look-up waits; what they resolve to is judged before the call goes
-on. The reason of a refusal by `code_safety` has its own code (1011) and the rejection body of §7.4.
+on. There are few of them in an honest call, and whoever sends thousands waits for none and keeps nobody waiting. The reason of a refusal by `code_safety` has its own code (1011) and the rejection body of §7.4.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ LookUp = Callable[[str], Awaitable[Sequence[str]]]
 """Host name → all its addresses; empty where it has none."""
 
 _KEPT = 16_384
+_MOST_NAMES = 16
+"""So many different names are looked up for one call, in so many seconds together."""
+_LOOK_UP_S = 15.0
 
 
 class Validators:
@@ -68,11 +72,26 @@ class Validators:
     async def _looked_up(
         self, checks: Checks, arguments: Any, look_up: LookUp
     ) -> tuple[str, Objection] | None:
+        found: dict[str, tuple[str, str]] = {}
         for name, path, host in checks.hosts(arguments):
-            rule = addresses_rule(await look_up(host))
+            found.setdefault(host, (name, path))
+            if len(found) > _MOST_NAMES:
+                said = f"leads to more than {_MOST_NAMES} names, too many to look up for one call"
+                return name, Objection(path, "too_many_names", said)
+        until = asyncio.get_running_loop().time() + _LOOK_UP_S
+        for host, (name, path) in found.items():
+            rule = addresses_rule(await _addresses(look_up, host, until))
             if rule is not None:
                 return name, Objection(path, rule, sentence(rule))
         return None
+
+
+async def _addresses(look_up: LookUp, host: str, until: float) -> Sequence[str]:
+    try:
+        async with asyncio.timeout_at(until):
+            return await look_up(host)
+    except TimeoutError:
+        return ()
 
 
 def _blocked(name: str, objection: Objection) -> Refusal:

@@ -239,7 +239,7 @@ def rejections_of(refusal: Refusal) -> Iterator[tuple[str, Mapping[str, Any]]]:
     each event, and what its details say more."""
     yield "VALIDATION_FAILED", {}
     if refusal.reason == "code_safety":
-        texts = [str(one)[:_MAX_CHARS] for one in refusal.details.get("violations", ())]
+        texts = [_chosen(str(one))[:_MAX_CHARS] for one in refusal.details.get("violations", ())]
         yield "CODE_REJECTED", {"violations": texts[:_MAX_VIOLATIONS]}
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from gatewright.call import Caller
 
-__all__ = ["ANNOUNCED", "AUDIT", "Hub", "Listener", "Take"]
+__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Take"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -28,6 +28,9 @@ ANNOUNCED: Mapping[str, str] = {
 
 AUDIT = "notifications/mgp.audit"
 UPDATED = "notifications/resources/updated"
+
+Clean = Callable[[str, str, dict[str, Any]], dict[str, Any]]
+"""Server id, method and params of one notification; returns its params as they may be told."""
 
 Take = Callable[[str, str, dict[str, Any]], None]
 """Server id, method and params of one notification. Must not block, and must not change `params`."""
@@ -54,6 +57,8 @@ class Hub:
     ) -> None:
         self._may_see = may_see
         self._uri = uri
+        self.clean: Clean = lambda server, method, params: params
+        """Takes out of what a server says what must not travel."""
         self._listeners: dict[int, Listener] = {}
         self._count = 0
         self.auditing: Callable[[bool], None] = lambda _: None
@@ -103,6 +108,7 @@ class Hub:
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
         that nobody else shares."""
+        params = self.clean(server, method, params) if params and self._listeners else params
         seen: dict[tuple[str, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:
