@@ -37,6 +37,31 @@ def test_rules_that_forbid_are_kept_and_others_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("policy", "kept"),
+    [
+        ("deny_all", {"permission_policy": "deny_all"}),
+        ("interactive", {"permission_policy": "interactive"}),
+        ("config_only", {"permission_policy": "config_only"}),
+        ("auto_approve", {}),
+    ],
+)
+def test_who_decides_on_permissions_is_taken_over_unless_it_is_nobody(
+    policy: str, kept: dict[str, Any]
+) -> None:
+    entry = Entry({"command": "x", "mgp": {"permission_policy": policy}})
+    assert read_native(entry)[0].mgp == kept
+    assert [note.key for note in entry.notes] == ([] if kept else ["mgp.permission_policy"])
+
+
+def test_what_is_not_taken_over_of_a_table_inside_is_told() -> None:
+    auth = {"type": "none", "bearer": "${T}", "client_metadata_url": "https://a.example/c.json"}
+    entry = Entry({"url": "https://a.example/mcp", "auth": auth, "mgp": {"frob": 1}})
+    read_native(entry)
+    keys = {note.key for note in entry.notes}
+    assert keys == {"auth.type", "auth.client_metadata_url", "mgp.frob"}
+
+
+@pytest.mark.parametrize(
     "data",
     [
         {},

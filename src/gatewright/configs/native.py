@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gatewright.configs.credentials import mask_reference
+from gatewright.configs.credentials import mask, mask_reference
 from gatewright.configs.dialects import TRANSPORTS
 from gatewright.configs.entry import Entry, plain_text
 from gatewright.configs.host_entry import check_url
@@ -35,7 +35,7 @@ def read_native(entry: Entry) -> tuple[Server, list[Suggestion]]:
     if transport != "stdio":
         check_url(url)
     local = transport == "stdio"
-    auth = _auth(entry.table("auth"))
+    auth = _auth(entry)
     rules = _rules(entry)
     server = Server(
         id="",
@@ -66,14 +66,18 @@ def _modern(era: str) -> Any:
     return "modern" if era == "modern" else "auto"
 
 
-def _auth(table: Mapping[str, Any]) -> Auth | None:
-    inner = Entry(table)
+def _auth(entry: Entry) -> Auth | None:
+    inner = Entry(entry.table("auth"))
+    inner.raw("issuer")
+    if inner.data.get("type") in {"oauth", "bearer"}:
+        inner.raw("type")  # the rest says so as well
     found = Auth(
         bearer=inner.word("bearer"),
         client_id=inner.word("client_id"),
         client_secret=inner.word("client_secret"),
         scopes=inner.words("scopes"),
     )
+    _tell_rest(entry, inner, "auth")
     return found if found != Auth() else None
 
 
@@ -127,12 +131,27 @@ def _mgp(entry: Entry) -> dict[str, Any] | None:
             value = {str(name): one for name, one in value.items() if isinstance(one, str | int)}
         if isinstance(value, str | int | dict):
             found[key] = value
-    trust = inner.word("trust_level")
-    if trust == "trusted":
-        entry.note("mgp.trust_level", "trust is not taken over", "write it by hand if it is meant")
-    elif trust:
-        found["trust_level"] = trust
+    found |= _trusted(entry, inner)
+    _tell_rest(entry, inner, "mgp")
     return found
+
+
+def _trusted(entry: Entry, inner: Entry) -> dict[str, str]:
+    """How far the server is trusted there, and who decides on what it asks for: all but the easiest."""
+    found = {}
+    for key, easiest in (("trust_level", "trusted"), ("permission_policy", "auto_approve")):
+        said = inner.word(key)
+        if said == easiest:
+            entry.note(f"mgp.{key}", f"{said} is not taken over", "write it by hand if it is meant")
+        elif said:
+            found[key] = said
+    return found
+
+
+def _tell_rest(entry: Entry, inner: Entry, name: str) -> None:
+    """What nothing asked for of a table inside."""
+    for key in inner.unread()[:10]:
+        entry.note(f"{name}.{key}", f"not taken over: {name}.{mask(key)}", "see whether it matters")
 
 
 def _eased(entry: Entry) -> Iterator[Suggestion]:

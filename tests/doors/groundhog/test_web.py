@@ -92,6 +92,12 @@ async def test_a_wrong_credential_is_refused_before_the_upgrade() -> None:
         with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
             await http.ws_connect(url + "/hog", headers={"authorization": "Bearer wrong"})
         assert caught.value.status == 401
+        (noted,) = rig.notes.found
+        assert (noted.caller, noted.door, noted.outcome.reason) == (
+            None,
+            "groundhog",
+            "auth_failed",
+        )
 
 
 async def test_too_many_connections_without_a_credential_are_turned_away() -> None:
@@ -140,6 +146,22 @@ async def test_a_post_of_nobody_is_refused_in_groundhogs_words(headers: dict[str
             assert answer.status == 401
             error = (await answer.json())["error"]
         assert error["data"]["error_code"] == "authentication_failed"
+        (noted,) = rig.notes.found
+        assert noted.caller is None
+        assert noted.outcome.message == error["data"]["error_message"]
+
+
+async def test_what_is_not_recorded_of_nobody_is_not_said_either() -> None:
+    """GRH-err-11: the record of nobody's requests is bounded, and so are their answers."""
+    async with Rig() as rig, served(rig, posts=True) as url, browsing() as http:
+        rig.notes.room = False
+        async with http.post(url + "/hog", json=LIST) as answer:
+            assert answer.status == 429
+            assert (await answer.json())["error"]["data"]["error_code"] == "rate_limit_exceeded"
+        rig.notes.broken = True
+        async with http.post(url + "/hog", json=LIST) as answer:
+            assert answer.status == 503
+            assert (await answer.json())["error"]["data"]["error_type"] == "system_error"
 
 
 async def test_sessions_go_on_over_posts_by_their_names() -> None:

@@ -40,7 +40,7 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.permissions import groundhog_permission, held_permission
 from gatewright.wire.versions import LATEST_LEGACY, METHODS, Method
 
-__all__ = ["GroundhogPeer"]
+__all__ = ["GroundhogPeer", "moment"]
 
 log = logging.getLogger("gatewright.doors")
 
@@ -241,8 +241,8 @@ class GroundhogPeer:
             "session_id": session.id,
             "user_context": parts.user(caller),
             "permissions": [groundhog_permission(one) for one in parts.held(caller)],
-            "created_at": _moment(session.created_at),
-            "expires_at": _moment(session.expires_at),
+            "created_at": moment(session.created_at),
+            "expires_at": moment(session.expires_at),
             "rate_limit_state": {"requests": session.calls, **parts.limits(caller)},
             "protocol_version": parts.terms.version,
         }
@@ -341,13 +341,13 @@ class GroundhogPeer:
         # Who is nobody yet reads a sentence that stands in the manual.
         caller = self._who.caller
         trust = "community" if caller is None else parts.trust(caller)
-        written = bodies.Written(trace, _moment(parts.now()))
+        written = bodies.Written(trace, moment(parts.now()))
         return jsonrpc.error(
             ident, parts.spell(outcome, trust, written, strict=parts.terms.strict_codes)
         )
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
     """A time as Groundhog writes it: RFC 3339 in UTC, whole seconds."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.call import Caller, Refusal
-from gatewright.doors.groundhog.parts import Parts
-from gatewright.doors.groundhog.peer import GroundhogPeer
+from gatewright.call import Caller, Refusal, Unrecorded
+from gatewright.doors.groundhog.parts import Parts, Refused
+from gatewright.doors.groundhog.peer import GroundhogPeer, moment
+from gatewright.protocol.groundhog import Written
 from gatewright.protocol.mcp_server import is_modern_params
 from gatewright.serving.duplex import Duplex
 from gatewright.serving.http_reply import Send, challenge, send_json, send_plain
@@ -25,6 +26,9 @@ __all__ = ["SUBPROTOCOL", "GroundhogDoor"]
 
 SUBPROTOCOL = "groundhog"
 _ALLOW = ((b"allow", b"POST"),)
+_TOO_MANY = Refusal(
+    "rate_limited", "too many requests without a good credential; try again in a minute"
+)
 _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
@@ -48,7 +52,7 @@ class GroundhogDoor:
         """Serve one client, or refuse it before the upgrade."""
         known = self._admit(caller, credential)
         if isinstance(known, Refusal):
-            await _turn_away(receive, send, known)
+            await refuse(receive, send, *self._turned_away(known))
             return
         front = self.parts.front
         peer = GroundhogPeer(
@@ -79,9 +83,8 @@ class GroundhogDoor:
         known = self._admit(caller, credential)
         if not isinstance(known, Caller):
             known = known or Refusal("auth_required", "send the header Authorization: Bearer KEY")
-            row = reason_of(known.reason)
-            more = challenge(known.reason) if row.http == 401 else ()
-            await send_json(connection.send, _body(known), row.http, more)
+            status, said, more = self._turned_away(known)
+            await send_json(connection.send, said, status, more)
             return
         http = HttpRequest(
             connection,
@@ -113,6 +116,21 @@ class GroundhogDoor:
         if self.parts.waiting >= terms.waiting_most:
             return Refusal("resource_exhausted", "too many connections wait for a credential")
         return None
+
+    def _turned_away(self, refusal: Refusal) -> tuple[int, bytes, tuple[tuple[bytes, bytes], ...]]:
+        """Status, body and headers for somebody who is not let in, once that is recorded."""
+        parts = self.parts
+        trace = parts.front.random(16).hex()
+        try:
+            if not parts.note(Refused(None, "groundhog", "", trace, refusal)):
+                refusal = _TOO_MANY
+        except Unrecorded as problem:
+            refusal = Refusal("audit_unavailable", str(problem))
+        row = reason_of(refusal.reason)
+        written = Written(trace, moment(parts.now()))
+        error = parts.spell(refusal, "community", written, strict=parts.terms.strict_codes)
+        more = challenge(refusal.reason) if row.http == 401 else ()
+        return row.http, jsonrpc.error(b"null", error), more
 
     async def close(self) -> None:
         """End every connection and session."""
@@ -173,20 +191,3 @@ def _is_mcp(data: bytes, parts: Parts) -> bool:
     return isinstance(message, jsonrpc.Request) and (
         message.method in _HANDSHAKES or is_modern_params(message.params)
     )
-
-
-def _body(refusal: Refusal) -> bytes:
-    row = reason_of(refusal.reason)
-    data = {
-        "error_type": row.groundhog_type,
-        "error_code": row.groundhog_code,
-        "error_message": refusal.message,
-    }
-    error = {"code": -32601, "message": "Tool execution failed", "data": data}
-    return jsonrpc.encode({"jsonrpc": "2.0", "id": None, "error": error})
-
-
-async def _turn_away(receive: Receive, send: Send, refusal: Refusal) -> None:
-    row = reason_of(refusal.reason)
-    more = challenge(refusal.reason) if row.http == 401 else ()
-    await refuse(receive, send, row.http, _body(refusal), more)
