@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gatewright.settings import SettingsError, load
 from gatewright.settings.documents import Document, parse, read
 from gatewright.settings.literals import find_literals, move_literals, secured
+from gatewright.settings.substitute import Sources, substitute
 from gatewright.stores.sealed_file import SealedFile
 
 TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -130,3 +131,45 @@ def test_a_table_that_is_still_to_be_written_is_secured(tmp_path: Path) -> None:
     assert secrets.names() == []
     assert table["env"] == {"API_KEY": "hunter2-hunter2", "PORT": "1"}
     assert secured({"id": "a", "command": "x"}, secrets) == ({"id": "a", "command": "x"}, {})
+
+
+SINKS = f"""\
+[[audit.sinks]]
+name = "siem"
+type = "http"
+url = "https://logs.example/in?api_key={TOKEN}"   # where
+headers = {{ Authorization = "Bearer {TOKEN}", X-Team = "us" }}
+
+[[audit.sinks]]
+name = "rows"
+type = "postgres"
+dsn = "postgresql://me:{TOKEN}@db.example/audit"
+
+[mcp.protocol.audit]
+alert_webhook = "https://alerts.example/{TOKEN}"
+
+[mcp.protocol.audit.sinks]
+database_sink = true
+database_url = "postgresql://me:{TOKEN}@db.example/other"
+"""
+
+
+def test_where_the_record_goes_is_looked_through_as_well(tmp_path: Path) -> None:
+    """The same for sinks, ours and Groundhog's: the file loads as before, without the values."""
+    file = tmp_path / "mgp.toml"
+    file.write_text(SINKS)
+    keys = [one.key for one in find_literals(read(file))]
+    secrets = SealedFile(tmp_path / "state")
+    assert len(move_literals(file, secrets)) == len(keys) == 5
+    assert "mcp.protocol.audit.sinks.database_url" in keys
+    assert TOKEN not in file.read_text()
+    assert "# where" in file.read_text()
+    assert find_literals(read(file)) == []
+    found = load(file, environ=environ(file)).audit.sinks
+    sources = Sources({}, lambda: secrets)
+    assert {one.name: substitute(one.dsn or one.url, sources, tmp_path) for one in found} == {
+        "siem": f"https://logs.example/in?api_key={TOKEN}",
+        "rows": f"postgresql://me:{TOKEN}@db.example/audit",
+        "groundhog-alerts": f"https://alerts.example/{TOKEN}",
+        "groundhog-database": f"postgresql://me:{TOKEN}@db.example/other",
+    }

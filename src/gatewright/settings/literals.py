@@ -129,6 +129,34 @@ def _cleaned(data: Mapping[str, Any], keep: Keep) -> Iterator[_Cleaned]:
             text = moved(given, "credential", lambda value, name=wished: keep(name, value))  # type: ignore[misc]
             if text != given:
                 yield _Cleaned(("servers", number, "credentials", scheme), text)
+    yield from _of_sinks(data, keep)
+
+
+def _of_sinks(data: Mapping[str, Any], keep: Keep) -> Iterator[_Cleaned]:
+    """The same of where the record goes."""
+    for path, name, given in _addresses(data):
+        header = str(path[-1]) if "headers" in path else ""
+        text = moved(given, header, lambda value, name=name: keep(secret_name(name), value))  # type: ignore[misc]
+        if text != given:
+            yield _Cleaned(path, text)
+
+
+def _addresses(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str, str]]:
+    """Path, the name that a secret in it would get, and text."""
+    sinks = _table(data.get("audit")).get("sinks")
+    for number, sink in enumerate(sinks if isinstance(sinks, list) else []):
+        place: KeyPath = ("audit", "sinks", number)
+        said = _text(_table(sink).get("name")) or "sink"
+        for key in ("url", "dsn"):
+            yield (*place, key), f"{said}.{key}", _text(_table(sink).get(key))
+        for header, text in _texts(_table(sink).get("headers")).items():
+            yield (*place, "headers", header), f"{said}.{header}", text
+    place = ("mcp", "protocol", "audit")
+    audit = _table(_table(_table(data.get("mcp")).get("protocol")).get("audit"))
+    yield (*place, "alert_webhook"), "groundhog.alert", _text(audit.get("alert_webhook"))
+    for key in ("database_url", "remote_endpoint"):
+        text = _text(_table(audit.get("sinks")).get(key))
+        yield (*place, "sinks", key), f"groundhog.{key}", text
 
 
 def _plain(table: Mapping[str, Any]) -> Plain:
@@ -158,6 +186,10 @@ def _values(server: Plain) -> dict[KeyPath, str]:
         found["auth", "bearer"] = server.auth.bearer
         found["auth", "client_secret"] = server.auth.client_secret
     return found
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:
