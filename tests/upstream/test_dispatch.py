@@ -195,8 +195,9 @@ async def test_what_no_gate_resolved_is_not_guessed(two: Supervisor) -> None:
 async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(
     two: Supervisor,
 ) -> None:
-    two.dispatch._remember(b'{"task":{"taskId":"t-1"},"vendor":1}', "extras")
-    two.dispatch._remember(b'{"content":[{"taskId":"t-2"}]}', "extras")
+    mine = make_call("tool", "tools/call", {})
+    two.dispatch._tasks.remember(b'{"task":{"taskId":"t-1"},"vendor":1}', "extras", mine)
+    two.dispatch._tasks.remember(b'{"content":[{"taskId":"t-2"}]}', "extras", mine)
     for task in ("t-1", "t-2"):
         outcome = await put(two, make_call("method", f"tasks/{task}", {"taskId": task}))
         assert isinstance(outcome, Answer)

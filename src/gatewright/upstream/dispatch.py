@@ -7,7 +7,6 @@ caller may use, in their order, until one knows it: a server that does not know 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal, Targe
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.fallbacks import rename_fallback
+from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
 from gatewright.upstream.view import LISTS
@@ -28,7 +28,7 @@ __all__ = ["Builtin", "Dispatch", "Owner"]
 Builtin = Callable[[Call, Back], Awaitable[Outcome]]
 """One of the gateway's own methods."""
 
-_TASKS_KEPT = 4096
+_LIST_TASKS = "tasks/list"
 
 
 class Owner(Protocol):
@@ -58,7 +58,7 @@ class Dispatch:
         self._owners = owners
         self._catalogue = catalogue
         self._builtin = dict(builtin or {})
-        self._tasks: OrderedDict[str, str] = OrderedDict() if before is None else before._tasks
+        self._tasks: MadeTasks = MadeTasks() if before is None else before._tasks
         self.persist: Persisting | None = None if before is None else before.persist
         """Who asks again on behalf of callers; set once by whoever composes the gateway."""
         self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
@@ -97,7 +97,7 @@ class Dispatch:
         if type(outcome) is Failure and outcome.error is not None:
             return await self._failed(outcome, owner, params, call, back)
         if type(outcome) is Answer and b'"taskId"' in outcome.raw:
-            self._remember(outcome.raw, target.server)
+            self._tasks.remember(outcome.raw, target.server, call)
         return outcome
 
     async def _failed(
@@ -191,36 +191,30 @@ class Dispatch:
         if call.method.startswith("mgp/"):
             # Between MGP peers only, on both sides (MGP §1.2, §2.4).
             owners = [one for one in owners if one.hello.mgp is not None and call.client.mgp]
-        task = _task_id(call.params)
-        if task is not None and task in self._tasks:
-            owners = [one for one in owners if one.id == self._tasks[task]]
+        maker = self._tasks.server(call)
+        if maker is not None:
+            if self._tasks.foreign(call):
+                return Failure("invalid_params", "there is no such task")
+            owners = [one for one in owners if one.id == maker]
         outcome: Outcome | None = None
         for owner in owners:
             outcome = await owner.call(call.method, call.params, call, back)
             if not _does_not_know(outcome):
-                return outcome
+                return self._of_caller(outcome, owner.id, call)
         if len(owners) == 1 and outcome is not None:
             return outcome  # in the server's own words
         return Failure("method_not_found", f"Method not found: {call.method}")
 
-    def _remember(self, raw: bytes, server: str) -> None:
-        """A server that made a task is the one to ask about it later (MCP tasks, both dialects)."""
-        members = jsonrpc.decode_members(raw)
-        task = members.get("task", raw)
+    def _of_caller(self, outcome: Outcome, server: str, call: Call) -> Outcome:
+        """A server lists the tasks of everybody, since to it all are one: its caller gets its own."""
+        if call.method != _LIST_TASKS or type(outcome) is not Answer:
+            return outcome
         try:
-            found = jsonrpc.decode_members(task).get("taskId")
-            name = jsonrpc.decode(found) if found is not None else None
-        except ValueError:
-            return
-        if isinstance(name, str):
-            self._tasks[name] = server
-            if len(self._tasks) > _TASKS_KEPT:
-                self._tasks.popitem(last=False)
-
-
-def _task_id(params: Mapping[str, Any]) -> str | None:
-    found = params.get("taskId")
-    return found if isinstance(found, str) else None
+            return replace(outcome, raw=self._tasks.listed(outcome.raw, server, call))
+        except ValueError as problem:
+            return Failure(
+                "upstream_error", f"the tasks of server {server} cannot be read: {problem}"
+            )
 
 
 def _does_not_know(outcome: Outcome) -> bool:
