@@ -24,9 +24,10 @@ import io
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Dict, List  # noqa: UP035 - Python 3.8
+from typing import Any, Dict, List, cast  # noqa: UP035 - Python 3.8
 
 __all__ = ["Log", "main"]
 
@@ -58,10 +59,10 @@ FILTERS = {
 }
 
 
-def reached(event: Any, path: Any) -> Any:
+def reached(event: Any, path: Iterable[str]) -> Any:
     """What stands at a path of an event; nothing where it leads nowhere."""
     for step in path:
-        event = event.get(step, "") if isinstance(event, dict) else ""
+        event = cast("Json", event).get(step, "") if isinstance(event, dict) else ""
     return event
 
 
@@ -210,8 +211,9 @@ def main() -> None:
     said = parser.parse_args()
     log = Log(said.retention, said.days, said.most, said.file)
     for line in sys.stdin:
-        message = json.loads(line)
-        method, params = str(message.get("method")), message.get("params") or {}
+        message: Json = json.loads(line)
+        method = str(message.get("method"))
+        params: Json = message.get("params") or {}
         if method == "notifications/mgp.audit":
             log.add(params)
         elif "id" in message and "method" in message:

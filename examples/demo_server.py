@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Any, Dict  # noqa: UP035 - Python 3.8
+from typing import Any, Dict, cast  # noqa: UP035 - Python 3.8
 
 __all__ = ["main"]
 
@@ -28,7 +29,7 @@ def text_type(description: str) -> Json:
     return {"type": "string", "description": description}
 
 
-TOOLS = [
+TOOLS: list[Json] = [
     {
         "name": "echo",
         "description": "Say the text again.",
@@ -154,7 +155,7 @@ def delete_all_notes(_arguments: Json, _meta: Json) -> Json:
     return said("gone")
 
 
-HANDLERS = {
+HANDLERS: dict[str, Callable[[Json, Json], Json]] = {
     "echo": lambda arguments, _meta: said(arguments["text"]),
     "add": add,
     "now": lambda _arguments, _meta: said(datetime.now(timezone.utc).isoformat()),  # noqa: UP017
@@ -215,7 +216,7 @@ def get_prompt(params: Json) -> Json:
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
-METHODS = {
+METHODS: dict[str, Callable[[Json], Json]] = {
     "initialize": initialize,
     "ping": lambda _params: {},
     "tools/list": lambda _params: {"tools": TOOLS},
@@ -252,7 +253,7 @@ def main() -> None:
             send({"id": None, "error": {"code": -32700, "message": "not JSON"}})
             continue
         if isinstance(message, dict) and "id" in message and "method" in message:
-            send({"id": message["id"], **answer(message)})
+            send({"id": message["id"], **answer(cast("Json", message))})
 
 
 if __name__ == "__main__":

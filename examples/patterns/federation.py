@@ -37,7 +37,7 @@ def remote(name: str) -> Client:
 @server.tool(read_only=True)
 async def federated_discover(gateway: str = "") -> list[dict[str, str]]:
     """The tools of other gateways, or of one."""
-    found = []
+    found: list[dict[str, str]] = []
     for name in [gateway] if gateway else remotes():
         async with remote(name) as client:
             found += [
