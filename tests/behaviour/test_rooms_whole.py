@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-from tests.behaviour.gateway import Gateway, config, running
+from tests.behaviour.gateway import ROOT, Gateway, config, running, server
 from tests.rooms.foreign import SECONDS, Guest
 
 SECRET = "what-was-said-between-them"
@@ -79,3 +81,22 @@ def check_record(gateway: Gateway, links: list[tuple[str, str, str | None]]) -> 
     } == set(links)
     kinds = {one["event_type"].removeprefix(named) for one in told}
     assert kinds == {"joined", "left", "message", "participant.changed"}
+
+
+async def test_the_python_of_the_page_runs(tmp_path: Path) -> None:
+    """docs/rooms.md, as it stands, but for the address."""
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$",
+        (ROOT / "docs" / "rooms.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    rooms = {**ROOMS, "kernel": {"topics": ["deploys"]}}
+    with running(tmp_path, config(server("echo"), rooms=rooms)) as gateway:
+        address = gateway.urls["rooms"].partition("?")[0]
+        assert "ws://127.0.0.1:8420/ws" in code
+        placed = textwrap.indent(code.replace("ws://127.0.0.1:8420/ws", address), "    ")
+        names: dict[str, Any] = {"token": TOKEN}
+        exec(f"async def page():\n{placed}\n    return ana.id, tools", names)  # noqa: S102 - ours
+        who, tools = await names["page"]()
+    assert who == "ana"
+    assert "echo__echo" in {one["name"] for one in tools["tools"]}
