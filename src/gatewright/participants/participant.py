@@ -50,7 +50,7 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.mcpx import Envelope, compose, read
 from gatewright.wire.mcpx_capabilities import Capabilities
 
-__all__ = ["ANSWER_S", "Heard", "Participant", "Responder"]
+__all__ = ["ANSWER_S", "Heard", "Participant"]
 
 log = logging.getLogger("gatewright.participants")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gatewright.participants.participant import Participant, Responder
+from gatewright.participants.answering import Responder
+from gatewright.participants.participant import Participant
 from gatewright.protocol.room import Batch
 from gatewright.rooms.hub import Hub, Place
 from gatewright.rooms.policy import Identity
