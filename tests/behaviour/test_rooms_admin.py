@@ -109,7 +109,7 @@ async def test_progressive_trust_in_four_steps_without_a_new_connection(tmp_path
 
 async def test_only_operators_may_and_a_stranger_learns_nothing(tmp_path: Path) -> None:
     """MCPX-11.3-2: 401 and 403, 404 for whom nobody knows, and nothing has changed."""
-    async with Hall({"a": PROFILES["proposal-only"]}, state=tmp_path) as hall:
+    async with Hall({"a": PROFILES["proposal-only"], "b": FULL}, state=tmp_path) as hall:
         a = await hall.guest("a")
         body = {"add": ["mcp/*"]}
         for path in ("/a/capabilities", "/nobody/capabilities"):
@@ -120,6 +120,9 @@ async def test_only_operators_may_and_a_stranger_learns_nothing(tmp_path: Path) 
         assert (await asked(hall, "/nobody/capabilities", body))[0] == 404
         assert (await asked(hall, "/nobody"))[0] == 404
         assert (await asked(hall, "/nobody/routing", {"mode": "all"}))[0] == 404
+        assert (await asked(hall, "/b")) == (200, {"participants": []})
+        status, said = await asked(hall, "/b/routing", {"mode": "all"})
+        assert (status, "in no room now" in said["message"]) == (400, True)
         foreign = await asked(hall, "/a/capabilities", body, Origin="https://evil.example")
         assert foreign[0] == 403
         assert await a.fence() == []

@@ -57,3 +57,24 @@ async def test_those_who_ask_all_that_they_may_do_not_use_up_the_answers_of_othe
                 while answer["correlation_id"] != asked:
                     answer = await guest.next("mcp/response:ping")
                 assert answer["payload"]["result"] == {"hello": guest.id}
+
+
+async def test_a_result_that_is_too_large_for_a_message_is_an_error_and_not_silence() -> None:
+    """MCPX-3-10, MCPX-8.2-3, decision C-31, `payload_too_large`."""
+
+    async def much(frame: bytes, envelope: Envelope) -> bytes | None:
+        message = jsonrpc.parse(frame)
+        assert isinstance(message, jsonrpc.Request)
+        return jsonrpc.response(message.id, jsonrpc.encode({"much": "x" * 2000}))
+
+    async with Hall({"ada": FULL}, message_bytes=1000) as hall:
+        Inside(hall.hub, topic="lobby", name="house", responder=much).sit()
+        ada = await hall.guest("ada")
+        body = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+        asked = await ada.post("mcp/request:tools/list", body, to=["house"])
+        answer = await ada.next("mcp/response:tools/list")
+        assert (answer["correlation_id"], answer["payload"]["id"]) == (asked, 7)
+        assert "payload_too_large" in answer["payload"]["error"]["message"]
+        long = await ada.post("chat", {"text": "x" * 2000})
+        error = await ada.error()
+        assert (error["payload"]["error"], error["correlation_id"]) == ("payload_too_large", long)

@@ -104,7 +104,8 @@ class RoomsAdmin:
             if method == "POST" and len(parts) == 2 and parts[1] in self._posts:
                 return self._posts[parts[1]](parts[0], body, caller)
         except KeyError:
-            return Refusal("not_found", "no participant is called so")
+            said = "nobody who is called so sits in a room or stands in the configuration"
+            return Refusal("not_found", said)
         except (ValueError, msgspec.MsgspecError) as problem:
             return Refusal("invalid_request", str(problem))
         except (Unrecorded, StoreError) as problem:
@@ -114,7 +115,7 @@ class RoomsAdmin:
     def _shown(self, participant: str | None) -> _Answer:
         found = self._hub.connections(participant)
         if participant is not None and not found:
-            raise KeyError(participant)
+            self._promotion.check(participant)
         return {"participants": found}
 
     def _capabilities(self, participant: str, body: bytes, caller: Caller) -> _Answer:
@@ -130,7 +131,8 @@ class RoomsAdmin:
     def _routing(self, participant: str, body: bytes, caller: Caller) -> _Answer:
         asked = _read(body, _Routing)
         if not self._hub.prefer(participant, mode=asked.mode, echo=asked.echo):
-            raise KeyError(participant)
+            self._promotion.check(participant)
+            raise ValueError("it is in no room now, and routing is for as long as one is connected")
         return {"participants": self._hub.connections(participant)}
 
     def _block(self, participant: str, body: bytes, caller: Caller) -> _Answer:

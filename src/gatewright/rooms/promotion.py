@@ -93,6 +93,10 @@ class Promotion:
         self._trust.put(participant, msgspec.structs.replace(word, by=by, at=at, reason=reason))
         return at
 
+    def check(self, participant: str) -> None:
+        """Raises `KeyError` where nobody knows the participant."""
+        self._base(participant)
+
     def _base(self, participant: str) -> tuple[str, ...]:
         """What somebody would have without any operator's word."""
         places = [one for one in self._hub.places() if one.member.id == participant]

@@ -184,11 +184,12 @@ def _flaw(outer: _Outer, payload: bytes) -> str:
 
 
 def _diagnose(text: bytes) -> Flaw:
-    """What is wrong with a text that is JSON, but has members missing or of other types."""
+    """What is wrong with a text that is JSON, but no object, or has members missing or of other types."""
     try:
         members = jsonrpc.decode_members(text)
     except ValueError:
-        return Flaw("invalid_envelope", "the message must be one JSON object, not an array")
+        said = "the message must be one JSON object: no array, text, number or null"
+        return Flaw("invalid_envelope", said)
     ident = _string(members.get("id"))
     if ident is not None and not 0 < len(ident) <= ID_CHARS:
         ident = None
