@@ -352,3 +352,32 @@ async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
         await within(work)
     bus.join("worker", responder=worker)
     assert await within(ada.fulfil(pending.id)) == {"did": "tools/call", "for": "ada"}
+
+
+async def test_a_watcher_that_breaks_and_a_line_that_is_gone_stop_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """MCPX-8.2-1: a participant hears on, whatever becomes of what it would say."""
+    bus, worker = Bus(), Worker()
+    participant = bus.join("worker", responder=worker)
+    heard: list[str] = []
+
+    def breaks(one: Heard) -> None:
+        raise ZeroDivisionError
+
+    participant.watchers += [breaks, lambda one: heard.append(one.envelope.sender)]
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    bus.raw("eve", "mcp/request:tools/list", body, to=["worker"])
+    assert heard == ["eve"]
+    assert "a watcher broke on a message of eve" in caplog.text
+
+    def gone(text: bytes) -> None:
+        raise GoneError("no connection")
+
+    participant._send = gone
+    bus.raw("eve", "mcp/request:tools/call", body, to=["worker"])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert heard == ["eve", "eve"]
+    assert "never retrieved" not in caplog.text
+    assert len(worker.asked) == 1

@@ -190,12 +190,13 @@ def test_a_seat_that_breaks_loses_its_place_and_nobody_else_notices(
 ) -> None:
     table = Table()
     a, ann = table.join("a")
-    table.join("b", broken=True)
+    _, bob = table.join("b", broken=True)
     table.turn()
     a.say(chat(a))
     table.turn()
     assert ann.kinds == ["system/welcome", "system/presence", "system/presence", "chat"]
     assert list(table.hub.rooms["t"].members) == ["a"]
+    assert bob.closed == [(1011, "its seat broke")]
     assert "the seat of b in t broke" in caplog.text
 
 

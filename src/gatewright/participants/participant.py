@@ -125,12 +125,18 @@ class Participant:
             log.debug("a message that is no envelope was dropped: %s", envelope.message)
             return
         content = examine(envelope)
-        if isinstance(content, Said):
-            self._said(envelope, content)
-        elif envelope.sender != self.id and not self.conduct.is_ignored(envelope.sender):
-            self._heard(envelope, content)
+        try:
+            if isinstance(content, Said):
+                self._said(envelope, content)
+            elif envelope.sender != self.id and not self.conduct.is_ignored(envelope.sender):
+                self._heard(envelope, content)
+        except RoomError as problem:  # what would have been said to it
+            log.debug("nothing was said to a message of %s: %s", envelope.sender, problem)
         for watcher in list(self.watchers):
-            watcher(Heard(envelope, content))
+            try:
+                watcher(Heard(envelope, content))
+            except Exception:  # a bug of one who watches costs nobody their place
+                log.exception("a watcher broke on a message of %s", envelope.sender)
 
     def lost(self, reason: str) -> None:
         """The place is gone: whatever is waited for ends."""
@@ -200,7 +206,10 @@ class Participant:
         proposal = self.proposals.fulfilled_by(envelope.id)
         if proposal is not None and proposal.proposer not in to:
             to.append(proposal.proposer)
-        id = self._put(kind, payload, to, envelope.id)
+        try:
+            id = self._put(kind, payload, to, envelope.id)
+        except GoneError:
+            return None
         message = jsonrpc.parse(payload)
         if isinstance(message, jsonrpc.Response):
             error = jsonrpc.decode(message.error) if message.error else None

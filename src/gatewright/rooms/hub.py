@@ -34,6 +34,7 @@ log = logging.getLogger("gatewright.rooms")
 
 NORMAL = 1000
 GOING_AWAY = 1001
+INTERNAL_ERROR = 1011
 
 PATIENCE_S = 0.05
 """How long presence waits at most, where nothing else is said."""
@@ -381,7 +382,10 @@ class Hub:
             place = None if member is None else self._places.get(member)
             if place is not None:
                 log.exception("the seat of %s in %s broke", place.member.id, place.room.name)
-                self.leave(place, "its seat broke")
+                with contextlib.suppress(
+                    Exception
+                ):  # it is broken; but whoever sits there may learn of it
+                    self.end(place, INTERNAL_ERROR, "its seat broke")
 
 
 def _is_let_in(identity: Identity, topic: str, access: str, members: Any) -> bool:
