@@ -94,6 +94,8 @@ async def test_filters_search_ranking_and_limit_come_in_this_order() -> None:
     limited = await searched(call(ANN, query="directory", limit=1))
     assert [one["name"] for one in limited["tools"]] == ["files__list"]
     assert limited["total_matches"] == 2
+    none = await searched(call(ANN, query="directory", limit=None, category=None))
+    assert len(none["tools"]) == 2
 
 
 async def test_the_result_says_how_many_fit_and_how_long_it_took() -> None:

@@ -121,6 +121,25 @@ def test_names_that_are_odd_have_paths_and_operations_of_their_own() -> None:
     OpenAPIV30SpecValidator(found).validate()
 
 
+def test_defaults_and_patterns_that_are_none_do_not_spoil_the_document() -> None:
+    """GGEN-oas-1: what servers wrote is not ours to choose."""
+    wrong = [
+        {"type": "string", "default": None},
+        {"type": "array", "items": {"$ref": "#/$defs/N"}, "default": [{}]},
+        {"allOf": [{"$ref": "#/$defs/N"}], "default": 7},
+        {"$ref": "#/$defs/N", "default": 7},
+        {"type": ["integer", "string"], "pattern": "^a", "default": "b"},
+        {"type": "string", "pattern": r"^\p{L}+$"},
+    ]
+    schema = {
+        "type": "object",
+        "properties": {f"p{number}": one for number, one in enumerate(wrong)},
+        "$defs": {"N": {"type": "object", "required": ["v"], "properties": {"v": wrong[0]}}},
+    }
+    found = document([{"name": "odd", "inputSchema": schema, "outputSchema": schema}])
+    assert list(OpenAPIV30SpecValidator(found).iter_errors()) == []
+
+
 def test_names_that_meet_a_number_or_a_name_of_ours_end_and_stay_apart() -> None:
     """GGEN-oas-1: whatever servers call their tools, each operation has one id, and the document is made."""
     names = ["a_b", "a_b_2", "a_b_3", "a/b", "a b", "tool", "tools"]

@@ -92,6 +92,12 @@ def test_a_call_that_is_none_is_a_validation_error_of_this_sdk(
             MCPToolCall.model_validate(members)
         with pytest.raises(ValidationError, match=words):
             MCPToolCall.from_json(json.dumps(members))
+        with pytest.raises(ValidationError, match=words) as again:
+            MCPToolCall.model_validate_json(json.dumps(members))
+        assert (str(again.value), again.value.details) == (
+            str(caught.value),
+            caught.value.details,
+        )
 
 
 @pytest.mark.parametrize(

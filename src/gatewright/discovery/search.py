@@ -138,8 +138,8 @@ def _flaw(wishes: Mapping[str, Any]) -> str:
     trust = wishes.get("trust_level")
     if trust is not None and trust.casefold() not in TRUST_LEVELS:
         return f"params.trust_level must be one of {', '.join(TRUST_LEVELS)}"
-    limit = wishes.get("limit", 1)
-    if type(limit) is not int or not 1 <= limit <= LISTED_MOST:
+    limit = wishes.get("limit")
+    if limit is not None and (type(limit) is not int or not 1 <= limit <= LISTED_MOST):
         return f"params.limit must be a number from 1 to {LISTED_MOST}"
     if wishes.get("cursor") is not None:
         return "this cursor was not given out by this gateway"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
@@ -84,6 +85,8 @@ class _One:
         self._inside(schema, found, depth)
         self._combined(schema, found, depth)
         self._typed(schema, found)
+        if "default" in found and not _conforms(found["default"], found):
+            del found["default"]
         return self._referred(schema, found, depth)
 
     # -- what stands by itself
@@ -94,6 +97,9 @@ class _One:
             for name in names:
                 if name in schema and fits(schema[name]):
                     found[name] = schema[name]
+        if "pattern" in found and not _is_expression(found["pattern"]):
+            del found["pattern"]
+            self.lost += 1
         if "const" in schema:
             found["enum"] = [schema["const"]]
         examples = schema.get("examples")
@@ -244,8 +250,75 @@ def _at(root: Any, pointer: str) -> Any:
     return root
 
 
+_BEYOND = frozenset(
+    {"allOf", "oneOf", "not", "$ref", "format", "pattern", "multipleOf", "uniqueItems"}
+)
+
+
+def _conforms(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value surely is what a Schema Object describes, as a default has to be. Where that is hard to say it
+    is no: a default that is left out takes nothing from anybody."""
+    if _BEYOND.intersection(schema) or ("enum" in schema and value not in schema["enum"]):
+        return False
+    branches = schema.get("anyOf")
+    if branches is not None and not any(_conforms(value, one) for one in branches):
+        return False
+    kind = schema.get("type")
+    if value is None:
+        return kind is None or schema.get("nullable") is True
+    return any(kind in names and fits(value, schema) for names, fits in _VALUES)
+
+
+def _text_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    return isinstance(value, str) and _counted(value, schema, "Length")
+
+
+def _list_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    items = schema.get("items", {})
+    return (
+        isinstance(value, list)
+        and _counted(value, schema, "Items")
+        and all(_conforms(one, items) for one in value)
+    )
+
+
+def _number_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    if not _is_number(value) or (schema.get("type") == "integer" and type(value) is not int):
+        return False
+    low, high = schema.get("minimum", value), schema.get("maximum", value)
+    low_fits = low < value if schema.get("exclusiveMinimum") else low <= value
+    return bool(low_fits and (value < high if schema.get("exclusiveMaximum") else value <= high))
+
+
+def _counted(value: str | list[Any], schema: Mapping[str, Any], what: str) -> bool:
+    least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}", len(value))
+    return bool(least <= len(value) <= most)
+
+
+_VALUES: tuple[tuple[tuple[str | None, ...], Callable[[Any, Mapping[str, Any]], bool]], ...] = (
+    ((None, "boolean"), lambda value, _: isinstance(value, bool)),
+    ((None, "string"), _text_fits),
+    ((None, "number", "integer"), _number_fits),
+    ((None, "array"), _list_fits),
+    (
+        (None, "object"),
+        lambda value, schema: value == {} and not {"required", "minProperties"} & schema.keys(),
+    ),
+)
+
+
 def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@lru_cache(maxsize=1024)
+def _is_expression(pattern: str) -> bool:
+    """Whether what reads OpenAPI documents takes it for a regular expression; much of it is written in Python."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
 
 
 def _is_count(value: Any) -> bool:

@@ -45,12 +45,17 @@ class _Message(BaseModel):
             raise _named(cls.__name__, problem) from problem
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
         """The message of a JSON text. Raises `ValidationError`."""
         try:
-            return cls.model_validate_json(text)
+            return super().model_validate_json(json_data, **options)
         except pydantic.ValidationError as problem:
             raise _named(cls.__name__, problem) from problem
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The same. Raises `ValidationError`."""
+        return cls.model_validate_json(text)
 
     def to_json(self) -> dict[str, Any]:
         """The message as it stands on the wire."""
@@ -192,6 +197,10 @@ def _whole_result(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(model: str, problem: pydantic.ValidationError) -> ValidationError:
+    for one in problem.errors(include_url=False, include_input=False):
+        inner = one.get("ctx", {}).get("error")
+        if isinstance(inner, ValidationError):
+            return inner  # of our own `__init__`, which pydantic called
     errors = problem.errors(include_url=False, include_input=False, include_context=False)
     where = [".".join(map(str, one["loc"])) or "the message" for one in errors]
     said = "; ".join(f"{place}: {one['msg']}" for place, one in zip(where, errors, strict=True))

@@ -14,7 +14,7 @@ import pytest
 from gatewright.sdk import Server
 from gatewright.sdk.client import Client, Options, Progress
 from gatewright.sdk.client.connection import Target
-from gatewright.sdk.errors import InternalError, SchemaError, ValidationError
+from gatewright.sdk.errors import InternalError, SchemaError, SdkError, ValidationError
 from tests.sdk.client.scripted import MGP, Scripted, broken, text, within
 from tests.upstream.rig import SERVERS
 from tests.upstream.web import web
@@ -239,3 +239,9 @@ async def test_wrong_arguments_are_a_schema_error_of_the_clients() -> None:
     async with Client(scripted) as client:
         with pytest.raises(SchemaError, match="a: no number"):
             await within(client.call_tool("t", {"a": "x"}))
+
+
+async def test_a_subscription_that_nobody_agrees_to_ends_with_an_error_of_the_sdk() -> None:
+    async with Client(Server("quiet"), Options(era="modern", timeout_s=1e-9)) as client:
+        with pytest.raises(SdkError, match="did not agree to the subscription"):
+            await within(client.watch())

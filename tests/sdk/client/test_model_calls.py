@@ -10,7 +10,7 @@ from gatewright.sdk import Server, ToolSecurity
 from gatewright.sdk.client import Client, ModelCall, ModelCalls, Outcome
 from gatewright.sdk.client.model_calls import read_call
 from gatewright.sdk.errors import AccessError
-from tests.sdk.client.scripted import within
+from tests.sdk.client.scripted import Scripted, within
 
 ADD = {"a": 1, "b": 2}
 
@@ -102,6 +102,18 @@ async def test_what_is_not_permitted_is_not_called(
     assert (done.ok, done.stage) == (False, "permission")
     assert said in done.text
     assert server.registry.usage.all() == {}
+
+
+@pytest.mark.parametrize("wanted", ["shell.execute", {"shell.execute": True}, [7], [["x"]]])
+async def test_what_a_tool_needs_and_cannot_say_is_not_held(wanted: Any) -> None:
+    """GRH-int-1: a server's word that cannot be read is no permission."""
+    tool = {"name": "run", "inputSchema": {}, "security": {"permissions_required": wanted}}
+    scripted = Scripted({}, "", tools_list={"tools": [tool]})
+    async with Client(scripted) as client:
+        calls = ModelCalls(client, permissions=frozenset({"memory.read"}))
+        done: Outcome = await within(calls.run({"name": "run"}))
+    assert (done.ok, done.stage) == (False, "permission")
+    assert "cannot be read" in done.text
 
 
 async def test_who_holds_the_permission_by_any_of_its_names_may_call() -> None:

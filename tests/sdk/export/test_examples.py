@@ -132,3 +132,20 @@ def test_a_schema_that_nothing_satisfies_has_no_example_instead_of_a_wrong_one(
 ) -> None:
     """GGEN-exp-4"""
     assert examples_of(schema) == []
+
+
+def test_counts_may_be_written_as_numbers_with_a_point() -> None:
+    """GGEN-exp-4; JSON Schema 2020-12, validation, section 6.3: `2.0` is an integer."""
+    schema = {
+        "type": "object",
+        "required": ["text", "items", "more", "vast"],
+        "properties": {
+            "vast": {"type": "number", "minimum": 1e308},
+            "text": {"type": "string", "minLength": 30.0, "maxLength": 40.0},
+            "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2.0},
+            "more": {"type": "object", "minProperties": 2.0},
+        },
+    }
+    found = examples_of(schema)
+    assert found
+    assert [compile_schema(schema).objection(one) for one in found] == [None] * len(found)

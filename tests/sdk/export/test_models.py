@@ -88,6 +88,22 @@ def test_gemini_gets_one_alternative_without_null_and_constants_as_enums() -> No
     }
 
 
+def test_gemini_gets_the_object_that_may_be_null_and_no_schema_breaks_it() -> None:
+    definitions = {"P": {"type": "object", "properties": {"x": {"type": "integer"}}}}
+    properties = {
+        "p": {"anyOf": [{"$ref": "#/$defs/P"}, {"type": "null"}], "description": "where"},
+        "any": {"anyOf": [True]},
+        "none": {"anyOf": [{"type": "null"}]},
+    }
+    schema = {"type": "object", "properties": properties, "$defs": definitions}
+    (given,) = for_gemini([{"name": "t", "inputSchema": schema}])[0]["functionDeclarations"]
+    assert given["parameters"]["properties"] == {
+        "p": {**definitions["P"], "nullable": True, "description": "where"},
+        "any": {},
+        "none": {"nullable": True},
+    }
+
+
 def test_mcp_gets_the_definition_whole() -> None:
     assert for_mcp([TOOL]) == {"tools": [TOOL.definition()]}
 

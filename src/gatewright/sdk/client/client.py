@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from gatewright.call import Mgp, Tool
+from gatewright.sdk import errors
 from gatewright.sdk.client.calls import Calls, shown_tool
 from gatewright.sdk.client.connection import Connection, Target
 from gatewright.sdk.client.options import Options
@@ -247,8 +248,15 @@ class Client:
             self._watching.cancel()
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._watching = asyncio.create_task(self._listen(list(uris), told))
-        async with asyncio.timeout(self.options.timeout_s):
-            await asyncio.wait([told, self._watching], return_when=asyncio.FIRST_COMPLETED)
+        limit_s = self.options.timeout_s
+        await asyncio.wait(
+            [told, self._watching], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not told.done() and not self._watching.done():
+            self._watching.cancel()
+            raise errors.TimeoutError(
+                f"the server did not agree to the subscription in {limit_s:g} s"
+            )
         if self._watching.done():
             self._watching.result()
 

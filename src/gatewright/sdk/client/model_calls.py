@@ -156,11 +156,13 @@ class ModelCalls:
         if risk not in _RISKS or _RISKS.index(risk) > _RISKS.index(self._max_risk):
             return f"{tool.name} is {risk}, and at most {self._max_risk} tools may be called here"
         wanted = security.get("permissions_required")
-        if self._permissions is None or not isinstance(wanted, list):
+        if self._permissions is None or wanted is None:
             return ""
+        if not isinstance(wanted, list) or not all(isinstance(one, str) for one in wanted):
+            return f"{tool.name} says in a way that cannot be read what it needs"
         held = {canonical_permission(one) or one for one in self._permissions}
-        missing = [one for one in wanted if (canonical_permission(str(one)) or one) not in held]
-        return f"{tool.name} needs {', '.join(map(str, missing))}" if missing else ""
+        missing = [one for one in wanted if (canonical_permission(one) or one) not in held]
+        return f"{tool.name} needs {', '.join(missing)}" if missing else ""
 
     async def _vetoed(self, call: ModelCall, tool: ToolInfo) -> str:
         if self._permit is None:

@@ -8,6 +8,7 @@ that is beyond this there is no example instead of a wrong one. The same schema 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,9 @@ __all__ = ["examples_of"]
 
 _DEEPEST = 6
 _ROUNDS = 4
+_COUNTS = frozenset(
+    f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties")
+)
 
 
 def examples_of(schema: Mapping[str, Any], most: int = 2) -> list[dict[str, Any]]:
@@ -79,7 +83,7 @@ class _Maker:
 
     def _flat(self, schema: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
         """The schema with its reference followed, all of `allOf` and one alternative laid over it."""
-        found = dict(schema)
+        found = {name: _whole(name, value) for name, value in schema.items()}
         if depth > _DEEPEST:
             return {"type": found.get("type", "null")}
         target = self._target(found.pop("$ref", None))
@@ -146,6 +150,8 @@ class _Maker:
             low = min(1, high) if high is not None else 1
         step = schema.get("multipleOf") or _step(low, high, whole=whole)
         made = -(-low // step) * step
+        if not math.isfinite(made):  # beyond what a float can be divided into
+            made = low
         if made == schema.get("exclusiveMinimum"):
             made += step
         # Somewhere between the bounds, another place each turn.
@@ -155,6 +161,11 @@ class _Maker:
 
     def _text(self, schema: Mapping[str, Any]) -> str:
         return next(_later(texts(schema), self._turn), "text")
+
+
+def _whole(keyword: str, value: Any) -> Any:
+    """A count may be written `2.0` (JSON Schema 2020-12, validation, section 6.3)."""
+    return int(value) if isinstance(value, float) and keyword in _COUNTS else value
 
 
 def _step(low: float, high: float | None, *, whole: bool) -> float:

@@ -113,7 +113,10 @@ def _gemini(schema: Any, defs: Mapping[str, Any], inside: tuple[str, ...]) -> di
     if "items" in found:
         found["items"] = _gemini(found["items"], defs, inside)
     if "anyOf" in found:
-        found["anyOf"] = [_gemini(one, defs, inside) for one in found["anyOf"]]
+        options = [_gemini(one, defs, inside) for one in found.pop("anyOf")]
+        if len(options) > 1:
+            return {**found, "anyOf": options}
+        return {**options[0], **found} if options else found
     return found
 
 
@@ -143,11 +146,7 @@ def _without_null(found: dict[str, Any]) -> None:
         rest = [one for one in options if one != {"type": "null"}]
         if len(rest) < len(options):
             found["nullable"] = True
-        if len(rest) == 1:
-            del found["anyOf"]
-            found |= {key: value for key, value in rest[0].items() if key in _GEMINI}
-        else:
-            found["anyOf"] = rest
+        found["anyOf"] = rest
 
 
 FORMS: Mapping[str, Callable[[Iterable[Exportable]], Any]] = MappingProxyType(
