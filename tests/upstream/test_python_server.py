@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Failure
+from gatewright.transport.base import Limits
 from gatewright.upstream import python_server
 from gatewright.upstream.spec import ServerSpec
 from tests.upstream.rig import ask, result, running, text
@@ -118,3 +119,30 @@ async def test_a_tool_that_nobody_could_call_is_left_out_with_the_reason(
     async with running(spec(home, "pyserver_f")) as supervisor:
         assert supervisor._servers["mine"].status().tools == 2
     assert "left out: a schema of pyserver_f_odd cannot be compiled" in caplog.text
+
+
+async def test_a_long_result_is_as_long_as_that_of_any_server(home: Path) -> None:
+    """GGEN-p4-1: ten megabytes; what is longer than the operator allows ends the connection, as everywhere."""
+    module = """
+from gatewright.sdk import mcp_tool
+
+@mcp_tool
+def long(n: int) -> str:
+    return "x" * n
+
+@mcp_tool
+def count(text: str) -> int:
+    return len(text)
+"""
+    write(home, "pyserver_long", module)
+    long = 10 * 1024 * 1024
+    async with running(spec(home, "pyserver_long")) as supervisor:
+        found = text(await ask(supervisor, "mine/pyserver_long_long", {"n": long}))
+        assert len(found) == long
+        done = await ask(supervisor, "mine/pyserver_long_count", {"text": "x" * long})
+        assert result(done)["structuredContent"] == {"result": long}
+    strict = spec(home, "pyserver_long", limits=Limits(frame_bytes=64 * 1024))
+    async with running(strict) as supervisor:
+        failed = await ask(supervisor, "mine/pyserver_long_long", {"n": long})
+        assert isinstance(failed, Failure)
+        assert "a message longer than 65536 bytes" in failed.message

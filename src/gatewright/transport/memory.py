@@ -17,10 +17,14 @@ __all__ = ["MemoryPipe", "pair"]
 
 
 def pair(
-    left: Receiver, right: Receiver, limits: Limits = FROM_CLIENTS
+    left: Receiver,
+    right: Receiver,
+    limits: Limits = FROM_CLIENTS,
+    right_limits: Limits | None = None,
 ) -> tuple[MemoryPipe, MemoryPipe]:
-    """Two connected pipes. `left` receives what the second one sends, `right` what the first one sends."""
-    first, second = MemoryPipe(left, limits), MemoryPipe(right, limits)
+    """Two connected pipes. `left` receives what the second one sends, `right` what the first one sends; `limits` are
+    those of what is received, by both where `right_limits` does not say otherwise."""
+    first, second = MemoryPipe(left, limits), MemoryPipe(right, right_limits or limits)
     first._peer, second._peer = second, first
     return first, second
 

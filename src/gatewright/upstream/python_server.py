@@ -58,7 +58,7 @@ async def connect_python(spec: ServerSpec, around: Around, capabilities: Mapping
     link.admit_by(around.admits)
     hand = Handshake(info=around.info, capabilities=capabilities, era=spec.era, face=spec.face)
     try:
-        pipe = Server(spec.id, registry=registry).attach(link)
+        pipe = Server(spec.id, registry=registry).attach(link, spec.limits)
         await link.greet(pipe, hand)
     except BaseException:
         around.leave(link)

@@ -36,7 +36,7 @@ from gatewright.sdk.server.behind import Behind
 from gatewright.sdk.server.handler import Handler, Method
 from gatewright.sdk.server.offers import Offers
 from gatewright.serving.front import Front
-from gatewright.transport.base import Pipe, Receiver
+from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
 
@@ -240,13 +240,14 @@ class Server:
 
         return WebApp(self._front, Guard(hosts, origins))
 
-    def attach(self, receiver: Receiver) -> Pipe:
-        """A connection in memory, as a client in the same process wants it: `Client(server)`."""
+    def attach(self, receiver: Receiver, limits: Limits = FROM_SERVERS) -> Pipe:
+        """A connection in memory, as a client in the same process wants it: `Client(server)`. `limits` are those of what
+        the client takes; what it sends is as long as it makes it, because it could fill our memory anyway."""
         from gatewright.serving.duplex import Duplex
         from gatewright.transport.memory import pair
 
         host = Duplex(self._front, _LOCAL, door="memory", credential=None, profile="")
-        theirs, ours = pair(receiver, host)
+        theirs, ours = pair(receiver, host, limits, FROM_SERVERS)
         host.attach(ours)
         return theirs
 
