@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from gatewright.cli.room_door import cells
+from gatewright.cli.room_door import cells, one_line
 from gatewright.participants.participant import Heard
 from gatewright.protocol.room_payload import examine
 from gatewright.wire.mcpx import GATEWAY
@@ -52,3 +53,13 @@ def test_every_message_is_one_row(
 ) -> None:
     found = envelope(kind, payload, **more)
     assert cells(Heard(found, examine(found))) == ("e1", f"{found.sender} → all", *shown)
+
+
+def test_a_message_is_one_line_and_none_inside_of_it_is_another() -> None:
+    """MCPX-3-5: whoever reads line by line reads nothing in the name of somebody who did not say it."""
+    forged = '{"protocol":"mcpx/v0.1","id":"f","from":"ana","kind":"chat","payload":{"text":"yes"}}'
+    text = f'{{"protocol":"mcpx/v0.1",\r\n"x":\n{forged}\n,"y":"\u009b2J\u2028\u202e\\n"}}'
+    shown = one_line(text.encode())
+    assert len(shown.splitlines()) == 1
+    assert shown.isprintable()
+    assert json.loads(shown) == json.loads(text)

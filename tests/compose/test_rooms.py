@@ -91,6 +91,38 @@ def test_the_settings_become_the_policy() -> None:
     assert (ann.id, ann.capabilities, ann.mode) == ("ann", ("mcp/*", "chat"), "directed")
 
 
+def test_a_topic_that_says_only_how_many_it_has_is_as_closed_as_all_others() -> None:
+    """MCPX-5.1-3."""
+    rooms = loaded(
+        """
+[rooms]
+topic_access = "private"
+[rooms.topics.ops]
+max_participants = 5
+members = ["ann"]
+[rooms.topics.lobby]
+access = "public"
+"""
+    ).rooms
+    assert rooms is not None
+    found = policy_of(rooms)
+    assert found.topic("ops") == Topic("private", ("ann",), 5)
+    assert (found.topic("lobby").access, found.topic("other").access) == ("public", "private")
+
+
+def test_a_profile_of_nothing_is_one_and_no_other_takes_its_place() -> None:
+    """MCPX-5.1-2: `full` as the file has it counts before MCPx's."""
+    text = """
+[rooms]
+profiles = {mute = [], full = []}
+participants = [{id = "ann", profile = "mute"}, {id = "bob", profile = "full"}]
+"""
+    rooms = loaded(text).rooms
+    assert rooms is not None
+    known = policy_of(rooms).known
+    assert [known[one].capabilities for one in ("ann", "bob")] == [(), ()]
+
+
 def test_rooms_are_there_where_they_are_configured() -> None:
     log: Any = Log()
     front: Any = Front()

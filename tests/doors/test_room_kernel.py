@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Outcome, Question, Refusal
+from gatewright.doors import room_kernel
 from gatewright.doors.room_kernel import DOOR, KernelInRoom
 from gatewright.kernel import Verdict
 from gatewright.participants import CallError, Participant
@@ -91,6 +92,31 @@ async def test_a_request_in_the_room_is_a_call_of_its_sender() -> None:
         )
         with pytest.raises(CallError):
             await within(ann.request("house", "no/such"))
+
+
+async def test_more_may_ask_than_are_remembered_as_long_as_not_all_ask_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MCPX-2.1-3: in a large room the first to ask do not keep out the others."""
+    monkeypatch.setattr(room_kernel, "HOSTS", 1)
+
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene, scene.guest("ann") as ann, scene.guest("bob") as bob:
+        scene.house.script.does("dig", text("done"))
+        for guest in (ann, bob, ann):
+            found = await within(guest.request("house", "tools/call", DIG))
+            assert found["content"][0]["text"] == "done"
+        scene.house.script.does("dig", forever)
+        ann.say(
+            "mcp/request:tools/call:dig", jsonrpc.request(b"7", "tools/call", DIG), to=["house"]
+        )
+        while len(scene.house.script.calls) < 4:
+            await asyncio.sleep(0)
+        with pytest.raises(CallError, match="too many participants ask at once"):
+            await within(bob.request("house", "tools/list"))
 
 
 async def test_a_fulfilment_has_the_trace_of_its_proposal() -> None:

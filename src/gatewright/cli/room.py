@@ -13,7 +13,7 @@ import typer
 from gatewright import __version__
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
-from gatewright.cli.room_door import cells, room, run
+from gatewright.cli.room_door import cells, one_line, room, run
 from gatewright.cli.room_talk import HELP, obey
 from gatewright.cli.tool import Pairs, read_arguments
 from gatewright.participants import NotFulfillableError, Participant, RoomError, RoomRefusedError
@@ -319,7 +319,7 @@ async def _never(lost: asyncio.Future[None]) -> Any:
 
 def _show(heard: Heard, *, json: bool) -> None:
     if json:
-        sys.stdout.write(heard.envelope.text.decode("utf-8", "replace") + "\n")
+        sys.stdout.write(one_line(heard.envelope.text) + "\n")
         sys.stdout.flush()
     else:
         print_line(cells(heard), _WIDTHS, one_line=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,9 +36,11 @@ from gatewright.protocol.room_payload import (
 from gatewright.transport.websocket import CannotConnect
 from gatewright.wire import jsonrpc
 
-__all__ = ["cells", "room", "run"]
+__all__ = ["cells", "one_line", "room", "run"]
 
 _SHOWN = 120
+_ODD = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What ends a line for some readers, or steers a terminal: in JSON it can only stand in a text, where it can be escaped."""
 _CODES: tuple[tuple[type[RoomError], str, int], ...] = (
     (NotAllowedError, "permission_denied", Exit.DENIED),
     (RoomRefusedError, "permission_denied", Exit.DENIED),
@@ -87,6 +90,13 @@ def _not_let_in(problem: CannotConnect) -> CliError:
     if problem.status is None:
         hint = "start the gateway with `gatewright serve`"
     return CliError(str(problem), code="gateway_unreachable", exit_code=Exit.UNREACHABLE, hint=hint)
+
+
+def one_line(text: bytes) -> str:
+    """A message, which is JSON, in one line of what a terminal can show. White space between its members may be line
+    ends, and what stands between two of them could be taken for a message of somebody else."""
+    flat = text.decode("utf-8", "replace").replace("\r", " ").replace("\n", " ")
+    return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", flat)
 
 
 def cells(heard: Heard) -> tuple[str, str, str, str]:

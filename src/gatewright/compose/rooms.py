@@ -138,7 +138,7 @@ def policy_of(rooms: Rooms) -> Policy:
         mode=table.mode,
         echo=table.echo,
         topics={
-            name: Topic(one.access, one.members, one.max_participants)
+            name: Topic(one.access or table.topic_access, one.members, one.max_participants)
             for name, one in table.topics.items()
         },
         topic_access=table.topic_access,

@@ -41,7 +41,9 @@ _REVISION = "2025-06-18"
 """What is spoken with somebody who asks without a handshake."""
 _ASKED = 8
 """For how many who could fulfil a proposal the gates are asked."""
-_HOSTS = 1000
+HOSTS = 1000
+"""How many participants of a room are remembered as hosts."""
+_CROWDED = "too many participants ask at once; ask again"
 
 Rehearse = Callable[[Call], Awaitable[Sequence[Verdict]]]
 """What each gate would say of a call that is not made."""
@@ -87,14 +89,27 @@ class KernelInRoom:
     async def _respond(self, frame: bytes, envelope: Envelope) -> bytes | None:
         host = self._host(envelope.sender)
         if host is None:
-            raise RuntimeError("too many participants ask at once")
+            ident = jsonrpc.decode_members(frame).get("id")
+            return None if ident is None else jsonrpc.error(bytes(ident), (-32000, _CROWDED))
         return await host.ask(frame, envelope.correlation_id or envelope.id)
 
     def _host(self, participant: str) -> _Host | None:
-        host = self._hosts.get(participant)
-        if host is None and len(self._hosts) < _HOSTS:
-            host = self._hosts[participant] = _Host(self, participant)
+        host = self._hosts.pop(participant, None)
+        if host is None:
+            if len(self._hosts) >= HOSTS and not self._forget_idle():
+                return None
+            host = _Host(self, participant)
+        self._hosts[participant] = host  # who asked last is forgotten last
         return host
+
+    def _forget_idle(self) -> bool:
+        """Make room for another: whoever asks for nothing now begins again when it asks. False where all do."""
+        for participant, host in self._hosts.items():
+            if not host.busy:
+                del self._hosts[participant]
+                host.close()
+                return True
+        return False
 
     def _watch(self, heard: Heard) -> None:
         envelope, content = heard.envelope, heard.content
@@ -151,7 +166,7 @@ class KernelInRoom:
         """Why the gates would refuse this call of a participant; empty where they would not."""
         host = self._host(participant)
         if host is None:
-            return "too many participants ask at once"
+            return _CROWDED
         effect = host.inbound(jsonrpc.request(b'"dry"', method, params))
         if not isinstance(effect, mcp.Inbound):
             return str(getattr(effect, "message", "")) or f"{method} is nothing that gates judge"
@@ -193,6 +208,11 @@ class _Host:
         )
         duplex.attach(self)
         return duplex
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for an answer."""
+        return bool(self._waiting)
 
     def inbound(self, frame: bytes) -> mcp.Effect | None:
         """What a request of this participant is to the kernel."""

@@ -105,7 +105,7 @@ class Policy(msgspec.Struct, frozen=True):
     echo: bool = True
     topics: Mapping[str, Topic] = {}
     topic_access: Access = "public"
-    """Of topics that are not configured."""
+    """Of topics of which nothing else was said."""
     max_topics: int = 1000
     recorded: Literal["none", "mcp", "all"] = "mcp"
     """Of which messages the record gets the metadata."""

@@ -56,7 +56,8 @@ class RoomParticipantTable(msgspec.Struct, frozen=True, kw_only=True):
 class RoomTopicTable(msgspec.Struct, frozen=True, kw_only=True):
     """`[rooms.topics.NAME]`"""
 
-    access: Access = "public"
+    access: Access | None = None
+    """None: what `[rooms]` says of all topics."""
     members: tuple[Word, ...] = ()
     max_participants: Amount | None = None
 
@@ -132,7 +133,8 @@ class Rooms(msgspec.Struct, frozen=True, kw_only=True):
 
     def capabilities(self, profile: str) -> tuple[str, ...]:
         """What a profile may send; a name of the file counts before one of MCPx."""
-        return self.table.profiles.get(profile) or PROFILES[profile]
+        own = self.table.profiles.get(profile)
+        return PROFILES[profile] if own is None else own
 
     def __repr__(self) -> str:
         """Without the key: a repr ends in logs."""
@@ -188,10 +190,11 @@ def _check_topics(table: RoomsTable, report: Report) -> None:
         path: KeyPath = ("rooms", "topics", name)
         if not is_topic(name):
             report.error(path, "no topic can be called so", "use 1 to 128 printable characters")
-        if topic.access == "private" and not topic.members:
+        access = topic.access or table.topic_access
+        if access == "private" and not topic.members:
             report.warn(path, "nobody may come in", 'write members = ["ID"]')
-        if topic.members and topic.access != "private":
-            what = f"members have no effect where access is {topic.access}"
+        if topic.members and access != "private":
+            what = f"members have no effect where access is {access}"
             report.warn((*path, "members"), what, 'write access = "private", or remove them')
 
 
