@@ -194,6 +194,30 @@ async def test_calls_go_on_while_their_tokens_are_good(short: Bounded) -> None:
     assert short.asked.count("/introspect") > before + 3
 
 
+async def test_another_bound_takes_hold_while_calls_run(short: Bounded) -> None:
+    """A reload of `[[oauth.issuers]]` ends no call whose token is good, and keeps none whose token is not."""
+    tokens = (short.opaque(), short.opaque())
+    before = short.gateway.file.read_text()
+    assert '"recheck_s" = 1\n' in before
+    async with (
+        short.host("http 2025-11-25", tokens[0]) as good,
+        short.host("http 2025-11-25", tokens[1]) as gone,
+    ):
+        idents = [await _slow(good, 5), await _slow(gone)]
+        try:
+            await asyncio.to_thread(
+                short.gateway.reload, before.replace('"recheck_s" = 1\n', '"recheck_s" = 0.5\n')
+            )
+            short.asked.revoked.add(tokens[1])
+            async with asyncio.timeout(SOON_S):
+                with pytest.raises(RpcError) as caught:
+                    await gone.finish(idents[1])
+            assert caught.value.data["reason"] == "auth_failed"
+            assert (await good.finish(idents[0]))["content"][0]["text"] == "awake"
+        finally:
+            await asyncio.to_thread(short.gateway.reload, before)
+
+
 @pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "sse 2025-11-25"])
 async def test_a_session_goes_silent(short: Bounded, door: str) -> None:
     """MGP-6.3-1: what is told without being asked for is told to nobody whose token is good no more."""

@@ -224,6 +224,24 @@ async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: Callers) -
     assert _reason(gate.bearer("a.b.c")) == "auth_expired"
 
 
+def test_a_token_decides_nothing_of_a_call_that_runs_but_by_those_who_look_at_it(
+    keys: Callers,
+) -> None:
+    """Another configuration knows no tokens yet, and one that ends ends no call; where no tokens are taken any more, it does."""
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens, users={"corp:alice": UserContext("analyst")})
+    call = a_call(caller=BEARER, credential="a.b.c")
+    now = gate.standing(call)
+    assert isinstance(now, Caller)
+    assert now.user == (UserContext("analyst"),)
+    for found in (None, "expired"):
+        tokens.found = found
+        assert gate.standing(call) is BEARER
+        assert gate.judge(call) is None
+    assert _reason(Authenticate(keys).standing(call)) == "auth_failed"
+    assert Authenticate(keys).judge(call) is not None
+
+
 def test_no_token_leads_in_where_nobody_looks_at_what_it_was_made_for(keys: Callers) -> None:
     """A door that only identifies takes no tokens, even those that another door has let in."""
     gate = Authenticate(keys, bearers=Tokens())

@@ -318,7 +318,7 @@ class Gateway:
         adopt(self.desk, settings)
         self.pinning.adopt(settings)
         self.permitting.adopt(settings)
-        self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.who)])
+        self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
         self.settings = settings
 
     # -- serving

@@ -117,6 +117,15 @@ class Authenticate:
             return self.bearer(call.credential or "")
         return self.identify(call.door, call.credential)
 
+    def standing(self, call: Call) -> Caller | Refusal:
+        """Who makes a call that runs already. A token that nobody has looked at under this configuration, or that has come
+        to its end, decides nothing here: tokens in use are looked at by whoever follows them (`compose.rechecking`)."""
+        if call.caller.token and self._bearers is not None:
+            known = self._bearers.known(call.credential or "")
+            if type(known) is not Caller:
+                return call.caller
+        return self.who(call)
+
     def completed(self, caller: Caller) -> Caller:
         """The caller with what the configuration says of it. Of operators it says nothing."""
         if caller.kind == "operator":
@@ -145,7 +154,7 @@ class Authenticate:
 
     def judge(self, call: Call) -> Refusal | None:
         """Why the call's credential is not good any more; None where it is."""
-        found = self.who(call)
+        found = self.standing(call)
         return found if type(found) is Refusal else None
 
     async def rehearse(self, call: Call) -> Call | Refusal:
