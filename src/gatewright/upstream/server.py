@@ -24,6 +24,7 @@ from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
 from gatewright.upstream.listing import EMPTY, fetch_listing
 from gatewright.upstream.reach import reach
+from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
@@ -62,6 +63,7 @@ class Server:
         self.stderr_count = 0
         """How many lines there were, those included that are not kept any more."""
         self.wishes = Wishes(self)
+        self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
         self._told = told
         self._authorizer = authorizer
@@ -155,8 +157,6 @@ class Server:
         if not task.cancelled() and (problem := task.exception()) is not None:
             self._log.warning("%s", problem)
 
-    # -- calls ---------------------------------------------------------------------------------------
-
     @property
     def hello(self) -> Hello:
         """What the server said of itself when it was last connected."""
@@ -173,8 +173,7 @@ class Server:
         return self._main.link if keeper is None else keeper.link
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
-        """Put one call to the server, in the server's own names; waits for a server that is just
-        (re)starting. Never raises, except for the cancellation of the caller's task."""
+        """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
         keeper, lease = self._lanes.take(call)
         try:
             return await self._through(keeper, method, params, call, back)
@@ -185,7 +184,7 @@ class Server:
     async def call_common(
         self, method: str, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
-        """The same on the main connection, for what concerns everybody who shares it."""
+        """The same on the main connection, for all who share it."""
         return await self._through(self._main, method, params, call, back)
 
     async def _through(
@@ -194,6 +193,7 @@ class Server:
         now = self._loop.time()
         deadline = now + self.spec.call_s if call.deadline is None else call.deadline
         outcome: Outcome | None = None
+        known = self._relisting.count
         for _ in range(2):
             link = keeper.link
             if link is None or not link.open:
@@ -201,6 +201,9 @@ class Server:
                 if isinstance(ready, Failure):
                     return outcome or self._explained(ready)
                 link = ready
+            changed = await self._relisting.objection(call, known, deadline - self._loop.time())
+            if changed is not None:
+                return changed
             outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
             if type(outcome) is not Failure:
                 return outcome
@@ -240,8 +243,6 @@ class Server:
         keeper.start()
         return keeper
 
-    # -- what the server says ------------------------------------------------------------------------
-
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
         if method in CHANGES:
@@ -253,6 +254,7 @@ class Server:
 
     def renewed(self, link: Link) -> None:
         """The main link said hello anew (`Sink`)."""
+        self._relisting.begins()
         self.spawn(self._connected(link))
 
     async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
@@ -302,8 +304,6 @@ class Server:
                 self.listing = listing
                 self._told.listed(self.id, listing, stale)
 
-    # -- the main connection -------------------------------------------------------------------------
-
     async def _make(self, sink: Server | _SessionSink, capabilities: Mapping[str, Any]) -> Link:
         admits = None if self._admission is None else sink
         around = Around(
@@ -312,17 +312,19 @@ class Server:
         return await reach(self.spec, around, capabilities)
 
     async def _connected(self, link: Link) -> None:
-        # Listen before looking: what changes in between is then told.
-        await self.wishes.renew(link)
-        try:
-            await self._load(link)
-        except UpstreamFailed as problem:
-            self._log.warning("the lists could not be fetched: %s", problem)
-            if not link.open:
-                raise
+        with self._relisting.ends():
+            # Listen before looking: what changes in between is then told.
+            await self.wishes.renew(link)
+            try:
+                await self._load(link)
+            except UpstreamFailed as problem:
+                self._log.warning("the lists could not be fetched: %s", problem)
+                if not link.open:
+                    raise
 
     def _main_changed(self, state: State, reason: str) -> None:
         if state == "connected":
+            self._relisting.begins()
             hello = self._main.link.hello if self._main.link is not None else None
             self._log.info("connected, MCP %s", hello.revision if hello else "?")
             self._told.event("SERVER_CONNECTED", self.id, {})
@@ -334,8 +336,6 @@ class Server:
         self.stderr.append(clean)
         self.stderr_count += 1
         self._log.info("%s", clean)
-
-    # -- for the operator ----------------------------------------------------------------------------
 
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
