@@ -21,8 +21,8 @@ from gatewright.protocol import ggen
 from gatewright.serving.front import Front
 from gatewright.serving.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
-from gatewright.transport.base import Closed, Limits
-from gatewright.transport.websocket import Accepted
+from gatewright.serving.websocket import Sockets
+from gatewright.transport.base import Closed, Pipe
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason
 
@@ -55,7 +55,7 @@ class Ggen:
     def __init__(self, front: Front, shown: Shown) -> None:
         self._front = front
         self._calls = Unasked(front, shown, "ggen")
-        self._open: set[Accepted] = set()
+        self._sockets = Sockets(front)
 
     # -- HTTP
 
@@ -190,16 +190,8 @@ class Ggen:
         profile: str,
     ) -> None:
         """Serve one WebSocket until it closes."""
-        limits = Limits(frame_bytes=self._front.frame_bytes, queue_bytes=self._front.queue_bytes)
         peer = _Socket(self, credential, profile)
-        pipe = Accepted(receive, send, peer, limits)
-        peer.attach(pipe)
-        self._open.add(pipe)
-        offered = scope.get("subprotocols", ())
-        try:
-            await pipe.serve(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        finally:
-            self._open.discard(pipe)
+        await self._sockets.serve(scope, receive, send, peer, SUBPROTOCOL)
 
     def knows(self, credential: str | None) -> bool:
         """Whether a credential is somebody's."""
@@ -213,8 +205,7 @@ class Ggen:
 
     async def close(self) -> None:
         """Close every WebSocket."""
-        for pipe in list(self._open):
-            pipe.close()
+        self._sockets.close()
 
 
 class _Socket:
@@ -224,12 +215,12 @@ class _Socket:
         self._door = door
         self._credential = credential
         self._profile = profile
-        self._pipe: Accepted | None = None
+        self._pipe: Pipe | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._known = door.knows(credential)
         self._patience: asyncio.TimerHandle | None = None
 
-    def attach(self, pipe: Accepted) -> None:
+    def attach(self, pipe: Pipe) -> None:
         """From now on answers go to this pipe."""
         self._pipe = pipe
         if not self._known:

@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from gatewright.call import Caller, Refusal
 from gatewright.serving.duplex import Duplex
 from gatewright.serving.front import Front
 from gatewright.serving.http_reply import Send, challenge
 from gatewright.serving.http_request import Receive
-from gatewright.transport.base import Limits
+from gatewright.transport.base import Limits, Pipe, Receiver
 from gatewright.transport.websocket import Accepted, refuse
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
 
-__all__ = ["SUBPROTOCOL", "WebSocketDoor"]
+__all__ = ["SUBPROTOCOL", "Sockets", "WebSocketDoor"]
 
 SUBPROTOCOL = "mcp"
+
+
+class _Speaker(Receiver, Protocol):
+    """Who hears a client, and answers it."""
+
+    def attach(self, pipe: Pipe) -> None:
+        """From now on answers go to this pipe."""
+
+
+class Sockets:
+    """The open WebSockets of one door."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._open: set[Accepted] = set()
+
+    async def serve(
+        self,
+        scope: Mapping[str, Any],
+        receive: Receive,
+        send: Send,
+        speaker: _Speaker,
+        subprotocol: str,
+    ) -> None:
+        """Accept one and serve it until it closes; under the subprotocol if it was offered."""
+        limits = Limits(frame_bytes=self._front.frame_bytes, queue_bytes=self._front.queue_bytes)
+        pipe = Accepted(receive, send, speaker, limits)
+        speaker.attach(pipe)
+        self._open.add(pipe)
+        try:
+            offered = subprotocol in scope.get("subprotocols", ())
+            await pipe.serve(subprotocol if offered else None)
+        finally:
+            self._open.discard(pipe)
+
+    def close(self) -> None:
+        """Close every one."""
+        for pipe in list(self._open):
+            pipe.close()
 
 
 class WebSocketDoor:
@@ -24,7 +64,7 @@ class WebSocketDoor:
 
     def __init__(self, front: Front) -> None:
         self._front = front
-        self._open: set[Accepted] = set()
+        self._sockets = Sockets(front)
 
     async def __call__(
         self,
@@ -48,16 +88,8 @@ class WebSocketDoor:
             await refuse(receive, send, row.http, body, more)
             return
         host = Duplex(self._front, caller, door="websocket", credential=credential, profile=profile)
-        limits = Limits(frame_bytes=self._front.frame_bytes, queue_bytes=self._front.queue_bytes)
-        pipe = Accepted(receive, send, host, limits)
-        host.attach(pipe)
-        self._open.add(pipe)
-        try:
-            await pipe.serve(SUBPROTOCOL)
-        finally:
-            self._open.discard(pipe)
+        await self._sockets.serve(scope, receive, send, host, SUBPROTOCOL)
 
     async def close(self) -> None:
         """Close every connection."""
-        for pipe in list(self._open):
-            pipe.close()
+        self._sockets.close()

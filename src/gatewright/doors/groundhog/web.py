@@ -17,8 +17,9 @@ from gatewright.protocol.mcp_server import is_modern_params
 from gatewright.serving.duplex import Duplex
 from gatewright.serving.http_reply import Send, challenge, send_json, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
-from gatewright.transport.base import Limits, Pipe, Receiver
-from gatewright.transport.websocket import Accepted, refuse
+from gatewright.serving.websocket import Sockets
+from gatewright.transport.base import Pipe, Receiver
+from gatewright.transport.websocket import refuse
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
 
@@ -37,7 +38,7 @@ class GroundhogDoor:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._open: set[Accepted] = set()
+        self._sockets = Sockets(parts.front)
 
     async def __call__(
         self,
@@ -54,20 +55,11 @@ class GroundhogDoor:
         if isinstance(known, Refusal):
             await refuse(receive, send, *self._turned_away(known))
             return
-        front = self.parts.front
         peer = GroundhogPeer(
             self.parts, known, door="groundhog", credential=credential, profile=profile
         )
         receiver = _ByFirstMessage(self.parts, peer, known, credential, profile)
-        limits = Limits(frame_bytes=front.frame_bytes, queue_bytes=front.queue_bytes)
-        pipe = Accepted(receive, send, receiver, limits)
-        receiver.attach(pipe)
-        self._open.add(pipe)
-        try:
-            offered = scope.get("subprotocols", ())
-            await pipe.serve(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        finally:
-            self._open.discard(pipe)
+        await self._sockets.serve(scope, receive, send, receiver, SUBPROTOCOL)
 
     async def post(
         self,
@@ -134,8 +126,7 @@ class GroundhogDoor:
 
     async def close(self) -> None:
         """End every connection and session."""
-        for pipe in list(self._open):
-            pipe.close()
+        self._sockets.close()
         self.parts.sessions.close_all()
 
 
