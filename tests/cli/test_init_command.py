@@ -55,6 +55,9 @@ def test_a_file_that_is_there_stays_unless_it_is_to_go(shell: Shell) -> None:
     found = shell.run("init", "--force", "--json").document
     assert found["kept"] == f"{file}.bak"
     assert (shell.folder / "mgp.toml.bak").read_text() == "# ours\n"
+    again = shell.run("init", "--force", "--json").document
+    assert again["kept"] == f"{file}.bak1"
+    assert (shell.folder / "mgp.toml.bak").read_text() == "# ours\n"
     assert "[gateway]" in file.read_text()
 
 

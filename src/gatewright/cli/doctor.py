@@ -22,6 +22,7 @@ from gatewright.cli.checks import (
     check_gateway,
     check_hosts,
     check_identity,
+    check_protocol,
     check_servers,
     check_store,
     key_names,
@@ -106,6 +107,7 @@ def _all(
     yield from check_config(settings, problems, os.environ)
     yield from check_environment(settings, os.environ)
     yield from check_gateway(settings)
+    yield from check_protocol(settings)
     yield from check_folder(folder)
     yield from check_store(folder)
     yield from check_identity(settings, key_names(folder) if settings.agents else ())

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import shlex
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +59,11 @@ def init(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Over a file that is there; it is kept as FILE.bak.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Over a file that is there; it is kept as FILE.bak or the next free name.",
+        ),
     ] = False,
     config: Config = None,
     json: Json = False,
@@ -131,7 +138,8 @@ def _make_room(path: Path, *, force: bool) -> Path | None:
             exit_code=Exit.USAGE,
             hint="change it with `gatewright server add …`, or write a new one with --force",
         )
-    kept = path.with_name(path.name + ".bak")
+    names = (f"{path.name}.bak{number or ''}" for number in count())
+    kept = next(one for one in map(path.with_name, names) if not os.path.lexists(one))
     return path.rename(kept)
 
 
@@ -139,7 +147,7 @@ def _steps(
     servers: list[str], hosts: list[str], config: Path | None, *, imported: bool
 ) -> list[str]:
     """The commands that lead to the first call, and to the first host, in order."""
-    option = f" --config {config}" if config is not None else ""
+    option = f" --config {shlex.quote(str(config))}" if config is not None else ""
     steps = [f"gatewright import {' '.join(hosts)}{option}"] if hosts and not imported else []
     if not servers and not steps:
         steps = [f"gatewright server add NAME{option} -- COMMAND ARGS"]

@@ -11,6 +11,7 @@ import msgspec
 
 from gatewright.cli.checks.state import check_audit, check_folder, check_gateway, check_store
 from gatewright.settings import Settings
+from gatewright.settings.groundhog import Protocol, Transport
 from gatewright.settings.model import Gateway, Storage
 
 
@@ -56,6 +57,11 @@ def test_a_port_that_somebody_else_listens_on_is_a_problem(tmp_path: Path) -> No
         (found,) = check_gateway(settings(tmp_path, port))
         assert (found.level, found.subject) == ("problem", f"127.0.0.1:{port}")
         assert "[gateway] port" in found.fix
+        protocol = Protocol(transport=Transport(host="127.0.0.1", port=port))
+        both = check_gateway(msgspec.structs.replace(settings(tmp_path), protocol=protocol))
+        free, taken = both
+        assert (free.level, taken.level) == ("ok", "problem")
+        assert "[mcp.protocol.transport] port" in taken.fix
     assert [one.level for one in check_gateway(settings(tmp_path))] == ["ok"]
 
 

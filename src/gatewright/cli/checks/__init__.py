@@ -8,6 +8,7 @@ from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.checks.hosts import check_hosts
 from gatewright.cli.checks.identity import check_identity
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
+from gatewright.cli.checks.protocol import check_protocol
 from gatewright.cli.checks.servers import check_servers
 from gatewright.cli.checks.state import (
     check_audit,
@@ -28,6 +29,7 @@ __all__ = [
     "check_gateway",
     "check_hosts",
     "check_identity",
+    "check_protocol",
     "check_servers",
     "check_store",
     "key_names",

@@ -30,7 +30,7 @@ _MIB = 1 << 20
 _SCARCE = 1024 * _MIB
 _TOO_LITTLE = 50 * _MIB
 _ANSWER_S = 3.0
-_STOP_FIRST = "stop the program that uses it, or choose another: [gateway] port in mgp.toml"
+_STOP_FIRST = "stop the program that uses it, or choose another in mgp.toml:"
 
 
 def check_folder(folder: Path) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
     folder = settings.storage.path
     file = folder / "gateway.json"
     if not file.exists():
-        yield from _port(settings)
+        yield from _ports(settings)
         return
     try:
         running = read_running(folder)
@@ -117,7 +117,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
             fix="gatewright doctor --fix removes it; so does the next `gatewright serve`",
             mend=partial(file.unlink, missing_ok=True),
         )
-        yield from _port(settings)
+        yield from _ports(settings)
         return
     yield from _answers(running)
 
@@ -145,8 +145,15 @@ def _answers(running: Running) -> Iterator[Finding]:
         yield _gateway(running.url, "warning", what, fix="restart `gatewright serve`")
 
 
-def _port(settings: Settings) -> Iterator[Finding]:
-    host, port = settings.gateway.host, settings.gateway.port
+def _ports(settings: Settings) -> Iterator[Finding]:
+    """Whether each address that a gateway would listen on is free."""
+    yield from _port(settings.gateway.host, settings.gateway.port, "[gateway]")
+    if settings.protocol is not None:
+        transport = settings.protocol.transport
+        yield from _port(transport.host, transport.port, "[mcp.protocol.transport]")
+
+
+def _port(host: str, port: int, table: str) -> Iterator[Finding]:
     where = f"{host}:{port}"
     if port == 0:
         yield _gateway(where, "ok", "no gateway is running; it will take any free port")
@@ -159,7 +166,7 @@ def _port(settings: Settings) -> Iterator[Finding]:
     except OSError as problem:
         taken = problem.errno == errno.EADDRINUSE
         what = "another program listens here" if taken else "cannot be listened on"
-        yield _gateway(where, "problem", what, str(problem), _STOP_FIRST)
+        yield _gateway(where, "problem", what, str(problem), f"{_STOP_FIRST} {table} port")
         return
     yield _gateway(where, "ok", "no gateway is running; the port is free")
 
