@@ -165,3 +165,21 @@ def test_servers_of_other_projects_are_not_touched(shell: Shell) -> None:
 def test_a_snippet_takes_nothing_over(shell: Shell) -> None:
     done = shell.run("connect", "cursor", "--take-over", "--print")
     assert (done.code, done.error["code"]) == (2, "usage")
+
+
+def test_a_server_leaves_no_host_because_another_host_has_one_of_its_name(
+    shell: Shell, cursor: Path
+) -> None:
+    """What is in our file already is Cursor's; Windsurf's of the same name cannot be said there, and stays."""
+    shell.write(
+        "mgp.toml", '[secrets]\nstore = "file"\n\n[[servers]]\nid = "files"\ncommand = "x"\n'
+    )
+    cursor.write_text('{"mcpServers": {"files": {"command": "x"}}}')
+    windsurf = shell.folder / ".codeium" / "windsurf" / "mcp_config.json"
+    windsurf.parent.mkdir(parents=True)
+    windsurf.write_text('{"mcpServers": {"files": {"serverUrl": "unix:///run/files.sock"}}}')
+    done = shell.run("connect", "cursor", "windsurf", "--take-over", "--yes", "--json")
+    assert done.code == 0, done.err
+    assert [one["taken"] for one in done.document] == [["files"], []]
+    assert set(entries(HOSTS["cursor"], cursor.read_text())) == {"gatewright"}
+    assert set(entries(HOSTS["windsurf"], windsurf.read_text())) == {"files", "gatewright"}

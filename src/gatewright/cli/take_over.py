@@ -23,9 +23,6 @@ from gatewright.configs.read import Place
 
 __all__ = ["Originals", "TakeOver", "read_originals"]
 
-_THERE = "is the same server"
-"""How `import` says that a server need not be written, because it is there."""
-
 
 class Originals(msgspec.Struct, frozen=True, kw_only=True):
     """Servers of one host's file, ours aside, and the document that says them."""
@@ -85,9 +82,9 @@ class TakeOver:
         found: list[str] = []
         for one in self._originals:
             if one.host is host and self._planned is not None:
-                plan, file = self._planned.plan, str(one.file)
-                keys = {server.source.key for server in plan.servers if server.source.file == file}
-                keys |= {told.key for told in plan.notes if told.what.endswith(_THERE)}
+                plan = self._planned.plan
+                ours = [*(server.source for server in plan.servers), *plan.held]
+                keys = {source.key for source in ours if source.file == str(one.file)}
                 found += [name for key, name in one.names.items() if key in keys]
         return found
 

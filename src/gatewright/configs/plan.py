@@ -64,6 +64,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     secrets: Mapping[str, str] = {}
     notes: tuple[Note, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
+    held: tuple[Source, ...] = ()
+    """Where the servers stand that need not be written, because they are there."""
 
     def __repr__(self) -> str:
         """Values are left out."""
@@ -86,6 +88,7 @@ def make_plan(readings: Sequence[Reading], known: Known, *, replace: bool = Fals
         secrets=making.secrets,
         notes=tuple(making.notes),
         suggestions=tuple(making.suggestions),
+        held=tuple(making.held),
     )
 
 
@@ -99,6 +102,7 @@ class _Making:
         self.secrets: dict[str, str] = {}
         self.notes: list[Note] = []
         self.suggestions: list[Suggestion] = []
+        self.held: list[Source] = []
 
     def place(self, server: Server) -> str:
         """Give a server its place: the id that it got, empty where it is left out."""
@@ -114,6 +118,7 @@ class _Making:
             held = self._held(candidate)
             if held is not None and connection(held) == connection(table):
                 self._leave(server, "skipped", f"{candidate} is the same server", "nothing to do")
+                self.held.append(server.source)
                 return candidate
             if held is None or over:
                 return self._take(clean, table, mine, over)
