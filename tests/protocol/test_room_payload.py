@@ -25,6 +25,8 @@ from gatewright.wire.mcpx import Envelope, compose, read
 
 CALL = {"name": "safe_tool", "arguments": {"n": 1}}
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "security" / "mcpx.jsonl"
+PROMPT = {"type": "ref/prompt", "name": "hello"}
+TEMPLATE = {"type": "ref/resource", "uri": "file:///{a}"}
 
 
 def envelope(
@@ -53,6 +55,9 @@ def request(method: str, params: Any = None, **more: Any) -> dict[str, Any]:
         ("mcp/request:resources/read:file:///a:b", {"uri": "file:///a:b"}, "file:///a:b"),
         ("mcp/request:prompts/get:hello", {"name": "hello"}, "hello"),
         ("mcp/request:tools/list", {}, None),
+        ("mcp/request:completion/complete:hello", {"ref": PROMPT}, "hello"),
+        ("mcp/request:completion/complete:file:///{a}", {"ref": TEMPLATE}, "file:///{a}"),
+        ("mcp/request:completion/complete", {"ref": TEMPLATE}, "file:///{a}"),
     ],
 )
 def test_a_request_that_fits_its_kind_is_read(kind: str, params: Any, context: Any) -> None:
@@ -74,6 +79,10 @@ def test_a_request_that_fits_its_kind_is_read(kind: str, params: Any, context: A
         ("mcp/request:tools/call:safe_tool", request("tools/call", {"name": ["safe_tool"]})),
         ("mcp/request:tools/list:x", request("tools/list")),
         ("mcp/request:resources/read:file:///a", request("resources/read", {"uri": "file:///b"})),
+        (
+            "mcp/request:completion/complete:hello",
+            request("completion/complete", {"ref": {**TEMPLATE, "name": "hello"}}),
+        ),
         ("mcp/request:tools/call", {"jsonrpc": "2.0", "id": 7, "result": {}}),
         ("mcp/request:tools/list", request("tools/list", result={})),
         ("mcp/request:tools/list", request("tools/list", error={"code": 1, "message": ""})),

@@ -44,6 +44,8 @@ _NAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Method → where in its params the context stands."""
+_OF_RESOURCE = ("ref", "uri")
+"""Where it stands for `completion/complete` of a resource; the other references are to prompts."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -110,9 +112,16 @@ Content = Requested | Responded | Proposed | Chat | Said | None
 def context_of(method: str, params: Mapping[str, Any]) -> str | None:
     """What an operation is about (see `Operation.context`)."""
     found: Any = params
-    for name in _NAMED.get(method, ()):
+    for name in _place(method, params):
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) and method in _NAMED else None
+
+
+def _place(method: str, params: Mapping[str, Any]) -> tuple[str, ...]:
+    ref = params.get("ref")
+    if method == "completion/complete" and isinstance(ref, dict):
+        return _OF_RESOURCE if ref.get("type") == "ref/resource" else _NAMED[method]
+    return _NAMED.get(method, ())
 
 
 def kind_of(family: str, operation: Operation) -> str:
@@ -183,7 +192,7 @@ def _operation(kind: Kind, payload: dict[str, Any]) -> Operation | Unfit:
         return Unfit("params must be an object")
     context = context_of(method, params)
     if context is None and method in _NAMED and kind.context is None:
-        return Unfit(f"{method} needs {'.'.join(_NAMED[method])} in its params")
+        return Unfit(f"{method} needs {'.'.join(_place(method, params))} in its params")
     if kind.context is not None and kind.context != context:
         said = (
             f"the kind is about {kind.context[:128]!r}, the payload about {(context or '')[:128]!r}"
