@@ -144,14 +144,23 @@ async def test_frames_that_are_none_harm_nobody(caplog: pytest.LogCaptureFixture
 
 async def test_a_flood_is_told_once_and_dropped_until_the_allowance_has_grown() -> None:
     """Decision C-31, `rate_limited`: the others hear what was permitted, and no more."""
-    now = 100.0
+    now, judged = 100.0, 0
+
+    def clock() -> float:
+        nonlocal judged
+        judged += 1
+        return now
+
     async with Hall({"a": FULL, "b": FULL}, messages_per_s=10, burst=20) as hall:
-        hall.now = lambda: now
+        hall.now = clock
         a, b = await hall.all("a", "b")
         for number in range(100):
             await a.chat(str(number))
         error = await a.error()
         assert error["payload"]["error"] == "rate_limited"
+        async with asyncio.timeout(SECONDS):
+            while judged < 100:
+                await asyncio.sleep(0.005)
         now = 200.0
         heard = await a.fence()
         assert heard == []
