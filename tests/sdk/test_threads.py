@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
+import gc
 import itertools
 import threading
 import time
+import weakref
 
 import pytest
 
+from gatewright.sdk import threads
 from gatewright.sdk.threads import MOST, Expired, Stopped, run_in_thread
 
 DEADLINE_S = 60
@@ -127,3 +131,43 @@ async def test_far_more_functions_than_threads_all_come_to_their_end() -> None:
         work = (run_in_thread(functools.partial(abs, n)) for n in range(300))
         done = await asyncio.gather(*work)
         assert done == list(range(300))
+
+
+async def test_what_never_came_to_a_thread_is_forgotten_with_its_call() -> None:
+    """Functions that are stuck hold all threads: the calls of others end in time, and leave nothing behind."""
+
+    class Held:
+        """What a call brings along."""
+
+    async def late() -> weakref.ref[Held]:
+        held, left = Held(), [0.01]
+        with contextlib.suppress(Expired):
+            await run_in_thread(functools.partial(id, held), lambda: left.pop() if left else 0.0)
+        return weakref.ref(held)
+
+    go_on = threading.Event()
+    stuck = [
+        asyncio.ensure_future(run_in_thread(lambda: go_on.wait(DEADLINE_S))) for _ in range(MOST)
+    ]
+    await asyncio.sleep(0)
+    gone = await late()
+    await asyncio.sleep(0)  # the loop lets go of what it has just done
+    gc.collect()
+    assert gone() is None
+    go_on.set()
+    assert await asyncio.gather(*stuck) == [True] * MOST
+
+
+async def test_a_system_without_threads_costs_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    pool = threads._Threads()
+    monkeypatch.setattr(threads, "_threads", pool)
+    with monkeypatch.context() as full:
+        full.setattr(threading, "Thread", Full)
+        for _ in range(MOST + 1):
+            with pytest.raises(RuntimeError, match="can't start"):
+                await run_in_thread(threading.get_ident)
+    assert await run_in_thread(threading.get_ident) != threading.get_ident()

@@ -52,6 +52,11 @@ class _Job:
         self._ended = False
         self._stopped = False
 
+    @property
+    def begun(self) -> bool:
+        """Whether a thread has come to it."""
+        return self._thread != 0
+
     async def wait(self, left: Left | None) -> Any:
         """What the function returns or raises. Cancelling this stops the function. Raises `Expired`."""
         timer = None
@@ -184,7 +189,17 @@ class _Threads:
             self._count += 1
             name = f"gatewright-tool-{self._count}"
         worker = _Worker(job)
-        threading.Thread(target=self._work, args=(worker,), name=name, daemon=True).start()
+        try:
+            threading.Thread(target=self._work, args=(worker,), name=name, daemon=True).start()
+        except RuntimeError:  # the system gives none; another time it may
+            with self._lock:
+                self._count -= 1
+            raise
+
+    def withdraw(self, job: _Job) -> None:
+        """Forget a job that nobody waits for any more: threads that are all stuck never come to it."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._waiting.remove(job)
 
     def _work(self, worker: _Worker) -> None:
         worker.gate.acquire()
@@ -216,7 +231,11 @@ async def run_in_thread(function: Callable[[], Any], left: Left | None = None) -
     context = contextvars.copy_context()
     job = _Job(lambda: context.run(function), asyncio.get_running_loop())
     _threads.submit(job)
-    return await job.wait(left)
+    try:
+        return await job.wait(left)
+    finally:
+        if not job.begun:
+            _threads.withdraw(job)
 
 
 def _raise_in(thread: int, problem: type[BaseException]) -> None:
