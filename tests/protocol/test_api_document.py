@@ -264,6 +264,12 @@ def test_a_path_that_climbs_is_left_out(path: str) -> None:
     assert "climbs" in left_out({}, path)
 
 
+def test_a_form_with_a_field_in_an_unknown_style_is_left_out() -> None:
+    form = {"encoding": {"f": {"style": "matrix"}}}
+    body = {"content": {"application/x-www-form-urlencoded": form}}
+    assert "the field 'f' of its body is written in the style" in left_out({"requestBody": body})
+
+
 def test_a_header_that_the_operator_sends_is_no_argument() -> None:
     document = {
         "openapi": "3.1.0",

@@ -18,6 +18,8 @@ SCHEMES = {
     "query": {"type": "apiKey", "in": "query", "name": "api_key"},
     "cookie": {"type": "apiKey", "in": "cookie", "name": "sid"},
     "bearer": {"type": "http", "scheme": "bearer"},
+    "token": {"type": "http", "scheme": "Token"},
+    "mutual": {"type": "mutualTLS"},
     "basic": {"type": "http", "scheme": "Basic"},
     "oauth": {"type": "oauth2", "flows": {}},
 }
@@ -131,6 +133,25 @@ def test_a_body_is_written_as_its_media_type_wants_it(media: str, value: Any, bo
     assert made(operation, {}, method="post").body is None
 
 
+@pytest.mark.parametrize(
+    ("said", "value", "body"),
+    [
+        ({"style": "form", "explode": False}, ["x", "y"], b"f=x%2Cy&g=1&g=2"),
+        ({"explode": False}, ["x", "y"], b"f=x%2Cy&g=1&g=2"),
+        ({"style": "deepObject", "explode": True}, {"k": 1}, b"f%5Bk%5D=1&g=1&g=2"),
+        ({"style": "pipeDelimited"}, ["x", "y"], b"f=x%7Cy&g=1&g=2"),
+        ({"contentType": "text/plain"}, ["x", "y"], b"f=x&f=y&g=1&g=2"),
+    ],
+)
+def test_a_field_of_a_form_is_written_as_the_document_says(
+    said: Any, value: Any, body: bytes
+) -> None:
+    """OpenAPI 3.0.4, "Encoding Object"."""
+    form = {"schema": {}, "encoding": {"f": said}}
+    operation = {"requestBody": {"content": {"application/x-www-form-urlencoded": form}}}
+    assert made(operation, {"body": {"f": value, "g": [1, 2]}}, method="post").body == body
+
+
 def test_a_form_is_an_object() -> None:
     operation: Any = {"requestBody": {"content": {"application/x-www-form-urlencoded": {}}}}
     with pytest.raises(BadArgument, match="object"):
@@ -144,6 +165,7 @@ def test_a_form_is_an_object() -> None:
         ([{"query": []}], ("query", "api_key", "s-query")),
         ([{"cookie": []}], ("header", "Cookie", "sid=s-cookie")),
         ([{"bearer": []}], ("header", "Authorization", "Bearer s-bearer")),
+        ([{"token": []}], ("header", "Authorization", "Token s-token")),
         ([{"oauth": ["read"]}], ("header", "Authorization", "Bearer s-oauth")),
         ([{"basic": []}], ("header", "Authorization", "Basic cy1iYXNpYw==")),
         ([{"unknown": []}, {"head": []}], ("header", "X-Key", "s-head")),
@@ -160,11 +182,15 @@ def test_credentials_go_where_their_scheme_wants_them(security: Any, expected: A
     assert "s-" not in repr(found)
 
 
-@pytest.mark.parametrize("security", [None, [], [{}], [{"head": [], "bearer": []}]])
+@pytest.mark.parametrize(
+    "security", [None, [], [{}], [{"head": [], "bearer": []}], [{"mutual": []}], [{"unsaid": []}]]
+)
 def test_nothing_is_shown_that_is_not_asked_for(security: Any) -> None:
     operation = {} if security is None else {"security": security}
-    found = made(operation, {}, credentials={"head": "s-head"})
-    assert "s-head" not in str(found.headers) + found.target
+    found = made(
+        operation, {}, credentials={"head": "s-head", "mutual": "s-mutual", "unsaid": "s-un"}
+    )
+    assert "s-" not in str(found.headers) + found.target
 
 
 @pytest.mark.parametrize("security", [[{}, {"head": []}], [{"head": []}, {}]])

@@ -28,6 +28,12 @@ def test_what_is_no_object_is_put_into_one(body: bytes) -> None:
     assert found["structuredContent"] == {"result": json.loads(body)}
 
 
+def test_a_mark_of_the_byte_order_is_no_part_of_the_json() -> None:
+    found = result(200, "application/json", b'\xef\xbb\xbf{"a": 1}')
+    assert found["structuredContent"] == {"a": 1}
+    assert found["content"] == [{"type": "text", "text": '{"a": 1}'}]
+
+
 def test_json_that_is_none_is_an_error() -> None:
     found = result(200, "application/json", b"{")
     assert found["isError"] is True

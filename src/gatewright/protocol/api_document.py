@@ -73,11 +73,13 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """The request's body, the argument that holds it, and how it is written."""
+    """The request's body, the argument that holds it, and how it is written. `styles` are those of a form's fields
+    that are not written as usual: style, and whether it is exploded."""
 
     argument: str
     media: str
     required: bool
+    styles: Mapping[str, tuple[str, bool]] = {}
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -332,12 +334,26 @@ class _Reader:
                     f"its body is {', '.join(every) or 'of no kind'}, which no argument is"
                 )
             return None
-        schema = every[media].get("schema") if isinstance(every[media], dict) else None
+        held = every[media] if isinstance(every[media], dict) else {}
+        schema = held.get("schema")
+        styles = dict(_styles(held.get("encoding"))) if _bare(media) == _FORM else {}
         argument = self._argument("body", "content", schema, found.get("description"), required)
-        return Body(argument, _bare(media), required)
+        return Body(argument, _bare(media), required, styles)
 
 
-_WRITABLE = ("application/x-www-form-urlencoded", "text/plain")
+_FORM = "application/x-www-form-urlencoded"
+_WRITABLE = (_FORM, "text/plain")
+
+
+def _styles(encoding: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
+    """How the fields of a form are written, where that is said. Raises `BadDocument` for what is not known."""
+    for name, said in encoding.items() if isinstance(encoding, dict) else ():
+        if not isinstance(said, dict) or not {"style", "explode"} & said.keys():
+            continue
+        style, explode = said.get("style", "form"), said.get("explode")
+        if style not in _STYLES["query"]:
+            raise BadDocument(f"the field {name!r} of its body is written in the style {style!r}")
+        yield name, (style, explode if isinstance(explode, bool) else style == "form")
 
 
 def _bare(media: str) -> str:

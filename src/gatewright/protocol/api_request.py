@@ -16,13 +16,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from gatewright.protocol.api_document import Api, Operation, Parameter
+from gatewright.protocol.api_document import Api, Body, Operation, Parameter
 from gatewright.wire import jsonrpc
 
 __all__ = ["BadArgument", "Prepared", "prepare"]
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 _SLASHES = re.compile(r"[/\\]")
+_TOKEN = re.compile(r"[A-Za-z0-9-]+")
 _NAMED = re.compile(r"\{([^{}]*)\}")
 _IN_PATHS = "/%:@!$&'()*+,;=?"
 _DELIMITERS = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
@@ -171,12 +172,15 @@ def _body(
             raise BadArgument(f"{body.argument} must be an object: it is sent as a form")
         form = Parameter(body.argument, "", "query", True, "form", True, False)
         pairs = (
-            pair
-            for key, part in value.items()
-            for pair in _pairs(msgspec.structs.replace(form, name=key), part)
+            pair for key, part in value.items() for pair in _pairs(_field(form, body, key), part)
         )
         return "&".join(f"{quote(k, safe='')}={quote(v, safe='')}" for k, v in pairs).encode()
     return jsonrpc.encode(value)
+
+
+def _field(form: Parameter, body: Body, name: str) -> Parameter:
+    style, explode = body.styles.get(name, ("form", True))
+    return msgspec.structs.replace(form, name=name, style=style, explode=explode)
 
 
 # -- who we are there
@@ -204,5 +208,12 @@ def _authorize(
             _set(headers, named, secret)
         elif kind == "http" and str(scheme.get("scheme", "")).lower() == "basic":
             headers["Authorization"] = f"Basic {b64encode(secret.encode()).decode()}"
-        else:  # bearer, OAuth 2 and OpenID Connect all end in a bearer token
+        elif kind == "http":
+            headers["Authorization"] = f"{_scheme(scheme)} {secret}"
+        elif kind in ("oauth2", "openIdConnect"):  # both end in a bearer token
             headers["Authorization"] = f"Bearer {secret}"
+
+
+def _scheme(scheme: Mapping[str, Any]) -> str:
+    said = str(scheme.get("scheme", "bearer"))
+    return "Bearer" if said.lower() == "bearer" or not _TOKEN.fullmatch(said) else said

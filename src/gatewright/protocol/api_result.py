@@ -8,6 +8,7 @@ redirect, which is never followed.
 from __future__ import annotations
 
 from base64 import b64encode
+from codecs import BOM_UTF8
 from http import HTTPStatus
 from typing import Any
 
@@ -27,6 +28,7 @@ def result_of(status: int, media: str, body: bytes, *, location: str = "", uri: 
     if not body:
         return jsonrpc.encode({"content": [_text(f"HTTP {status}, without a body")]})
     if media == "application/json" or media.endswith("+json"):
+        body = body.removeprefix(BOM_UTF8)  # RFC 8259 §8.1: not to be sent, and often is
         try:
             value = jsonrpc.decode(body)
         except ValueError as problem:
