@@ -148,6 +148,8 @@ class Tool(msgspec.Struct, frozen=True):
     headers: Mapping[tuple[str, ...], str] = {}
     """`x-mcp-header` annotations: argument path → header name part (MCP 2026-07-28)."""
     read_only: bool = False
+    as_task: bool = False
+    """Whether hosts are told that a call of it may be a task of the gateway's: it may wait for an operator."""
 
 
 class Call(msgspec.Struct, frozen=True):

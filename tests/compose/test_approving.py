@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from gatewright.call import Target
-from gatewright.compose.approving import adopt, desk_of, queue_of, rules_of, webhook
+from gatewright.compose.approving import adopt, by_operators, desk_of, queue_of, rules_of, webhook
 from gatewright.gates import Rule
 from gatewright.settings import Settings, load
 from gatewright.stores.approval import Approval, Asked
@@ -49,6 +49,21 @@ def test_a_tool_has_the_approver_that_was_said_for_it_or_the_general_one(tmp_pat
     assert rule(Target("files", "read")) == Rule("caller", 2)
     assert rule(Target("files", "write")) == Rule("operator", 2)
     assert rules_of(settings(tmp_path, ""))(Target("files", "read")) == Rule("caller", 1)
+
+
+def test_what_is_said_of_every_tool_of_a_server_counts_for_those_without_a_word(
+    tmp_path: Path,
+) -> None:
+    said = settings(
+        tmp_path,
+        '[[servers]]\nid = "files"\ncommand = "true"\n[servers.tools."*"]\napprover = "operator"\n'
+        '[servers.tools.read]\nrisk_level = "safe"\n',
+    )
+    assert rules_of(said)(Target("files", "write")) == Rule("operator", 1)
+    assert rules_of(said)(Target("files", "read")) == Rule("caller", 1)
+    assert rules_of(said)(Target("other", "write")) == Rule("caller", 1)
+    assert by_operators(said)
+    assert not by_operators(settings(tmp_path, ""))
 
 
 async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(

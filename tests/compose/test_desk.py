@@ -158,3 +158,19 @@ async def test_what_nobody_decides_in_time_is_recorded_though_nothing_else_happe
     later.look()
     later.close()
     assert trail.names == ["requested", "expired"]
+
+
+async def test_whoever_asked_may_take_the_request_back(desk: Desk, trail: Trail) -> None:
+    """Who waits by it is told, and the record says who it was."""
+    one = desk.ask(ASKED, **MORE)
+    assert one is not None
+    waiting = asyncio.ensure_future(desk.decided(one.id))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    desk.withdraw(one.id)
+    async with asyncio.timeout(10):
+        await waiting
+    assert trail.steps[-1][:3] == ("dev.gatewright.approval.withdrawn", "agent", "ann")
+    desk.withdraw(one.id)
+    desk.withdraw("ap_none")
+    assert trail.names == ["requested", "withdrawn"]

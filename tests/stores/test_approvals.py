@@ -287,3 +287,20 @@ def test_only_one_call_can_be_edited(queue: Approvals) -> None:
     wish = ask(queue, Asked("files", "files", "camera", kind="server"))
     with pytest.raises(ValueError, match="edited"):
         queue.approve(wish.id, by="olga", edited="{}")
+
+
+def test_whoever_asked_takes_back_what_is_undecided_and_nothing_else(queue: Approvals) -> None:
+    one = ask(queue)
+    assert queue.withdraw(one.id)
+    assert not queue.withdraw(one.id)
+    gone = queue.get(one.id)
+    assert gone is not None
+    assert (gone.state, gone.arguments) == ("expired", "")
+    assert [(change.action, change.by) for change in queue.changes()] == [
+        ("requested", ASKED.agent),
+        ("withdrawn", ASKED.agent),
+    ]
+    decided = ask(queue)
+    queue.approve(decided.id, by="olga")
+    assert not queue.withdraw(decided.id)
+    assert queue.redeem(ASKED) is not None

@@ -120,3 +120,17 @@ def test_callers_of_whom_nothing_waits_are_forgotten(monkeypatch: pytest.MonkeyP
         clock.now += 1
     assert len(looks._waiting) <= 5
     assert looks.free(asked(caller=Caller("c19")))
+
+
+def test_how_a_task_stands_is_one_question_however_it_is_put() -> None:
+    looks = Looks(Clock())
+
+    def polled(method: str, id: str, **more: Any) -> Call:
+        call = a_call("method", "", method=method, facts={}, profile="small")
+        return replace(call, params={"taskId": id, **more})
+
+    waits(looks, replace(polled("tasks/get", "t1"), profile=""))
+    assert looks.free(polled("tasks/get", "t1", _meta={"progressToken": 1}))
+    assert looks.free(polled("tasks/result", "t1"))
+    assert not looks.free(polled("tasks/cancel", "t1"))
+    assert not looks.free(polled("tasks/get", "t2"))

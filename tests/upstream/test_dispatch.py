@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.upstream.dispatch import Builtin
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.view import Profile
 from tests.upstream.rig import (
@@ -213,3 +214,22 @@ async def test_an_unprefixed_profile_calls_tools_by_their_own_names() -> None:
         params = {"name": "echo", "arguments": {"message": "hi"}}
         call = make_call("tool", "tools/call", params, target=tool.target, client=LEGACY)
         assert text(await put(supervisor, call)) == "hi"
+
+
+async def test_a_shared_method_is_ours_first_and_asks_servers_about_the_rest(
+    two: Supervisor,
+) -> None:
+    async def ours(call: Call, back: Back, elsewhere: Builtin) -> Outcome:
+        if call.params["taskId"] == "mine":
+            return Answer(b'{"mine":true}')
+        return await elsewhere(call, back)
+
+    made = make_call("tool", "tools/call", {})
+    two.dispatch._tasks.remember(b'{"task":{"taskId":"t-9"}}', "asker", made)
+    two.dispatch.shared = {"tasks/t-9": ours}
+    mine = await put(two, make_call("method", "tasks/t-9", {"taskId": "mine"}))
+    assert mine == Answer(b'{"mine":true}')
+    theirs = await put(two, make_call("method", "tasks/t-9", {"taskId": "t-9"}))
+    assert theirs != mine
+    seen = said(await ask(two, "asker/facts"))["methods"]
+    assert "tasks/t-9" in seen

@@ -17,6 +17,7 @@ SPEC = ServerSpec(id="s", command="c")
 FELT_AT_ONCE: dict[str, Any] = {
     "restart": Restart(max=1),
     "connect_s": 1.0,
+    "approver": "operator",
     "call_s": 1.0,
     "restart_wait_s": 1.0,
     "in_flight": 1,
@@ -61,3 +62,5 @@ async def test_states_and_status_come_in_the_order_of_the_configuration() -> Non
         fleet = supervisor.fleet
         assert fleet.states == {"b": "connected", "a": "connected"}
         assert [(one.id, one.tools) for one in fleet.status()] == [("b", 1), ("a", 1)]
+        limits = [fleet.call_s(name) for name in ("a", "unknown")]
+        assert limits == [fleet.specs["a"].call_s, 0.0]

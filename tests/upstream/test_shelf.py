@@ -159,3 +159,27 @@ def test_prompts_resources_and_templates_are_known_by_their_own_member() -> None
 def test_the_warnings_of_the_listing_come_first() -> None:
     made = Listing(Hello("2025-11-25"), {"tools": []}, {"tools": "tools/list failed: no"})
     assert build_shelf(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)
+
+
+@pytest.mark.parametrize(
+    ("approver", "word", "more", "as_task"),
+    [
+        ("operator", ToolRule(risk_level="dangerous"), {}, True),
+        ("either", ToolRule(confirmation_required=True), {}, True),
+        ("operator", ToolRule(risk_level="safe"), {}, False),
+        ("caller", ToolRule(risk_level="dangerous"), {}, False),
+        ("caller", ToolRule(risk_level="dangerous", approver="operator"), {}, True),
+        ("operator", ToolRule(risk_level="dangerous", approver="caller"), {}, False),
+        (
+            "operator",
+            ToolRule(risk_level="dangerous"),
+            {"execution": {"taskSupport": "optional"}},
+            False,
+        ),
+    ],
+)
+def test_a_tool_that_may_wait_for_operators_may_be_a_task(
+    approver: str, word: ToolRule, more: dict[str, Any], as_task: bool
+) -> None:
+    spec = ServerSpec(id="s", approver=approver, tools={"t": word})
+    assert shelf(spec, tools=[tool(**more)]).tools[0].as_task is as_task

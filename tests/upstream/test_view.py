@@ -7,6 +7,7 @@ from typing import Any
 
 from gatewright.call import KERNEL, Target
 from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.settings.model import ToolRule
 from gatewright.upstream.shelf import Shelf, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import Profile, View
@@ -144,3 +145,15 @@ def test_no_server_takes_the_name_of_a_tool_of_the_kernel() -> None:
         mgp={"tools": [tool("access.query")]},
     )
     assert one.tools["mgp_access_query"].target.server == KERNEL
+
+
+def test_hosts_read_of_a_tool_that_it_may_be_called_as_a_task() -> None:
+    """MCP 2025-11-25, `execution.taskSupport`; what the server wrote besides stays."""
+    word = {"t": ToolRule(risk_level="dangerous")}
+    spec = ServerSpec(id="a", approver="operator", tools=word)
+    offered = listing(tools=[tool("t", execution={"x": 1}), tool("u")])
+    one = View(Profile(), {"a": spec}, {"a": build_shelf(spec, offered)})
+    for mgp in (False, True):
+        marked, other = listed(one, "tools/list", mgp)
+        assert marked["execution"] == {"x": 1, "taskSupport": "optional"}
+        assert "execution" not in other

@@ -38,3 +38,8 @@ def test_only_the_last_revision_is_modern() -> None:
     assert versions.is_modern("2026-07-28")
     assert not versions.is_modern("2025-11-25")
     assert not versions.is_modern("nonsense")
+
+
+def test_tasks_are_in_the_core_of_one_revision_only() -> None:
+    names = (*versions.LEGACY, *versions.MODERN, "nonsense")
+    assert [name for name in names if versions.known_tasks(name)] == ["2025-11-25"]

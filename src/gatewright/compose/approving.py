@@ -17,7 +17,7 @@ from gatewright.stores.approvals import DATABASE, Approvals
 from gatewright.transport.egress import Egress, EgressFailed
 from gatewright.wire import jsonrpc
 
-__all__ = ["adopt", "desk_of", "queue_of", "rules_of", "webhook"]
+__all__ = ["adopt", "by_operators", "desk_of", "queue_of", "rules_of", "webhook"]
 
 log = logging.getLogger("gatewright.approvals")
 
@@ -47,14 +47,23 @@ def queue_of(settings: Settings, desk: gates.Desk) -> gates.Queue:
 
 def rules_of(settings: Settings) -> Callable[[Target], gates.Rule]:
     """Who has to agree to the calls of which tool."""
-    general = gates.Rule(settings.approvals.approver, settings.approvals.quorum)
-    special = {
-        Target(server.id, name): gates.Rule(rule.approver, settings.approvals.quorum)
-        for server in settings.servers
-        for name, rule in server.tools.items()
-        if rule.approver is not None
-    }
-    return lambda target: special.get(target, general)
+    said, tools = settings.approvals, {one.id: one.tools for one in settings.servers}
+    general = gates.Rule(said.approver, said.quorum)
+
+    def rule(target: Target) -> gates.Rule:
+        words = tools.get(target.server, {})
+        word = words.get(target.name) or words.get("*")
+        if word is None or word.approver is None:
+            return general
+        return gates.Rule(word.approver, said.quorum)
+
+    return rule
+
+
+def by_operators(settings: Settings) -> bool:
+    """Whether any call may wait for an operator by a rule of this configuration."""
+    rules = (rule.approver for server in settings.servers for rule in server.tools.values())
+    return any(one not in (None, "caller") for one in (settings.approvals.approver, *rules))
 
 
 def webhook(url: str, egress: Egress | None = None) -> Tell:

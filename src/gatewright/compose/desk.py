@@ -89,6 +89,14 @@ class Desk:
                 return
             await news.wait()
 
+    # -- for tasks (`compose.tasks`) -----------------------------------------------------------------
+
+    def withdraw(self, id: str) -> None:
+        """Whoever asked takes its request back, where nobody has decided on it."""
+        if self._store.withdraw(id):
+            self._write_down()
+            self._wake()
+
     # -- for operators (`doors.approval_page`) -------------------------------------------------------
 
     def get(self, id: str) -> Approval | None:
@@ -124,7 +132,7 @@ class Desk:
 
     def unwanted(self, server: str, permission: str) -> None:
         """Nobody has to decide on it any more."""
-        if self._store.withdraw(_wish(server, permission)):
+        if self._store.unwanted(_wish(server, permission)):
             self._write_down()
 
     # -- for the gateway -----------------------------------------------------------------------------
@@ -193,7 +201,7 @@ class Desk:
 
 
 def _actor(change: ApprovalChange) -> Actor:
-    if change.action in ("requested", "used"):
+    if change.action in ("requested", "used", "withdrawn"):
         return Actor(change.approval.kind, change.by)
     return Actor("operator", change.by) if change.by else Actor("system", "gatewright")
 

@@ -38,6 +38,7 @@ from gatewright.compose.running import Running
 from gatewright.compose.sessions import METHOD as SESSIONS
 from gatewright.compose.sessions import SessionList
 from gatewright.compose.signals import stop_signal
+from gatewright.compose.tasks import tasks_of
 from gatewright.compose.telemetry import telemetry_of
 from gatewright.compose.witness import witness
 from gatewright.doors.app import App
@@ -86,6 +87,7 @@ class Gateway:
         self._local = local
         self._state = settings.storage.path
         self._random = Pool()
+        self._adopting = asyncio.Lock()
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
 
@@ -127,14 +129,13 @@ class Gateway:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        for one in self._following:
-            one.cancel()
+        for task in self._following:
+            task.cancel()
         await self.app.close()
+        await self._tasks.close()
         await self.supervisor.close()
-        self._office.close()
-        self.desk.close()
-        self.pinning.close()
-        self.permitting.close()
+        for one in (self._office, self.desk, self.pinning, self.permitting):
+            one.close()
         await self.sinks.close()
         await self.telemetry.close()
         await self.audit.close()
@@ -168,7 +169,6 @@ class Gateway:
         own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
         self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
         self._running = Running()
-        self._adopting = asyncio.Lock()
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = Judges(
             self._room_callers,
@@ -190,9 +190,17 @@ class Gateway:
         self.supervisor.dispatch.persist = Persisting(
             handle=self._kernel.handle,
             note=self.events.retried,
-            limit_s=self._call_s,
+            limit_s=lambda server: self.supervisor.fleet.call_s(server),  # noqa: PLW0108 - it changes
             random=random.random,
             fresh=lambda: self._random(16).hex(),
+        )
+        self._tasks = tasks_of(
+            self.telemetry.handler(self._kernel),
+            self.desk,
+            self._judges.looks,
+            self.supervisor,
+            lambda: self.settings,
+            self._random,
         )
         self.permitting.changed = self._permitted
         self._office.open(
@@ -203,7 +211,8 @@ class Gateway:
             completed=self._judges.completed,
         )
         self.front = Front(
-            kernel=self.telemetry.handler(self._kernel),
+            kernel=self._tasks,
+            announced=self._tasks.announced,
             upstream=self.supervisor,
             identify=found.authenticate.identify,
             bearer=found.authenticate.bearer,
@@ -360,11 +369,6 @@ class Gateway:
         stop_signal().add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served
-
-    def _call_s(self, server: str) -> float:
-        """How long one call to a server may take."""
-        spec = self.supervisor.fleet.specs.get(server)
-        return 0.0 if spec is None else spec.call_s
 
     def _numbers(self) -> dict[str, Any]:
         return {

@@ -105,6 +105,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         ),
         prefix=server.tool_prefix,
         tools=server.tools,
+        approver=settings.approvals.approver,
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
         degrades=mgp is not None and mgp.missing_permissions == "degrade",

@@ -112,7 +112,8 @@ class Judges:
         self._keys = keys
         self._tokens = tokens
         self._taints = Taints(time.monotonic)
-        self._looks = Looks(time.monotonic)
+        self.looks = Looks(time.monotonic)
+        """Which calls wait for a person; whoever lets one wait says so there."""
         self._session = gates.Session(owners.get)
         self._known = self._staged = Known()
         self._current: gates.Gates | None = None
@@ -143,14 +144,14 @@ class Judges:
                 bearers=self._known_of(settings).tokens,
             ),
             session=self._session,
-            rate=gates.Rate(meters.callers, self._looks),
+            rate=gates.Rate(meters.callers, self.looks),
             resolve=gates.Resolve(
                 Subjects(fleet, access.may_reach, self._permitting.barred),
                 table.sight.tool,
                 access.may_see,
             ),
             access=access,
-            tool_rate=gates.ToolRate(meters.targets, meters.callers, self._looks),
+            tool_rate=gates.ToolRate(meters.targets, meters.callers, self.looks),
             definition=gates.Definition(self._pinning.held, fleet.catalogue.present),
             sanitize=sanitize,
             schema=schema,
@@ -161,7 +162,7 @@ class Judges:
                 Still(access, self.current),
                 time.monotonic,
                 operators=gates.Operators(
-                    queue_of(settings, self._desk), self._looks, meters.give_back
+                    queue_of(settings, self._desk), self.looks, meters.give_back
                 ),
                 rule=rules_of(settings),
                 again=judging,

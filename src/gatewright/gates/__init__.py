@@ -2,7 +2,7 @@
 
 Each gate is one file and asks one question; it refuses, or hands the call on with what it found out.
 Facts for the record: `access` (the level that decided), `limited_by`, `look_at`, `sanitized`, `validator_applied`, `flow`,
-`confirmed_by`, `approval`.
+`confirmed_by`, `approval`; and `task`, which is there already where the caller takes one to wait by.
 A gate that adds nothing returns the very call it was given. One that is `idle`, because nothing was configured
 for it, is left out of the walk.
 """

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gatewright.call import Back, Call, Caller, Outcome, Refusal
+from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
@@ -108,6 +108,11 @@ def _no_bearer(credential: str) -> Caller | Refusal:
     return Refusal("auth_failed", "access tokens are not taken here")
 
 
+def _nothing_more(capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
+    """Where nothing is offered besides what servers offer."""
+    return capabilities
+
+
 class Standing(msgspec.Struct, eq=False):
     """A session as others may see it. Times are monotonic seconds."""
 
@@ -130,6 +135,8 @@ class Front(msgspec.Struct):
     face: Face
     info: Mapping[str, Any]
     sealer: Sealer
+    announced: Callable[[dict[str, Any], Client], dict[str, Any]] = _nothing_more
+    """What servers can do → the same with what a client hears of the gateway's own."""
     counts: Callable[[], dict[str, int]] | None = None
     """What `_meta` of `initialize` says of how much there is (decision C-41); None: nothing."""
     owners: dict[str, str] = {}

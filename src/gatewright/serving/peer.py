@@ -255,7 +255,8 @@ class Peer:
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
         front = self._front
-        capabilities, instructions = await front.upstream.describe(self.profile, self.caller)
+        found, instructions = await front.upstream.describe(self.profile, self.caller)
+        capabilities = front.announced(found, hello.client)
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
         if self._unwatch is None:

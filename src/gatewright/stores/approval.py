@@ -78,6 +78,6 @@ class ApprovalChange(msgspec.Struct, frozen=True):
 
     number: int
     time: float
-    action: Literal["requested", "approved", "denied", "used", "expired", "voted"]
+    action: Literal["requested", "approved", "denied", "used", "expired", "voted", "withdrawn"]
     by: str
     approval: Approval

@@ -159,7 +159,7 @@ class Approvals:
             used = self._get(one.id)
         return None if used is None else replace(used, edited=one.edited)
 
-    def withdraw(self, asked: Asked) -> bool:
+    def unwanted(self, asked: Asked) -> bool:
         """Nobody has to decide on this question any more; whether somebody had to."""
         now = self._clock()
         with self._database.reported(_WHAT):
@@ -167,10 +167,18 @@ class Approvals:
         if one is None:
             return False
         with self._database.changing(_WHAT):
-            self._database.execute(
-                "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (one.id,)
-            )
-            self._note("expired", one.id, "", now)
+            self._end(one.id, "expired", "", now)
+        return True
+
+    def withdraw(self, id: str) -> bool:
+        """Whoever asked takes its request back; whether it was still undecided."""
+        now = self._clock()
+        with self._database.changing(_WHAT):
+            self._expire(now)
+            one = self._get(id)
+            if one is None or one.state != "pending":
+                return False
+            self._end(id, "withdrawn", one.agent, now)
         return True
 
     def get(self, id: str) -> Approval | None:
@@ -344,10 +352,13 @@ class Approvals:
             (now,),
         ).fetchall()
         for (id,) in due:
-            self._database.execute(
-                "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (id,)
-            )
-            self._note("expired", id, "", now)
+            self._end(id, "expired", "", now)
+
+    def _end(self, id: str, action: str, by: str, now: float) -> None:
+        self._database.execute(
+            "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (id,)
+        )
+        self._note(action, id, by, now)
 
     def _note(self, action: str, id: str, by: str, now: float) -> None:
         self._database.execute(

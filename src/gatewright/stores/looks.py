@@ -9,6 +9,8 @@ more than four looks may wait at the same time. What is beyond that is a call li
 says so. The queue bounds how many calls of one caller wait, each of which was counted; so nobody looks more often than that many
 times a second without paying.
 
+Where a caller was given a task to wait by, asking how that stands is a look at the call.
+
 A look is known by what was asked in its own words (`records.request_of`): that costs a digest, and only callers who
 have something waiting pay it. What is forgotten, by a restart or by another spelling, is counted, and given back when it runs.
 """
@@ -33,6 +35,7 @@ KEPT = 10_000
 """So many callers are remembered before those are looked for of whom nothing waits any more."""
 
 _Key = tuple[str, str, str, str]
+_OF_TASKS = ("tasks/get", "tasks/result")
 
 
 class _Waiting:
@@ -110,7 +113,9 @@ class Looks:
 
 
 def _key(call: Call) -> _Key:
-    """What was asked, in its caller's own words."""
+    """What was asked, in its caller's own words. How a task stands is one question, however it is put."""
+    if call.method in _OF_TASKS:
+        return "", "tasks", str(call.params.get("taskId")), ""
     sanitized = call.facts.get("sanitized")
     if sanitized is not None:
         digest = str(sanitized["original_digest"])

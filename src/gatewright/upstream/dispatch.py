@@ -23,10 +23,13 @@ from gatewright.upstream.view import LISTS
 from gatewright.wire import jsonrpc
 from gatewright.wire.groundhog import WISHES
 
-__all__ = ["Builtin", "Dispatch", "Owner"]
+__all__ = ["Builtin", "Dispatch", "Owner", "Shared"]
 
 Builtin = Callable[[Call, Back], Awaitable[Outcome]]
 """One of the gateway's own methods."""
+
+Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
+"""A method that the gateway answers for what is its own; the last argument asks the servers about the rest."""
 
 _LIST_TASKS = "tasks/list"
 
@@ -61,6 +64,8 @@ class Dispatch:
         self._tasks: MadeTasks = MadeTasks() if before is None else before._tasks
         self.persist: Persisting | None = None if before is None else before.persist
         """Who asks again on behalf of callers; set once by whoever composes the gateway."""
+        self.shared: Mapping[str, Shared] = {} if before is None else before.shared
+        """Set once like that, too."""
         self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
             "completion/complete": self._complete,
             "resources/subscribe": self._subscribe,
@@ -80,6 +85,9 @@ class Dispatch:
             return await builtin(call, back)
         if call.kind != "method":
             return Failure("not_found", f"there is no {call.kind} {call.name!r}")
+        shared = self.shared.get(call.method)
+        if shared is not None:
+            return await shared(call, back, self._unknown)
         known = self._methods.get(call.method)
         return await (known(call, back) if known is not None else self._unknown(call, back))
 

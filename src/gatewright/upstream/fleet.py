@@ -23,6 +23,7 @@ __all__ = ["Fleet", "reconnects"]
 
 _FELT_AT_ONCE = frozenset(
     {
+        "approver",
         "call_s",
         "catalogue",
         "connect_s",
@@ -92,6 +93,11 @@ class Fleet:
     def _all(self) -> list[Server | LocalServer]:
         local = (one for one in self._local.values() if one.id != KERNEL)
         return [*self.servers.values(), *local]
+
+    def call_s(self, server: str) -> float:
+        """How long one call to a server may take."""
+        spec = self.specs.get(server)
+        return 0.0 if spec is None else spec.call_s
 
     def _standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
         one = self.servers.get(server) or self._local.get(server)

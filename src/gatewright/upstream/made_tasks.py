@@ -16,18 +16,18 @@ import msgspec
 from gatewright.call import Call
 from gatewright.wire import jsonrpc
 
-__all__ = ["EACH", "KEPT", "MadeTasks"]
+__all__ = ["EACH", "KEPT", "MadeTasks", "Owner", "owner_of"]
 
 EACH = 256
 """So many tasks of one caller: whoever makes more pushes out only its own."""
 KEPT = 65_536
 
-_Owner = tuple[str, str, str]
+Owner = tuple[str, str, str]
 
 
 class _Made(NamedTuple):
     server: str
-    owner: _Owner
+    owner: Owner
 
 
 class MadeTasks:
@@ -35,7 +35,7 @@ class MadeTasks:
 
     def __init__(self) -> None:
         self._made: OrderedDict[str, _Made] = OrderedDict()
-        self._of_owner: dict[_Owner, OrderedDict[str, None]] = {}
+        self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
 
     def remember(self, raw: bytes, server: str, call: Call) -> None:
         """The result of a call may say that its server made a task (MCP tasks, both dialects)."""
@@ -47,7 +47,7 @@ class MadeTasks:
             return
         if isinstance(name, str) and name not in self._made:
             # Nobody takes over what another one made by calling something the same.
-            self._keep(name, _Made(server, _owner(call)))
+            self._keep(name, _Made(server, owner_of(call)))
 
     def _keep(self, name: str, made: _Made) -> None:
         mine = self._of_owner.setdefault(made.owner, OrderedDict())
@@ -71,12 +71,12 @@ class MadeTasks:
     def foreign(self, call: Call) -> bool:
         """Whether the task that a call is about is somebody else's."""
         made = self._of(call)
-        return made is not None and made.owner != _owner(call)
+        return made is not None and made.owner != owner_of(call)
 
     def listed(self, raw: bytes, server: str, call: Call) -> bytes:
         """A server's list of tasks with those alone that are the caller's. Raises `ValueError`."""
         found = jsonrpc.decode_members(raw)
-        mine = _Made(server, _owner(call))
+        mine = _Made(server, owner_of(call))
         tasks = msgspec.json.decode(found.get("tasks", b"[]"), type=list[msgspec.Raw])
         kept = [one for one in tasks if self._made.get(_id_of(one)) == mine]
         return msgspec.json.encode({**found, "tasks": kept})
@@ -92,6 +92,7 @@ def _id_of(task: msgspec.Raw) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _owner(call: Call) -> _Owner:
+def owner_of(call: Call) -> Owner:
+    """Whose the tasks of a call are."""
     caller = call.caller
     return caller.kind, caller.id, (call.session or "") if caller.kind == "anonymous" else ""

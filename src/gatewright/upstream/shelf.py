@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Target, Tool
+from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
@@ -115,6 +116,9 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         security=replace(security, flow=flow) if flow else security,
         headers=_headers(spec, text, schema),
         read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
+        as_task=spec.by_operators(name)
+        and (security.confirmation_required or security.risk_level == "dangerous")
+        and not runs_as_task(definition),
     )
 
 

@@ -80,6 +80,10 @@ class ToolWord(Protocol):
         """Whether a person has to agree to each call."""
 
     @property
+    def approver(self) -> str | None:
+        """Who that is: `caller`, `operator` or `either`."""
+
+    @property
     def flow(self) -> tuple[Mark, ...] | None:
         """Which way data flows through it; None: what its server says."""
 
@@ -120,6 +124,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """What its exposed names begin with; None means the id."""
     tools: Mapping[str, ToolWord] = {}
     """The operator's word by tool; `*` is for every tool that is not named."""
+    approver: str = "caller"
+    """Who has to agree to dangerous calls, where the operator's word about the tool says nothing of it."""
     trust_level: str | None = None
     local: bool = False
     """Its tools are functions of this process, and what they say of themselves is ours."""
@@ -131,3 +137,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     def word(self, tool: str) -> ToolWord | None:
         """What the operator says about a tool."""
         return self.tools.get(tool) or self.tools.get("*")
+
+    def by_operators(self, tool: str) -> bool:
+        """Whether a call of a tool that needs somebody's word may wait for an operator."""
+        word = self.word(tool)
+        return ((word and word.approver) or self.approver) != "caller"

@@ -65,7 +65,7 @@ class Item:
         self.server = server
         self.tool = tool
         self.resource = resource
-        self._definition = definition
+        self._definition = definition if tool is None or not tool.as_task else _as_task(definition)
         self._instead = instead
         self._plain: bytes | None = None
         self._mgp: bytes | None = None
@@ -74,7 +74,8 @@ class Item:
         """The JSON text; with `mgp`, for a client that negotiated `security`."""
         if mgp and self.tool is not None:
             if self._mgp is None:
-                self._mgp = encode_definition(_with_security(self.tool), self._instead)
+                shown = _with_security(self.tool, self._definition)
+                self._mgp = encode_definition(shown, self._instead)
             return self._mgp
         if self._plain is None:
             plain = self._definition
@@ -212,15 +213,22 @@ def _instead(member: str, target: Target, exposed: str) -> dict[str, str]:
     return {} if exposed == target.name else {member: exposed}
 
 
-def _with_security(tool: Tool) -> dict[str, Any]:
+def _as_task(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition that says that the tool may be called as a task (MCP 2025-11-25)."""
+    found = definition.get("execution")
+    said = jsonrpc.decode_members(found) if found is not None and bytes(found)[:1] == b"{" else {}
+    return {**definition, "execution": {**said, "taskSupport": "optional"}}
+
+
+def _with_security(tool: Tool, definition: Mapping[str, Any]) -> dict[str, Any]:
     """A definition with the effective security in both places, what the server declared besides kept."""
-    declared = tool.definition.get("security")
+    declared = definition.get("security")
     found = jsonrpc.decode(declared) if declared is not None else {}
     shown = {**(found if isinstance(found, dict) else {}), **_spelled(tool.security)}
-    meta = tool.definition.get("_meta")
+    meta = definition.get("_meta")
     around = jsonrpc.decode_members(meta) if meta is not None and bytes(meta)[:1] == b"{" else {}
     return {
-        **tool.definition,
+        **definition,
         "security": shown,
         "_meta": {**around, SECURITY_META: shown},
     }

@@ -23,6 +23,7 @@ __all__ = [
     "Revision",
     "answer_version",
     "is_modern",
+    "known_tasks",
     "revision",
 ]
 
@@ -43,6 +44,8 @@ class Revision(msgspec.Struct, frozen=True):
     elicitation: bool = True
     primed: bool = False
     """Event streams open with an empty event that carries an id, so that a client can resume."""
+    tasks: bool = False
+    """Tasks are in its core. In 2026-07-28 they are an extension."""
 
 
 _TABLE = (
@@ -55,7 +58,7 @@ _TABLE = (
     ),
     Revision("2025-03-26", batches=True, version_header=False, structured=False, elicitation=False),
     Revision("2025-06-18"),
-    Revision("2025-11-25", primed=True),
+    Revision("2025-11-25", primed=True, tasks=True),
     Revision("2026-07-28", modern=True),
 )
 _BY_NAME = {one.name: one for one in _TABLE}
@@ -77,6 +80,12 @@ def is_modern(name: str) -> bool:
     """Whether a revision carries its handshake in every request."""
     row = _BY_NAME.get(name)
     return row is not None and row.modern
+
+
+def known_tasks(name: str) -> bool:
+    """Whether a revision has tasks in its core."""
+    row = _BY_NAME.get(name)
+    return row is not None and row.tasks
 
 
 def answer_version(asked: object) -> str:

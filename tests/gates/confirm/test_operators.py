@@ -268,3 +268,12 @@ async def test_nobody_would_be_asked_about_a_call_that_needs_nobody(tmp_path: Pa
     call = a_tool_call(a_tool("quiet"), facts={})
     assert await world.confirm.rehearse(call) is call
     assert isinstance(await world.confirm.rehearse(a_tool_call(WIPE, facts={})), Refusal)
+
+
+async def test_a_call_whose_caller_takes_a_task_is_not_held(tmp_path: Path) -> None:
+    """It waits by the task, which needs to know at once that it does."""
+    world, back = World(tmp_path, OPERATOR_RULE, hold_s=NEVER), Showing()
+    world.desk.address = "http://127.0.0.1:1/approvals"
+    found = await world.run(back=back, facts={"task": "taken"}, client=SHOWS)
+    assert refused(found, "permission_deferred").details["status"] == "pending_approval"
+    assert (back.events, back.shown) == ([], [])

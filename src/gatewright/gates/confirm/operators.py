@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from gatewright.call import Back, Call, CannotAsk, Question, Refusal, Tool
 from gatewright.gates.confirm import words
+from gatewright.protocol.tasks import TASK
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.looks import LOOK, Looks
 from gatewright.validators.definition import canonical, definition_digest
@@ -104,8 +105,8 @@ class Operators:
         return words.undecided(call, tool, made)
 
     def passed(self, call: Call) -> None:
-        """The call runs. Where it came as a look, that was the last one, whoever agreed in the end."""
-        if LOOK in call.facts:
+        """The call runs. Where it came as a look at itself, that was the last one, whoever agreed in the end."""
+        if LOOK in call.facts and call.tool is not None:
             self._looks.over(call)
 
     def _used(self, call: Call, asked: Asked, *, first: bool) -> Agreed | None:
@@ -120,7 +121,10 @@ class Operators:
 
 
 async def _held(queue: Queue, made: Approval, call: Call, back: Back) -> None:
-    """Wait for a decision for as long as a call may wait, and let the caller know that it does."""
+    """Wait for a decision for as long as a call may wait, and let the caller know that it does. One whose caller takes
+    a task waits in that instead."""
+    if TASK in call.facts:
+        return
     waiting = asyncio.ensure_future(queue.desk.decided(made.id))
     showing = asyncio.ensure_future(_show(queue, made, call, back))
     try:
