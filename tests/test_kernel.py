@@ -212,3 +212,18 @@ def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
         if not name.startswith("_") and callable(getattr(world.kernel, name))
     ]
     assert public == ["end_refused", "handle", "rehearse", "swap", "tokens"]
+
+
+async def test_what_a_filter_held_back_is_told_before_the_answer() -> None:
+    class Holds(Mark):
+        def rest(self, call: Call) -> Event | None:
+            rested.append(call.id)
+            return Event("notifications/rest", {}) if len(rested) == 1 else None
+
+    rested: list[str] = []
+    world = World(filters=[Mark("a"), Holds("b")], emits=[Event("notifications/first", {})])
+    assert await world.run() == Answer(ANSWER.raw + b"ab")
+    assert [one.method for one in world.line.sent] == ["notifications/first", "notifications/rest"]
+    assert await world.run() == Answer(ANSWER.raw + b"ab")
+    assert len(rested) == 2
+    assert [one.method for one in world.line.sent][2:] == ["notifications/first"]

@@ -80,6 +80,14 @@ class Judge(Protocol):
         """Why the call would not pass now; None where it would."""
 
 
+@runtime_checkable
+class Holding(Protocol):
+    """A filter that holds some of what a call sends back until it knows what follows."""
+
+    def rest(self, call: Call) -> Event | None:
+        """What it still held when the call has ended, as the caller may see it. Asked exactly once for each call."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What one gate would say of a call: `call` as it hands it on, or `refusal`."""
 
@@ -169,7 +177,7 @@ class Policy:
     """What one configuration does with a call, from the first gate to the last filter. Never changed: a
     call holds on to the one it began with, so the last call of it lets go of it."""
 
-    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "judges")
+    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "holding", "judges")
 
     def __init__(
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
@@ -178,6 +186,7 @@ class Policy:
         self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
         self.dispatch = dispatch
         self.filters = tuple(filters)
+        self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
 
 
 class Kernel:
@@ -255,6 +264,10 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
+            held = [one.rest(call) for one in policy.holding]
+        for event in held:
+            if event is not None:
+                back.emit(event)
         for one in policy.filters:
             outcome = one.outcome(call, outcome)
         return outcome

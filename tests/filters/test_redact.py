@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal, Target
 from gatewright.filters.redact import REPORT, Redact, Rules
@@ -197,3 +198,28 @@ def test_what_is_said_outside_calls_is_cleaned_by_the_policy_of_its_server() -> 
     assert by.said("srv", "notifications/message", params) != params
     plain = {"data": "hello"}
     assert by.said("srv", "notifications/message", plain) is plain
+
+
+def test_a_secret_in_two_chunks_of_one_call_is_replaced_and_counted() -> None:
+    """GRH-out-1, for MGP-12.4-1"""
+    by, call, other = Redact(Rules(SECRETS)), a_call(), replace(a_call(facts={}), id="c2")
+
+    def said(one: Call, text: str, **more: Any) -> str:
+        params = {"request_id": "r", "content": {"type": "text", "text": text}, **more}
+        event = by.event(one, Event("notifications/mgp.stream.chunk", params))
+        assert event is not None
+        assert event.params["request_id"] == "r"
+        return str(event.params["content"]["text"])
+
+    first = said(call, TOKEN[:9]) + said(other, "else ")
+    assert first == "else "
+    assert said(call, TOKEN[9:] + " ").startswith("[REDACTED:github-token:")
+    assert call.facts == {"redacted": {"github-token": 1}}
+    said(call, TOKEN)
+    rest = by.rest(call)
+    assert rest is not None
+    assert rest.params["content"]["text"].startswith("[REDACTED:github-token:")
+    assert call.facts == {"redacted": {"github-token": 2}}
+    assert by.rest(call) is None
+    assert by.rest(other) is None
+    assert other.facts == {}

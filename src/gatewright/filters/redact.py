@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.redaction import Clean, Redactor
+from gatewright.redaction.chunks import CHUNK, Chunks, text_of, with_text
 from gatewright.wire import jsonrpc
 
 __all__ = ["REPORT", "Redact", "Rules"]
@@ -56,6 +57,7 @@ class Redact:
         self._plain = not rules.servers and not rules.tools
         # A list is the same bytes for many callers: what is in it is looked for once.
         self._lists: dict[bytes, bytes] = {}
+        self._chunks = Chunks()
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome:
         """The outcome without what its policy takes out."""
@@ -82,11 +84,28 @@ class Redact:
         redactor = self._rules.default if self._plain else self._of(call)
         if redactor is None or event.method == RECONNECT:
             return event
+        if event.method == CHUNK and text_of(event.params) is not None:
+            return self._chunk(call, event, redactor)
         params, rules = _told(event.method, event.params, redactor)
         if not rules:
             return event
         _count(call, rules)
         return Event(event.method, params)
+
+    def _chunk(self, call: Call, event: Event, redactor: Redactor) -> Event:
+        """Its text is a part of one text, and all else is cleaned by itself."""
+        said, rules = self._chunks.clean(call.id, event.params, redactor.stream)
+        params, more = _told(event.method, with_text(event.params, ""), redactor)
+        if rules or more:
+            _count(call, [*rules, *more])
+        return Event(event.method, with_text(params, text_of(said) or ""))
+
+    def rest(self, call: Call) -> Event | None:
+        """What was held back of a text in chunks, once its call has ended."""
+        params, rules = self._chunks.rest(call.id)
+        if rules:
+            _count(call, rules)
+        return None if params is None else Event(CHUNK, params)
 
     def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The params of what a server says outside any call, without what the server's policy takes out."""

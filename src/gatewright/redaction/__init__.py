@@ -68,7 +68,7 @@ class Redactor:
 
     def stream(self) -> Stream:
         """For a text that comes in pieces."""
-        return Stream(self._scanner, self._mark, self._terms)
+        return Stream(self._scanner, self._mark, self._terms, hidden=self._hidden)
 
 
 def _always(raw: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from gatewright.redaction.invisible import visible
 from gatewright.redaction.json_text import Mark
 from gatewright.redaction.scanner import Scanner
 
@@ -24,7 +25,11 @@ _BEGIN, _END = b"-----BEGIN ", b"-----END "
 class Stream:
     """One text in pieces. `feed` each, then `end` once; what they return, joined, is the clean text."""
 
-    def __init__(self, scanner: Scanner, mark: Mark, terms: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, scanner: Scanner, mark: Mark, terms: tuple[str, ...] = (), *, hidden: bool = False
+    ) -> None:
+        """`hidden` takes out what nobody sees, first: it may stand inside a secret."""
+        self._hidden = hidden
         self._scanner = scanner
         self._mark = mark
         self._terms = [term.encode().lower() for term in terms]
@@ -35,7 +40,8 @@ class Stream:
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return what may go on."""
-        return self._go(piece.encode("utf-8", "replace"), last=False)
+        seen = visible(piece)[0] if self._hidden else piece
+        return self._go(seen.encode("utf-8", "replace"), last=False)
 
     def end(self) -> str:
         """No more pieces: return what was held back."""
