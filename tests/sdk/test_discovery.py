@@ -64,6 +64,24 @@ def test_every_mcp_tools_module_is_found_and_nothing_else_is_imported(home: Path
     assert "memory_put" not in REGISTRY
 
 
+def test_a_module_that_breaks_half_way_gives_nothing_and_may_be_corrected(home: Path) -> None:
+    """CDM-api-3, CDM-con-4: what it declared before it broke does not stand in its own way."""
+    package(home, "apph")
+    helper = TOOL.format(name="help", options="(name='help')")
+    write(home, "apph.helper", text=helper)
+    half = "import apph.helper\n" + TOOL.format(name="put", options="(name='put')")
+    write(home, "apph.a.mcp_tools", text=half + "raise KeyError('settings')\n")
+    discovery = Discovery("apph")
+    assert [one.message for one in discovery.scan().problems] == ["KeyError: 'settings'"]
+    assert [one.name for one in discovery.registry] == ["help"]  # its module is whole
+    made = "for n in range(2):\n    mcp_tool(name=f'made_{n}')(lambda: None)\n"
+    write(home, "apph.a.mcp_tools", text=half.replace("key: str)", "key: int)") + made)
+    found = discovery.scan(refresh=True)
+    assert found.problems == ()
+    assert [one.name for one in found.tools] == ["put", "made_0", "made_1"]
+    assert discovery.registry.get_tool_schema("put")["properties"]["key"] == {"type": "integer"}
+
+
 def test_a_broken_module_is_reported_and_stops_nothing(home: Path) -> None:
     """CDM-api-3, CDM-con-4"""
     package(home, "appb")

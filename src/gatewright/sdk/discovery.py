@@ -167,18 +167,26 @@ class Discovery:
             yield _dotted("", root, path), path
 
     def _look(self, name: str, path: Path | None, tools: dict[str, Tool]) -> Problem | None:
+        aside = _Aside(self.registry)
         try:
-            with collecting(self.registry):
+            with collecting(aside):
                 module = importlib.import_module(name)
             origin = getattr(module, "__file__", None)
             if path is not None and origin is not None and not path.samefile(origin):
                 return Problem(name, f"is {origin} already; rename the folder or the module")
-            for tool in _declared(module):
+            for tool in (*aside.all(), *_declared(module)):
                 kept = self.registry.register(tool)
                 tools[kept.name] = kept
         except (Exception, SystemExit) as problem:  # noqa: BLE001 - reported, and the others go on
+            self._keep_what_is_whole(aside)
             return _problem(name, problem)
         return None
+
+    def _keep_what_is_whole(self, aside: _Aside) -> None:
+        """Of a module that broke, the tools of those that it had imported already: they are not read again."""
+        for tool in aside.all():
+            if tool.module in sys.modules:
+                self.registry.register(tool)
 
     def _report(
         self,
@@ -196,6 +204,23 @@ class Discovery:
             complete,
             self._clock() - begun,
         )
+
+
+class _Aside(Registry):
+    """Where the tools of one module wait until it is imported as a whole: one that breaks half-way gives none, and
+    may declare them otherwise when it is corrected."""
+
+    def __init__(self, whole: Registry) -> None:
+        super().__init__(whole.name, limits=whole.limits)
+        self._whole = whole
+
+    def register(self, tool: Tool) -> Tool:
+        """Keep a tool, unless the whole registry has another one of its name."""
+        return self._whole.kept(tool) or super().register(tool)
+
+    def all(self) -> list[Tool]:
+        """Every version of every tool."""
+        return [one for versions in self._versions.values() for one in versions.values()]
 
 
 def _tool_files(root: Path, problems: list[Problem]) -> Iterator[Path]:

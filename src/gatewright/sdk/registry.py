@@ -74,14 +74,21 @@ class Registry:
         another module; `TimeoutError` where another change took longer than `lock_s`.
         """
         with self._changing():
-            kept = self._versions.get(tool.name, {}).get(tool.version)
+            kept = self.kept(tool)
             if kept is not None:
-                _same_or_raise(kept, tool)
                 return kept
             self._versions.setdefault(tool.name, {})[tool.version] = tool
             self._choose(tool.name)
         self._tell()
         return tool
+
+    def kept(self, tool: Tool) -> Tool | None:
+        """The tool that is here already under this name and version. Raises what `register` raises where it is
+        another one."""
+        kept = self._find(tool.name, tool.version)
+        if kept is not None:
+            _same_or_raise(kept, tool)
+        return kept
 
     def unregister(self, name: str, version: str | None = None) -> None:
         """Forget a tool, in one version or in all. Raises `ToolNotFoundError`."""
