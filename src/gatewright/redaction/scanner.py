@@ -19,6 +19,7 @@ from functools import lru_cache, partial
 from gatewright.redaction import context
 from gatewright.redaction.context import Finding
 from gatewright.redaction.formats import FORMATS
+from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example
 from gatewright.redaction.patterns import Pattern, Several, either
 from gatewright.redaction.personal import PERSONAL, is_card, is_iban, is_phone, is_us_ssn
@@ -94,9 +95,8 @@ class Scanner:
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
-        return _apart(
-            [one for number in self._which.hits(text) for one in self._rules[number](text)]
-        )
+        found = [one for number in self._which.hits(text) for one in self._rules[number](text)]
+        return _apart(_unmarked(text, found) if found else found)
 
     def replaced(self, text: bytes, mark: Callable[[str, bytes], bytes]) -> tuple[bytes, list[str]]:
         """The text with `mark(rule, secret)` in each place, and the rule of each."""
@@ -231,6 +231,16 @@ def _apart(found: list[Finding]) -> list[Finding]:
         elif end > start:
             kept.append((start, end, rule))
     return kept
+
+
+def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:
+    """Without what is only a part of a mark: the text may have come through another gateway, or through here before."""
+    marks = [one.span() for one in MARK.finditer(text)] if MARK_BEGINS in text else []
+    return [
+        (start, end, rule)
+        for start, end, rule in found
+        if not any(begins <= start and end <= ends for begins, ends in marks)
+    ]
 
 
 def _replaced(text: bytes, found: list[Finding], mark: Callable[[str, bytes], bytes]) -> bytes:
