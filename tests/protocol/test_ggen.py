@@ -223,6 +223,10 @@ def test_a_servers_own_error_keeps_its_words() -> None:
     gone = Failure("upstream_error", "x", error=b'{"code":-32602,"message":"gone"}')
     error = json.loads(ggen.error_of(gone, "t", method="resources/read")[0])
     assert (error["code"], error["data"]["kind"]) == (-32002, "not_found")
+    for raw in (b"[1]", b'"no"', b"null"):
+        none = Failure("upstream_error", "it broke", error=raw)
+        found = json.loads(ggen.error_of(none, "t", method="resources/read")[0])
+        assert found["data"]["reason"] == "it broke"
     odd = Failure("upstream_error", "it broke", error=b"7")
     assert json.loads(ggen.error_of(odd, "t")[0])["data"]["reason"] == "it broke"
 

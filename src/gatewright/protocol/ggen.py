@@ -281,7 +281,9 @@ def _of_server(outcome: Refusal | Failure, method: str) -> Refusal | Failure:
         said = jsonrpc.decode(error)
     except ValueError:
         return outcome
-    message = said.get("message") if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return outcome
+    message = said.get("message")
     text = message if isinstance(message, str) and message else outcome.message
     # A resource that its server does not have: -32002 in handshake revisions, -32602 since.
     missing = method == "resources/read" and said.get("code") in (-32002, -32602)
