@@ -381,3 +381,33 @@ async def test_a_watcher_that_breaks_and_a_line_that_is_gone_stop_nothing_else(
     assert heard == ["eve", "eve"]
     assert "never retrieved" not in caplog.text
     assert len(worker.asked) == 1
+
+
+async def test_who_waits_no_longer_says_so_and_nobody_does_what_nobody_wants() -> None:
+    """MCPX-10.2-1, MCPX-3.1-3: a request is cancelled as MCP has it, a proposal is withdrawn."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    waits = [
+        asyncio.create_task(pending.outcome()),
+        asyncio.create_task(ada.request("worker", "tools/list")),
+        asyncio.create_task(ada.request("worker", "initialize")),
+    ]
+    await asyncio.sleep(0)
+    asked = [one["payload"] for one in bus.of("ada")]
+    for one in waits:
+        one.cancel()
+    await asyncio.wait(waits)
+    assert all(one.cancelled() for one in waits)
+    with pytest.raises(NotFulfillableError, match="the proposal is withdrawn"):
+        await ada.fulfil(pending.id)
+    assert [one["payload"] for one in bus.of("ada")][len(asked) :] == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": asked[0]["id"]},
+        }
+    ]
+    worker.hold.set()

@@ -12,6 +12,7 @@ fulfils a proposal, to who proposed it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
@@ -308,8 +309,9 @@ class Participant:
         timeout_s: float = ANSWER_S,
         about: str | None = None,
     ) -> Any:
-        """Ask another participant, and wait for its result. Raises `NotAllowedError`, `RoomRefusedError`, `CallError`,
-        `AnswerTimeoutError`, `GoneError`."""
+        """Ask another participant, and wait for its result. It is told when nobody waits any more; not where this fulfils a
+        proposal, whose proposer waits. Raises `NotAllowedError`, `RoomRefusedError`, `CallError`, `AnswerTimeoutError`,
+        `GoneError`."""
         operation = Operation(method, params or {})
         ident = jsonrpc.encode(self._fresh())
         payload = jsonrpc.request(ident, method, operation.params)
@@ -326,6 +328,13 @@ class Participant:
             ) from None
         finally:
             self._requests.forget(id)
+            if future.cancelled() and about is None and method != "initialize":
+                self._give_up(to, ident)
+
+    def _give_up(self, to: str, ident: bytes) -> None:
+        """Tell who was asked that it need not go on. MCP has that for everything but the handshake."""
+        with contextlib.suppress(RoomError):
+            self.notify(to, "notifications/cancelled", {"requestId": jsonrpc.decode(ident)})
 
     def propose(
         self, method: str, params: dict[str, Any] | None = None, *, to: Sequence[str] = ()
@@ -380,5 +389,12 @@ class Participant:
             if proposal.status == "pending" and self.capabilities.allows("chat"):
                 self.decline(proposal.id, f"nobody fulfilled it within {timeout_s:g} s")
             raise AnswerTimeoutError(f"nobody fulfilled it within {timeout_s:g} s") from None
+        except asyncio.CancelledError:
+            if (
+                proposal.status == "pending"
+            ):  # else somebody could fulfil what nobody wants any more
+                with contextlib.suppress(RoomError):
+                    self.decline(proposal.id, "who proposed it gave up")
+            raise
         finally:
             self._proposed.forget(proposal.id)

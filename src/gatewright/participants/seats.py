@@ -293,7 +293,7 @@ class HostSeat:
         return await pending.outcome(timeout_s=self._outcome_s)
 
     def _cancel(self, note: jsonrpc.Notification) -> None:
-        """The host gives up on a request. What was asked in the room goes on; nobody waits for it."""
+        """The host gives up on a request: who was asked is told, and what was proposed is withdrawn."""
         params = jsonrpc.decode_members(note.params) if note.params else {}
         task = self._tasks.get(bytes(params.get("requestId", b"")))
         if task is not None:
