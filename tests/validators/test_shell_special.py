@@ -53,6 +53,7 @@ OTHER = [
     "date -d now 010100002030",
     "date --date=now 010100002030",
     "awk -v n=1 'BEGIN{system(\"id\")}'",
+    "awk -o",
     "awk -- 'BEGIN{system(\"id\")}'",
     "tar t --to-command=sh",
     "tar f a",
