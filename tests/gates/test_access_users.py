@@ -260,3 +260,28 @@ async def test_a_tool_answers_to_the_name_by_which_it_is_shown() -> None:
     tool = _tool_of("srv", "analyse", "FinancialAnalyzer")
     call = a_tool_call(tool, caller=_who("ToolInvoke(FinancialAnalyzer)"), facts={})
     assert (await _passes(_access(), call))["access"] == "caller_permission"
+
+
+async def test_a_token_hears_which_scope_would_do_beside_those_it_has() -> None:
+    """A client that asks for the new scope alone would lose the others (RFC 6750, section 3.1)."""
+    wanted = held_permission("ToolInvoke(srv/add)") or ""
+    caller = _who("ToolInvoke(srv/echo)", scopes=("echo", "profile"), steps=((wanted, "adding"),))
+    found = await _refused(_access(OPEN), a_tool_call(ADD, caller=caller, facts={}))
+    assert found.reason == "insufficient_scope"
+    assert found.details["scope"] == "echo profile adding"
+    assert "a token with the scope adding does" in found.message
+
+
+async def test_a_method_for_servers_is_held_to_the_resources_of_its_caller() -> None:
+    """GRH-sec-5"""
+
+    def subscribing(caller: Caller, **params: str) -> Call:
+        call = a_call("method", "", method="resources/subscribe", caller=caller, facts={})
+        return replace(call, params=params)
+
+    bound, access = _who(resources=("/srv/**",)), _access()
+    await _passes(access, subscribing(bound, uri="/srv/x"))
+    await _passes(access, subscribing(bound))
+    await _passes(access, subscribing(_who("filesystem.read"), uri="/etc/x"))
+    found = await _refused(access, subscribing(bound, uri="/etc/x"))
+    assert found.details["path"] == "/uri"

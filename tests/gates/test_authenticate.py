@@ -193,12 +193,14 @@ class Tokens:
         self.found: Caller | Literal["expired"] | None = BEARER
         self.refusal: Refusal | None = None
         self.looked = 0
+        self.seen: list[str] = []
 
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         return self.found if credential == "a.b.c" else None
 
     async def look(self, credential: str) -> Refusal | None:
         self.looked += 1
+        self.seen.append(credential)
         return self.refusal
 
 
@@ -210,7 +212,7 @@ async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys:
     assert caller.user == (UserContext("analyst"),)
     call = a_call(caller=caller, credential="a.b.c")
     assert await gate(call, Mute()) is call
-    assert tokens.looked == 1
+    assert tokens.seen == ["a.b.c"]
     tokens.refusal = Refusal("auth_failed", "revoked meanwhile")
     assert await gate(call, Mute()) is tokens.refusal
 
@@ -258,3 +260,18 @@ async def test_nobody_looks_at_a_key_as_at_a_token(keys: Callers) -> None:
     call = a_call(caller=caller, credential=secret)
     assert await gate(call, Mute()) is call
     assert tokens.looked == 0
+
+
+async def test_a_call_by_token_that_shows_none_is_nobodys(keys: Callers) -> None:
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens)
+    assert _reason(await gate(a_call(caller=BEARER), Mute())) == "auth_failed"
+    assert tokens.seen == [""]
+    assert gate.judge(a_call(caller=BEARER, credential="a.b.c")) is None
+
+
+def test_what_is_said_of_everybody_makes_nobody_of_a_wrong_credential(keys: Callers) -> None:
+    gate = Authenticate(keys, users=USERS)
+    assert _reason(gate.identify("http", "nonsense")) == "auth_failed"
+    assert _reason(gate.identify("http", None)) == "auth_required"
+    assert _reason(gate.bearer("x.y.z")) == "auth_failed"

@@ -31,6 +31,8 @@ async def test_what_is_no_tool_has_no_definition_to_hold_back(kind: str) -> None
 
 
 async def test_a_call_that_has_waited_is_about_the_tool_that_was_called() -> None:
+    tool = a_tool("wipe")
+    assert Definition(lambda _: "", lambda _: tool).since(a_tool_call(tool)) is None
     held, call = Definition(lambda _: "", lambda _: a_tool("wipe")), a_tool_call(a_tool("wipe"))
     assert held.since(call) is None
     assert Definition(lambda _: "").since(call) is None  # its server is no longer there

@@ -204,3 +204,10 @@ async def test_what_nobody_owns_is_not_found(kind: str) -> None:
 async def test_what_the_gateway_answers_itself_is_handed_on(kind: str) -> None:
     call = a_call(kind, "", method="tools/list")  # type: ignore[arg-type]
     assert await Resolve(Catalogue(), _everything)(call, Mute()) is call
+
+
+async def test_a_long_name_is_repeated_as_far_as_it_helps() -> None:
+    gate = Resolve(Catalogue(), _everything)
+    exact, longer = [await _refusal(gate, a_call(name="z" * many)) for many in (128, 129)]
+    assert exact.message == longer.message
+    assert f"'{'z' * 128}'" in exact.message

@@ -158,6 +158,7 @@ async def test_names_without_end_are_not_looked_up() -> None:
     many = await found(*(f"n{number}" for number in range(1000)))
     assert isinstance(many, Refusal)
     assert many.details["rule"] == "too_many_names"
+    assert isinstance(await found(*(f"n{number}" for number in range(17))), Refusal)
     assert asked == []
     assert not isinstance(await found(*(f"n{number % 16}" for number in range(1000))), Refusal)
     assert asked == [f"n{number}.example.org" for number in range(16)]
@@ -179,3 +180,16 @@ async def test_a_resolver_that_does_not_answer_has_an_end(
         found = await Validators(never)(a_tool_call(tool, arguments=arguments), Mute())
     assert isinstance(found, Refusal)
     assert found.details["rule"] == "unresolved"
+
+
+async def test_as_many_names_as_are_looked_up_for_one_call_are_enough_for_an_honest_one() -> None:
+    """MGP-4.5-3"""
+
+    async def look_up(host: str) -> list[str]:
+        return ["1.1.1.1"] if host != "n15.example.org" else ["10.0.0.1"]
+
+    gate, tool = Validators(look_up), a_tool(validator="network_restricted")
+    urls = [f"https://n{number}.example.org/" for number in range(16)]
+    found = await gate(a_tool_call(tool, arguments={"urls": urls}), Mute())
+    assert isinstance(found, Refusal)
+    assert (found.details["rule"], found.details["path"]) == ("internal_address", "/urls/15")
