@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
 
 import pytest
@@ -16,6 +17,13 @@ from gatewright.sdk.forms import read_form
 class Order:
     size: Literal["small", "large"]
     count: int = 1
+
+
+@dataclass
+class Trip:
+    to: str
+    day: date | None = None
+    way: Literal["rail", "road"] | None = None
 
 
 class Model(BaseModel):
@@ -40,6 +48,21 @@ def test_a_form_is_made_of_a_type_and_its_answer_becomes_one() -> None:
     schema, decode = read_form(Model)
     assert sorted(schema["properties"]) == ["agreed", "name"]
     assert decode({"name": "Ann"}) == Model(name="Ann")
+
+
+def test_what_may_be_none_may_be_left_empty() -> None:
+    schema, decode = read_form(Trip)
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "to": {"type": "string"},
+            "day": {"type": "string", "format": "date"},
+            "way": {"type": "string", "enum": ["rail", "road"]},
+        },
+        "required": ["to"],
+    }
+    assert decode({"to": "Bern"}) == Trip("Bern")
+    assert decode({"to": "Bern", "day": "2026-11-22"}) == Trip("Bern", date(2026, 11, 22))
 
 
 def test_a_schema_is_shown_as_it_is() -> None:

@@ -24,7 +24,8 @@ def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Call
     except UnsayableError as problem:
         raise ToolError(f"the form cannot be shown: {problem}") from problem
     schema = _resolved(shape.schema, shapes.defs)
-    flat = {name: _resolved(one, shapes.defs) for name, one in schema.get("properties", {}).items()}
+    members = schema.get("properties", {}).items()
+    flat = {name: _without_null(_resolved(one, shapes.defs), shapes.defs) for name, one in members}
     for name, one in flat.items():
         if one.get("type") not in _PLAIN and "enum" not in one and "oneOf" not in one:
             raise ToolError(
@@ -39,6 +40,16 @@ def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, A
     if isinstance(ref, str):
         return {**defs[ref.rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
     return dict(schema)
+
+
+def _without_null(schema: dict[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:
+    """A member that may be `None`, as a form has it: one that may be left empty."""
+    options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+    if len(options) != 1:
+        return schema
+    empty = "default" in schema and schema["default"] is None
+    rest = {k: v for k, v in schema.items() if k != "anyOf" and not (empty and k == "default")}
+    return {**_resolved(options[0], defs), **rest}
 
 
 def _decoder(decode: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
