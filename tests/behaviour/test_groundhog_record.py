@@ -161,8 +161,8 @@ async def test_tools_are_counted_under_the_names_of_the_specification(
     async def counted(status: str) -> tuple[float, float]:
         async with aiohttp.ClientSession(headers=headers) as web, web.get(url) as answer:
             text = await answer.text()
-        labels = re.escape(f'{{status="{status}",tool_id="gatewright/directory_list"}}')
-        either = f'(?:{labels}|{{tool_id="gatewright/directory_list",status="{status}"}})'
+        labels = re.escape(f'{{status="{status}",tool_id="directory_list"}}')
+        either = f'(?:{labels}|{{tool_id="directory_list",status="{status}"}})'
         calls = re.search(rf"^mcp_tool_invocations_total{either} (\S+)", text, re.MULTILINE)
         took = re.search(rf"^mcp_tool_execution_duration_count{either} (\S+)", text, re.MULTILINE)
         return float(calls[1]) if calls else 0.0, float(took[1]) if took else 0.0

@@ -70,7 +70,7 @@ def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> N
         (replace(known, tool=None, name="y"), Refusal("unknown_tool", "no"), 0.02),
     ):
         counted.took(call, outcome, spent)
-    name = f"{tool.target.server}/{tool.target.name}"
+    name = tool.exposed
     found = {key: (sum(rest), spent) for key, (spent, *rest) in counted.tools.items()}
     assert found == {
         (name, "success"): (2, 100.02),

@@ -188,8 +188,8 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     call.facts["memory_bytes"] = 101
     slow.took(call, Answer(b"{}"), 0.1)
     assert counted.warnings == {
-        ("files/list", "slow_execution"): 1,
-        ("files/list", "high_memory"): 1,
+        ("files__list", "slow_execution"): 1,
+        ("files__list", "high_memory"): 1,
     }
     assert [details["warning_type"] for _, details in events.found] == [
         "slow_execution",
@@ -197,5 +197,5 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     ]
     events.full = True
     slow.took(call, Answer(b"{}"), 9.0)
-    assert counted.warnings["files/list", "slow_execution"] == 2
+    assert counted.warnings["files__list", "slow_execution"] == 2
     assert sum(1 for key in counted.tools) == 1

@@ -34,14 +34,13 @@ class Counted:
         self.spent_s = 0.0
         """All of them together."""
         self.tools: dict[tuple[str, str], list[float]] = {}
-        """(`server/tool`, how it ended) → seconds in all, then how many took how long, by bucket."""
+        """(the name that callers know a tool by, how it ended) → seconds in all, then how many took how long, by bucket."""
         self.warnings: dict[tuple[str, str], int] = {}
-        """(`server/tool`, `slow_execution` or `high_memory`) → how often."""
+        """(the same name, `slow_execution` or `high_memory`) → how often."""
 
     def warn(self, call: Call, kind: str) -> None:
         """A call took more than somebody wants to be told of."""
-        target = call.tool.target if call.tool is not None else None
-        name = _NO_TOOL if target is None else f"{target.server}/{target.name}"
+        name = _name(call)
         self.warnings[name, kind] = self.warnings.get((name, kind), 0) + 1
 
     def ended(self, call: Call, outcome: Outcome) -> None:
@@ -53,11 +52,7 @@ class Counted:
         """A call has ended after so long."""
         if call.kind != "tool":
             return
-        tool = call.tool
-        key = (
-            _NO_TOOL if tool is None else f"{tool.target.server}/{tool.target.name}",
-            _word(outcome),
-        )
+        key = _name(call), _word(outcome)
         known = self.tools.get(key)
         if known is None:
             known = self.tools[key] = [0.0] * (len(TOOL_BOUNDS) + 2)
@@ -66,6 +61,11 @@ class Counted:
         if type(outcome) is not Refusal:
             self.durations[bisect_left(BOUNDS, spent_s)] += 1
             self.spent_s += spent_s
+
+
+def _name(call: Call) -> str:
+    """What a Groundhog client sends as `tool_id`, under whichever of its names it was called."""
+    return _NO_TOOL if call.tool is None else call.tool.exposed
 
 
 def _word(outcome: Outcome) -> str:
