@@ -184,6 +184,25 @@ async def test_the_kill_switch_stops_a_participant_at_once_and_above_every_rule(
     ]
 
 
+async def test_an_id_that_stands_for_two_proposals_can_be_approved_for_neither() -> None:
+    """MCPX-3-3, MCPX-9.4-1: a person who came later has heard of the second alone."""
+    scene = Scene()
+    pending = scene.propose("/etc/passwd")
+    harmless = {"method": "tools/call", "params": call("write_file", path="/srv/a/1")}
+    kind, more = "mcp/proposal:tools/call:write_file", {"id": pending.id, "to": ["worker"]}
+    scene.bus.raw("eve", kind, harmless, **more)
+    with pytest.raises(AssertionError, match="the proposal is rejected"):
+        await scene.tell("approve", proposal=pending.id)
+    with pytest.raises(NotFulfillableError, match="its id was used again"):
+        await within(scene.ana.fulfil(pending.id))
+    assert scene.worker.asked == []
+    again = scene.propose()
+    body = {"method": "tools/call", "params": call("write_file", path="/srv/a/1")}
+    scene.bus.raw("eve", kind, body, **{**more, "id": again.id})
+    await scene.tell("approve", proposal=again.id)
+    assert len(scene.worker.asked) == 1
+
+
 async def test_what_cannot_be_recorded_is_not_decided() -> None:
     scene = Scene(Rule("", "approve", WRITE, "ana"))
     scene.broken = True

@@ -93,7 +93,7 @@ class Orchestrator:
             return
         if isinstance(content, Proposed):
             proposal = self._me.proposals.find(envelope.id)
-            if proposal is not None and proposal.proposer == envelope.sender:
+            if proposal is not None and proposal.status == "pending":
                 self._start(self._judge(proposal))
         elif isinstance(content, (Requested, Chat)):
             self._learn(envelope.sender, envelope.correlation_id)

@@ -158,12 +158,15 @@ class Participant:
             self._responded(envelope, content)
         elif isinstance(content, Proposed):
             target = envelope.to[0] if len(envelope.to) == 1 else None
-            self.proposals.open(envelope.id, envelope.sender, content.operation, target)
+            found = self.proposals.open(envelope.id, envelope.sender, content.operation, target)
+            self._decided(found)
         elif isinstance(content, Chat):
-            decided = self.proposals.hear(envelope.correlation_id, envelope.sender, content)
-            if decided is not None and decided.status == "rejected":
-                said = f"{envelope.sender} rejected the proposal: {decided.reason or 'no reason given'}"
-                self._end(decided.id, NotFulfillableError(said))
+            about = envelope.correlation_id
+            self._decided(self.proposals.hear(about, envelope.sender, content))
+
+    def _decided(self, found: Proposal | None) -> None:
+        if found is not None and found.rejection:
+            self._end(found.id, NotFulfillableError(found.rejection))
 
     def _said(self, envelope: Envelope, said: Said) -> None:
         if self.roster.take(envelope, said):
@@ -352,18 +355,15 @@ class Participant:
         proposal does not. Raises `NotFulfillableError`, and what `request` raises."""
         proposal = self.proposals.find(id)
         if proposal is None:
-            raise NotFulfillableError(
-                f"no proposal {id!r} was heard of; its id is that of its envelope"
-            )
+            raise NotFulfillableError(f"no proposal {id!r} was heard of; its id is its envelope's")
         if proposal.status != "pending":
-            raise NotFulfillableError(f"the proposal is {proposal.status}; ask for a new one")
+            raise NotFulfillableError(f"the proposal is {proposal.state}; ask for a new one")
         target = to or proposal.target
         if target is None:
             raise NotFulfillableError("the proposal was put to everybody; say who shall do it")
         operation = proposal.operation
-        return await self.request(
-            target, operation.method, operation.params, timeout_s=timeout_s, about=id
-        )
+        method, params = operation.method, operation.params
+        return await self.request(target, method, params, timeout_s=timeout_s, about=id)
 
     def decline(self, id: str, reason: str = "") -> str:
         """Reject a proposal, or withdraw one's own; by a chat message that names it. Raises `NotFulfillableError` where it

@@ -45,6 +45,19 @@ class Proposal(msgspec.Struct):
     response: str | None = None
     """Envelope id of the answer to that."""
 
+    @property
+    def state(self) -> str:
+        """The status, with the reason where one was given."""
+        return f"{self.status}: {self.reason}" if self.reason else self.status
+
+    @property
+    def rejection(self) -> str:
+        """Who rejected it and why, as a sentence; empty where nobody did."""
+        why = self.reason or "no reason given"
+        return (
+            f"{self.decided_by} rejected the proposal: {why}" if self.status == "rejected" else ""
+        )
+
     def record(self) -> dict[str, Any]:
         """The members of MCPx §10.2, and what is known besides. Times are Unix seconds."""
         return {
@@ -122,9 +135,14 @@ class Ledger:
         return None if request is None else self.find(self._fulfilments.get(request))
 
     def open(self, id: str, proposer: str, operation: Operation, target: str | None) -> Proposal:
-        """Somebody proposes something. An id that is known already changes nothing."""
-        known = self._proposals.get(id)
+        """Somebody proposes something. An id that is known already opens nothing; where it stands for something else now,
+        nobody can fulfil it any more: who heard only one of the two would agree to the other."""
+        known = self.find(id)
         if known is not None:
+            same = known.proposer, known.operation, known.target
+            if known.status == "pending" and same != (proposer, operation, target):
+                known.status, known.decided_by = "rejected", proposer
+                known.reason = "its id was used again for something else"
             return known
         now = self._clock()
         made = Proposal(id, proposer, operation, target, now, now + self._expires_s)
