@@ -231,6 +231,27 @@ def test_a_servers_own_error_keeps_its_words() -> None:
     assert json.loads(ggen.error_of(odd, "t")[0])["data"]["reason"] == "it broke"
 
 
+@pytest.mark.parametrize(
+    ("data", "limit"),
+    [
+        ({"_mgp": {"details": {"timeout_ms": 1000, "tool_name": "x"}}}, 1000),
+        ({"_mgp": {"details": {"timeout_ms": "soon"}}}, None),
+        ({"_mgp": {"details": 7}}, None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_a_time_limit_of_the_server_itself_is_one(data: Any, limit: int | None) -> None:
+    """GGEN-to-6, for a server that speaks MGP and stopped its tool before the gateway did."""
+    raw = json.dumps({"code": 3003, "message": "slow did not end within 1 s", "data": data})
+    late = Failure("upstream_error", "x", error=raw.encode())
+    error = json.loads(ggen.error_of(late, "t", method="tools/call", tool="slow")[0])
+    assert (error["code"], error["message"]) == (-32003, "Tool execution timeout")
+    told = {name: error["data"][name] for name in ("error_type", "tool_name", "timeout_ms")}
+    assert told == {"error_type": "ToolTimeout", "tool_name": "slow", "timeout_ms": limit}
+    assert len(error["data"]["suggestions"]) == 3
+
+
 def test_a_tool_that_says_it_failed_is_an_execution_error() -> None:
     """GGEN-err-8: its own words are the reason."""
     said = msgspec.json.encode({"content": [{"type": "text", "text": "boom"}], "isError": True})

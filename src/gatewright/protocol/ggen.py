@@ -285,9 +285,19 @@ def _of_server(outcome: Refusal | Failure, method: str) -> Refusal | Failure:
         return outcome
     message = said.get("message")
     text = message if isinstance(message, str) and message else outcome.message
+    if said.get("code") == reason_of("timeout").mgp_code:  # it has a time limit of its own
+        return Failure("timeout", text[:_TEXT_CHARS], _limit_of(said.get("data")))
     # A resource that its server does not have: -32002 in handshake revisions, -32602 since.
     missing = method == "resources/read" and said.get("code") in (-32002, -32602)
     return Failure("not_found" if missing else outcome.reason, text[:_TEXT_CHARS])
+
+
+def _limit_of(data: Any) -> dict[str, Any]:
+    """The time limit that an error of an MGP server names (§14.5)."""
+    mgp = data.get("_mgp") if isinstance(data, dict) else None
+    details = mgp.get("details") if isinstance(mgp, dict) else None
+    limit = details.get("timeout_ms") if isinstance(details, dict) else None
+    return {"timeout_ms": limit} if type(limit) is int else {}
 
 
 def _suggestions(outcome: Refusal | Failure, row: Reason) -> list[str]:
