@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gatewright.compose.simulate import Finding, simulate
+from gatewright.compose.simulate import NOT_JUDGED, Finding, simulate
+from gatewright.gates import Gates
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import Grant
 
@@ -117,3 +118,9 @@ def test_what_never_came_to_access_is_not_judged(tmp_path: Path) -> None:
     ]
     found = simulate(settings(tmp_path), [], records)
     assert (found.judged, found.unjudged, found.findings) == (0, 3, ())
+
+
+def test_every_gate_is_judged_or_named_as_one_that_is_not() -> None:
+    """`authenticate`, `session` and `resolve` come before there is anything to judge."""
+    asked = {"authenticate", "session", "resolve", "access"}
+    assert set(Gates._fields) == asked | set(NOT_JUDGED)

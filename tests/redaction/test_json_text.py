@@ -63,6 +63,22 @@ def test_an_escaped_name_and_an_escaped_slash_hide_nothing() -> None:
             {"env": [{"name": "DB_PASSWORD", "value": "letmein"}]},
             {"env": [{"name": "DB_PASSWORD", "value": "*"}]},
         ),
+        (
+            {"Name": "/prod/db_password", "Type": "SecureString", "Value": "letmein"},
+            {"Name": "/prod/db_password", "Type": "SecureString", "Value": "*"},
+        ),
+        (
+            {"key": "API_TOKEN", "of": [{"value": "some"}, {"a": "b"}], "value": "letmein"},
+            {"key": "API_TOKEN", "of": [{"value": "some"}, {"a": "b"}], "value": "*"},
+        ),
+        *(
+            (one, one)
+            for one in (
+                [{"name": "DB_PASSWORD", "type": "x"}, {"name": "HOST", "value": "letmein"}],
+                {"of": {"name": "DB_PASSWORD"}, "value": "letmein"},
+                {"name": "DB_PASSWORD", "value": 17, "other": "letmein"},
+            )
+        ),
         ({"headers": {"Cookie": "a=bcdef1"}}, {"headers": {"Cookie": "*"}}),
         ({TOKEN: {"deep": [TOKEN]}}, {"*": {"deep": ["*"]}}),
         ({"text": json.dumps({"password": "letmein"})}, {"text": json.dumps({"password": "*"})}),

@@ -85,4 +85,4 @@ def _sum_up(found: Simulation, shown: Sequence[Finding]) -> None:
         f"of {found.judged} calls {lost} would now be refused and {won} now be allowed; "
         f"{found.unjudged} cannot be judged"
     )
-    note(f"not judged, because arguments are not on record: {', '.join(found.not_judged)}")
+    note(f"not judged, because what they go by is not on record: {', '.join(found.not_judged)}")

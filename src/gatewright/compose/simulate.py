@@ -2,7 +2,8 @@
 
 The record has who called which tool and whether access let the call in; it has no arguments. So access is
 judged, by the gate itself, and what depends on arguments, on the moment or on a person is not: schema,
-validators, limits, confirmation; nor are permissions, which depend on what the tool then said of itself.
+validators, limits, what a session has read, confirmation; nor are permissions and pins, which depend on what the tool then
+said of itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from gatewright.stores.grants import Grant, Layer
 
 __all__ = ["NOT_JUDGED", "Finding", "Simulation", "simulate"]
 
-NOT_JUDGED = ("schema", "validators", "permission", "confirm", "rate")
+NOT_JUDGED = (
+    *("rate", "tool_rate", "definition", "sanitize", "schema", "validators", "permission", "flow"),
+    "confirm",
+)
 """Gates whose word cannot be known from a record."""
 
 _BEFORE_ACCESS = frozenset({"authenticate", "session", "rate", "resolve"})

@@ -30,6 +30,9 @@ _HANDLES = frozenset(
     {b"nextCursor", b"requestState", b"progressToken", b"cursor", b"taskId", b"relatedRequestId"}
 )
 
+_BESIDE = 16
+"""Within so many strings behind a name its value is looked for."""
+
 Token = tuple[int, int]
 
 
@@ -100,11 +103,19 @@ class _Text:
                 self._member(name, at)
 
     def _paired(self, at: int) -> None:
-        """Judge `value` in an object of `name` and `value`."""
-        beside = at + 1
-        named = self._is_next(_COMMA, at) and self._said(beside).lower() == "value"
-        if named and self._is_next(_COLON, beside):
-            self._member(self._said(at), beside + 1)
+        """Judge `value` in an object of `name` and `value`, between which there may be others, such as a type."""
+        depth = 0
+        for beside in range(at + 1, min(at + 1 + _BESIDE, len(self._tokens))):
+            between = self._raw[self._tokens[beside - 1][1] : self._tokens[beside][0]]
+            if depth + _lowest(between) < 0:  # another object
+                return
+            depth += _depth(between)
+            if not depth and self._is_next(_COLON, beside) and self._is_value(beside):
+                self._member(self._said(at), beside + 1)
+                return
+
+    def _is_value(self, at: int) -> bool:
+        return self._said(at).lower() == "value"
 
     def _member(self, name: str, at: int) -> None:
         if at in self._new or self._is_handle(at):
@@ -162,6 +173,18 @@ class _Text:
             depth += _depth(self._raw[done:start])
             done = end
         return depth + _depth(self._raw[done : self._tokens[at - 1][0]]) == 1
+
+
+def _lowest(between: bytes) -> int:
+    """How far what stands between two strings closes what was open before it; 0 where it does not."""
+    lowest = depth = 0
+    for sign in between:
+        if sign in b"{[":
+            depth += 1
+        elif sign in b"}]":
+            depth -= 1
+            lowest = min(lowest, depth)
+    return lowest
 
 
 def _depth(between: bytes) -> int:

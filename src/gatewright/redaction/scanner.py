@@ -96,7 +96,7 @@ class Scanner:
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
         found = [one for number in self._which.hits(text) for one in self._rules[number](text)]
-        return _apart(_unmarked(text, found) if found else found)
+        return _apart(_unmarked(text, found) if found and MARK_BEGINS in text else found)
 
     def replaced(self, text: bytes, mark: Callable[[str, bytes], bytes]) -> tuple[bytes, list[str]]:
         """The text with `mark(rule, secret)` in each place, and the rule of each."""
@@ -235,7 +235,7 @@ def _apart(found: list[Finding]) -> list[Finding]:
 
 def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:
     """Without what is only a part of a mark: the text may have come through another gateway, or through here before."""
-    marks = [one.span() for one in MARK.finditer(text)] if MARK_BEGINS in text else []
+    marks = [one.span() for one in MARK.finditer(text)]
     return [
         (start, end, rule)
         for start, end, rule in found
