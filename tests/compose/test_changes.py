@@ -103,6 +103,9 @@ def test_callers_without_a_key_are_not_let_in_at_the_address_that_is_still_open(
     wanted = settings(folder, BASE.replace("[gateway]", '[gateway]\nanonymous = "allow"'))
     with pytest.raises(SettingsError, match=r"gateway.anonymous"):
         pinned(running, wanted)
+    protocol = '\n[mcp.protocol.transport]\nhost = "0.0.0.0"\n'
+    with pytest.raises(SettingsError, match=r"gateway.anonymous"):
+        pinned(settings(folder, BASE + protocol), wanted)
 
 
 def test_the_version_follows_the_policy_and_not_secrets_or_lines(folder: Path) -> None:
