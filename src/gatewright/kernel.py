@@ -29,7 +29,7 @@ from gatewright.call import (
     Unrecorded,
 )
 
-__all__ = ["Audit", "Dispatch", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
+__all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 
 log = logging.getLogger("gatewright.kernel")
 
