@@ -263,18 +263,6 @@ async def test_a_proposal_ends_rejected_withdrawn_or_expired_and_then_cannot_be_
     assert (found.status, found.decided_by) == ("withdrawn", "eve")
 
 
-async def test_another_operation_under_the_name_of_a_proposal_is_no_fulfilment() -> None:
-    """MCPX-3.2.1-3."""
-    bus, worker = Bus(), Worker()
-    bus.join("worker", responder=worker)
-    eve = bus.join("eve", PROPOSAL_ONLY)
-    pending = eve.propose("tools/call", call("dig", deep=1), to=["worker"])
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("dig", deep=99)}
-    bus.raw("mal", "mcp/request:tools/call:dig", body, to=["worker"], correlation_id=pending.id)
-    await asyncio.sleep(0)
-    assert pending.proposal.status == "pending"
-
-
 async def test_a_proposal_with_a_correlation_id_is_counted_against_its_sender() -> None:
     """MCPX-3.2.1-1."""
     bus = Bus()
@@ -322,38 +310,6 @@ def test_whatever_arrives_nothing_is_raised(noise: bytes) -> None:
     assert sent == []
 
 
-async def test_the_outcome_of_a_proposal_comes_from_who_was_asked_for_it() -> None:
-    """MCPX-3.2.1-4: whoever may respond sees the fulfilment, and could answer in another's place."""
-    bus, worker = Bus(), Worker()
-    worker.hold = asyncio.Event()
-    bus.join("worker", responder=worker)
-    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
-    pending = eve.propose("tools/call", call("dig"), to=["worker"])
-    work = asyncio.gather(ada.fulfil(pending.id), pending.outcome())
-    await asyncio.sleep(0)
-    fulfilment = bus.of("ada")[-1]["id"]
-    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
-    kind = "mcp/response:tools/call:dig"
-    bus.raw("mal", kind, forged, to=["ada", "eve"], correlation_id=fulfilment)
-    worker.hold.set()
-    assert await within(work) == [{"did": "tools/call", "for": "ada"}] * 2
-
-
-async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
-    """MCPX-9.1-1: as one of the gateway that came too soon after others."""
-    bus, worker = Bus(), Worker()
-    ada = bus.join("ada")
-    pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
-    work = asyncio.create_task(ada.fulfil(pending.id))
-    await asyncio.sleep(0)
-    refused = {"error": "rate_limited", "message": "wait"}
-    bus.system("error", refused, to=["ada"], about=bus.of("ada")[-1]["id"])
-    with pytest.raises(RoomRefusedError, match="rate_limited"):
-        await within(work)
-    bus.join("worker", responder=worker)
-    assert await within(ada.fulfil(pending.id)) == {"did": "tools/call", "for": "ada"}
-
-
 async def test_a_watcher_that_breaks_and_a_line_that_is_gone_stop_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -381,33 +337,3 @@ async def test_a_watcher_that_breaks_and_a_line_that_is_gone_stop_nothing_else(
     assert heard == ["eve", "eve"]
     assert "never retrieved" not in caplog.text
     assert len(worker.asked) == 1
-
-
-async def test_who_waits_no_longer_says_so_and_nobody_does_what_nobody_wants() -> None:
-    """MCPX-10.2-1, MCPX-3.1-3: a request is cancelled as MCP has it, a proposal is withdrawn."""
-    bus, worker = Bus(), Worker()
-    worker.hold = asyncio.Event()
-    bus.join("worker", responder=worker)
-    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
-    pending = eve.propose("tools/call", call("dig"), to=["worker"])
-    waits = [
-        asyncio.create_task(pending.outcome()),
-        asyncio.create_task(ada.request("worker", "tools/list")),
-        asyncio.create_task(ada.request("worker", "initialize")),
-    ]
-    await asyncio.sleep(0)
-    asked = [one["payload"] for one in bus.of("ada")]
-    for one in waits:
-        one.cancel()
-    await asyncio.wait(waits)
-    assert all(one.cancelled() for one in waits)
-    with pytest.raises(NotFulfillableError, match="the proposal is withdrawn"):
-        await ada.fulfil(pending.id)
-    assert [one["payload"] for one in bus.of("ada")][len(asked) :] == [
-        {
-            "jsonrpc": "2.0",
-            "method": "notifications/cancelled",
-            "params": {"requestId": asked[0]["id"]},
-        }
-    ]
-    worker.hold.set()
