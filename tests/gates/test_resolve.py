@@ -211,3 +211,9 @@ async def test_a_long_name_is_repeated_as_far_as_it_helps() -> None:
     exact, longer = [await _refusal(gate, a_call(name="z" * many)) for many in (128, 129)]
     assert exact.message == longer.message
     assert f"'{'z' * 128}'" in exact.message
+
+
+async def test_of_names_that_hold_the_wanted_one_the_nearest_in_length_comes_first() -> None:
+    gate = Resolve(Catalogue(_tools("read_file_with_all_about_it", "read_file")), _everything)
+    found = await _refusal(gate, a_call(name="read_file"))
+    assert found.details == {"suggestions": ["srv__read_file", "srv__read_file_with_all_about_it"]}
