@@ -3,6 +3,7 @@ one: that of `PGHOST`, `PGUSER` …, or `postgres` at 127.0.0.1."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator
@@ -107,6 +108,35 @@ async def test_a_database_that_was_away_gets_everything(server: Server, tmp_path
     found = await server.rows("SELECT seq, record::text FROM gatewright_audit ORDER BY seq")
     assert [seq for seq, _ in found] == list(range(1, 1_501))
     assert msgspec.json.decode(found[-1][1])["details"] == {"number": 1_500}
+
+
+async def test_an_outage_under_a_hundred_thousand_events_loses_none_and_costs_no_memory(
+    server: Server, tmp_path: Path
+) -> None:
+    """Fault test 5: what is recorded meanwhile is on the disk and not in memory, and follows in order within 30 s."""
+    sink = PostgresSink(server.dsn, "gatewright_audit")
+    async with Trail(tmp_path / "state", postgres=sink) as trail:
+        trail.write(1_000)
+        await trail.drained()
+        await server.open(False)
+        before = _resident_mib()
+        for _ in range(99):
+            trail.write(1_000)
+            await asyncio.sleep(0)
+        await until(lambda: trail.sinks.states()["postgres"].problem is not None)
+        assert _resident_mib() - before <= 64
+        await server.open(True)
+        async with asyncio.timeout(30):
+            while trail.sinks.taken() < 100_000:
+                await asyncio.sleep(0.05)
+        assert _resident_mib() - before <= 64
+    found = await server.rows("SELECT seq FROM gatewright_audit ORDER BY ctid")
+    assert [seq for (seq,) in found] == list(range(1, 100_001))
+
+
+def _resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 async def test_a_wrong_address_is_a_failure_without_the_password(server: Server) -> None:

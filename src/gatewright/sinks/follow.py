@@ -27,7 +27,7 @@ Read = Callable[[int, int], Sequence[tuple[int, bytes]]]
 
 _BATCH = 500
 _PAUSE_S = 0.5
-_MOST_PAUSE_S = 30.0
+_MOST_PAUSE_S = 10.0
 
 
 class SinkFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
