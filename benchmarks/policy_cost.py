@@ -125,8 +125,7 @@ async def _parts(folder: Path) -> list[Row]:
     settings = override(load(written(folder, "parts", everything=True)), port=0)
     async with Gateway(settings) as found:
         await found.supervisor.settled()
-        kernel = found.front.kernel
-        assert isinstance(kernel, Kernel)
+        kernel = found._kernel
         policy, audit = kernel._policy, kernel._audit
         owner, nothing = [Owner(found)], Nothing()
         parts: dict[str, tuple[Sequence[Gate], Sequence[Filter], Audit]] = {

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Outcome, Refusal
 from gatewright.compose.gateway import Gateway
-from gatewright.kernel import Kernel
 from gatewright.settings import load, override
 
 __all__ = ["Nothing", "Owner", "main"]
@@ -61,8 +60,7 @@ class Owner:
 async def _serve(config: Path) -> None:
     settings = override(load(config), port=0)
     async with Gateway(settings) as gateway:
-        kernel = gateway.front.kernel
-        assert isinstance(kernel, Kernel)
+        kernel = gateway._kernel
         kernel.swap([Owner(gateway)], gateway.supervisor.dispatch, [])
         kernel._audit = Nothing()  # nobody else may be without a record
         await gateway.serve_http(lambda ready: print(f"ready {ready.url}", flush=True))
