@@ -1,7 +1,8 @@
 """Requests that Groundhog's door refused before they were calls, put into the record.
 
 What somebody known sent is always recorded. Of what nobody sent, so much a minute is: anybody who reaches
-the port could fill the disk otherwise. What is not recorded is not answered either.
+the port could fill the disk otherwise. What is not recorded is not answered either, but for a credential that lets
+nobody in: then the answer is the same as ever.
 """
 
 from __future__ import annotations

@@ -27,9 +27,6 @@ __all__ = ["SUBPROTOCOL", "GroundhogDoor"]
 
 SUBPROTOCOL = "groundhog"
 _ALLOW = ((b"allow", b"POST"),)
-_TOO_MANY = Refusal(
-    "rate_limited", "too many requests without a good credential; try again in a minute"
-)
 _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
@@ -110,12 +107,12 @@ class GroundhogDoor:
         return None
 
     def _turned_away(self, refusal: Refusal) -> tuple[int, bytes, tuple[tuple[bytes, bytes], ...]]:
-        """Status, body and headers for somebody who is not let in, once that is recorded."""
+        """Status, body and headers for somebody who is not let in, which is recorded as far as there is room
+        for what nobody sent: beyond it the answer stays the same, and says nothing of how much there was."""
         parts = self.parts
         trace = parts.front.random(16).hex()
         try:
-            if not parts.note(Refused(None, "groundhog", "", trace, refusal)):
-                refusal = _TOO_MANY
+            parts.note(Refused(None, "groundhog", "", trace, refusal))
         except Unrecorded as problem:
             refusal = Refusal("audit_unavailable", str(problem))
         row = reason_of(refusal.reason)
