@@ -181,6 +181,16 @@ def _never_reads(message: Message, options: argparse.Namespace) -> None:
         time.sleep(options.seconds)
 
 
+def _endless_number(message: Message, options: argparse.Namespace) -> None:
+    if message["method"] != "tools/list":
+        _say(_plain(message))
+        return
+    tool = {"name": "odd", "inputSchema": {"type": "object"}, "_meta": {"n": "DIGITS"}}
+    answer = _plain(message)
+    answer["result"]["tools"].append(tool)
+    _write(json.dumps(answer).replace('"DIGITS"', "1" * 5000).encode() + b"\n")
+
+
 def _plainly(message: Message, options: argparse.Namespace) -> None:
     _say(_plain(message))
 
@@ -205,6 +215,7 @@ MODES: dict[str, Way] = {
     "slow-hello": _slow_hello,
     "closes-stdout": _closes_stdout,
     "never-reads": _never_reads,
+    "endless-number": _endless_number,
 }
 
 

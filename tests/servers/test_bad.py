@@ -131,6 +131,13 @@ async def test_it_can_close_its_mouth_and_live_on() -> None:
         assert child.process.returncode is None
 
 
+async def test_a_number_can_be_longer_than_anybody_reads() -> None:
+    async with started("bad", "endless-number", *SMALL) as child:
+        await child.hello()
+        await child.ask("tools/list")
+        assert "1" * 5000 in await child.line()
+
+
 async def test_it_can_stop_reading_so_that_the_pipe_fills() -> None:
     async with started("bad", "never-reads", *SMALL) as child:
         await child.hello()

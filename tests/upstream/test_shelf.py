@@ -55,6 +55,18 @@ def test_what_policy_judges_is_decoded() -> None:
     assert found.security == Security("dangerous", (), "sandbox", declared=True)
 
 
+@pytest.mark.parametrize(
+    "member", ["1" * 5000, "[" * 300 + "]" * 300, "1." + "1" * 5000], ids=["long", "deep", "exact"]
+)
+def test_a_tool_whose_definition_cannot_be_compared_is_left_out(member: str) -> None:
+    texts = ['{"name":"good"}', f'{{"name":"odd","_meta":{{"n":{member}}}}}']
+    entries = [jsonrpc.decode_members(text.encode()) for text in texts]
+    found = build_shelf(ServerSpec(id="s"), Listing(Hello("2025-11-25"), {"tools": entries}))
+    assert [one.target.name for one in found.tools] == ["good"]
+    (warning,) = found.warnings
+    assert warning.startswith("tool 'odd' is left out: ")
+
+
 def test_the_operators_word_counts_and_a_disabled_tool_does_not_exist() -> None:
     rules = {"a": ToolRule(risk_level="dangerous"), "b": ToolRule(enabled=False)}
     spec = ServerSpec(id="s", tools=rules)

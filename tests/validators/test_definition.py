@@ -79,6 +79,19 @@ def test_what_nests_too_deep_is_an_error_and_no_crash() -> None:
         canonical(deep)
 
 
+def test_how_deep_it_may_nest_does_not_depend_on_who_asks() -> None:
+    deep: Any = 1
+    for _ in range(256):
+        deep = [deep]
+
+    def asked(frames: int) -> bytes:
+        return asked(frames - 1) if frames else canonical(deep)
+
+    assert asked(200) == canonical(deep)
+    with pytest.raises(ValueError, match="too deep"):
+        canonical([deep])
+
+
 @given(JSON)
 def test_the_canonical_form_is_json_and_its_own_canonical_form(value: Any) -> None:
     text = canonical(jsonrpc.decode(json.dumps(value).encode()))

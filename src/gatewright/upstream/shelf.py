@@ -18,6 +18,7 @@ from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
+from gatewright.validators.definition import definition_digest
 from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
@@ -25,6 +26,10 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
 __all__ = ["Entry", "Shelf", "build_shelf", "encode_definition"]
+
+_HARMLESS_BYTES = 4096
+_HARMLESS_BRACKETS = 100
+"""A member within both holds no number and no nesting that could not be compared."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -102,6 +107,8 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
             Graph(schema, bounds.schema_depth, bounds.subschemas)
         except UnusableSchema as problem:
             raise UnusableSchema(f"its input schema {problem}") from None
+    if not all(_comparable(member) for member in definition.values()):
+        definition_digest(definition)
     hints = _decoded(definition, "annotations")
     declared, word = _decoded(definition, "security"), spec.word(name)
     security = effective_security(declared, word, name, hints)
@@ -120,6 +127,12 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         and (security.confirmation_required or security.risk_level == "dangerous")
         and not runs_as_task(definition),
     )
+
+
+def _comparable(text: msgspec.Raw) -> bool:
+    """Whether a member can be compared for certain: definitions without a digest can be neither pinned nor granted."""
+    raw = bytes(text)
+    return len(raw) < _HARMLESS_BYTES and raw.count(b"{") + raw.count(b"[") < _HARMLESS_BRACKETS
 
 
 def _small(text: bytes, bounds: CatalogueLimits) -> bool:

@@ -20,16 +20,16 @@ __all__ = ["canonical", "canonical_definition", "definition_digest"]
 
 _LONGEST_INTEGER = 400
 """Digits; numbers beyond are written with an exponent, so that `1e999999999` stays nine characters."""
+_DEEPEST = 256
+"""Levels. A bound of our own: how deep Python gets depends on who asks, and so would the answer."""
 
 _sorting = msgspec.json.Encoder(order="deterministic")
 
 
 def canonical(value: Any) -> bytes:
-    """One text for a JSON value, as `wire.jsonrpc.decode` makes it. Raises `ValueError` where it nests too deep."""
-    try:
-        return _sorting.encode(_plain(value))
-    except RecursionError:
-        raise ValueError("the value is nested too deep to be compared") from None
+    """One text for a JSON value, as `wire.jsonrpc.decode` makes it. Raises `ValueError` where it nests too deep, or has a
+    number of thousands of digits."""
+    return _sorting.encode(_plain(value, _DEEPEST))
 
 
 def definition_digest(definition: Mapping[str, msgspec.Raw]) -> str:
@@ -44,11 +44,14 @@ def canonical_definition(definition: Mapping[str, msgspec.Raw]) -> tuple[str, st
     return text.decode(), sha256(text).hexdigest(), members
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, deep: int) -> Any:
+    """The value with one spelling for each number; it may go so many levels `deep`."""
+    if not deep and isinstance(value, dict | list):
+        raise ValueError("the value is nested too deep to be compared")
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(one, deep - 1) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(one, deep - 1) for one in value]
     return _number(value) if isinstance(value, float) else value
 
 
