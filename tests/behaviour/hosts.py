@@ -72,6 +72,8 @@ class Host:
         self._ids = itertools.count(1)
         self._waiting: dict[Any, asyncio.Future[dict[str, Any]]] = {}
         self._noted = asyncio.Event()
+        self.gone = asyncio.Event()
+        """The connection was lost."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- frames
@@ -98,6 +100,7 @@ class Host:
 
     def lost(self, reason: str) -> None:
         """The connection is gone: nobody will answer."""
+        self.gone.set()
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionError(reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -258,11 +259,11 @@ async def test_a_revoked_key_ends_what_its_connection_may_do(
     async with house.client("websocket", key) as client:
         await client.request("tools/invoke", call)
         house.revoke(key)
+        asked = {"jsonrpc": "2.0", "id": "r", "method": "tools/invoke", "params": call}
+        codes: set[str] = set()
         async with asyncio.timeout(DEADLINE):
-            while "error" not in (
-                answer := await client.exchange(
-                    {"jsonrpc": "2.0", "id": "r", "method": "tools/invoke", "params": call}
-                )
-            ):
-                await asyncio.sleep(0.05)
-        assert answer["error"]["data"]["error_code"] == "authentication_failed"
+            while not client.over.done():
+                with contextlib.suppress(ConnectionError):
+                    error = (await client.exchange(asked)).get("error", {})
+                    codes.add(error.get("data", {}).get("error_code", ""))
+        assert codes <= {"", "authentication_failed"}

@@ -28,6 +28,7 @@ class Ear(Protocol):
     modern: bool
     session: str | None
     headers: dict[str, str]
+    gone: asyncio.Event
 
     def received(self, frame: bytes, status: int | None = None) -> None: ...
 
@@ -179,6 +180,7 @@ class HttpWire:
                 opened.set_result(answer.status)
                 with suppress(aiohttp.ClientError):
                     await self._events(answer, host)
+                host.gone.set()
 
         host.spawn(read())
         await asyncio.wait_for(opened, DEADLINE)

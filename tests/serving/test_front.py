@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Caller, Client, Refusal
 from gatewright.protocol.mcp_server import Inbound
-from gatewright.serving.front import Front, trace_of
+from gatewright.serving.front import Front, Presented, trace_of
 from gatewright.serving.protected import Protected
 from gatewright.wire.versions import METHODS, Method
 from tests.doors.house import ANN, House
@@ -26,19 +26,32 @@ def call_of(house: House, one: Inbound) -> Any:
     return house.front.call(one, ANN, door="http", credential="key", session="s", profile="small")
 
 
-class Hearer:
-    """Who is told things."""
+class Socket:
+    """A connection that lasts."""
 
-    def __init__(self, credential: str | None) -> None:
-        self.credential = credential
+    busy = False
+
+    def __init__(self, caller: Caller | None, credential: str | None) -> None:
+        self.presented = None if caller is None else Presented("http", caller, credential)
+
+    def dismiss(self, why: Refusal) -> None:
+        raise AssertionError("nobody ends it")
 
 
 async def test_whose_tokens_are_in_use_is_known() -> None:
+    bearer = Caller("corp:ann", token=True)
+    shown: list[tuple[Caller | None, str | None]] = [
+        (bearer, "one"),
+        (bearer, "one"),
+        (bearer, "other"),
+        (ANN, "a key"),
+        (None, None),
+    ]
     async with House() as house:
-        house.front.hearing |= {Hearer("one"), Hearer("one"), Hearer("other"), Hearer(None)}
-        assert house.front.heard() == {"one", "other"}
+        house.front.lasting |= {Socket(*one) for one in shown}
+        assert house.front.tokens() == {"one", "other"}
     async with House() as house:
-        assert house.front.heard() == set(), "of one gateway alone"
+        assert house.front.tokens() == set(), "of one gateway alone"
 
 
 @pytest.mark.parametrize(

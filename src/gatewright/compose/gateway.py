@@ -50,6 +50,7 @@ from gatewright.protocol.negotiate import Face
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.guard import Guard
+from gatewright.serving.lasting import Dismissing
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
 from gatewright.stores.audit import AuditLog
@@ -125,6 +126,7 @@ class Gateway:
         self._following = [
             asyncio.create_task(self._office.follow(self._look, self.supervisor.sightings.look)),
             asyncio.create_task(self._rechecking.follow()),
+            asyncio.create_task(Dismissing(self.front).follow()),
         ]
         return self
 
@@ -236,7 +238,7 @@ class Gateway:
             self.supervisor,
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )
-        self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.heard)
+        self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.tokens)
         self.app.approvals = page = ApprovalPage(self.desk, self._identified, os.urandom)
         self.desk.page = page.url
         self.app.rooms = rooms_of(

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from gatewright.call import ANONYMOUS, Answer, Call, Failure, Outcome, Refusal
 from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone
 from gatewright.protocol import ggen
-from gatewright.serving.front import Front
+from gatewright.serving.front import Front, Presented
 from gatewright.serving.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.websocket import Sockets
@@ -193,9 +193,12 @@ class Ggen:
         peer = _Socket(self, credential, profile)
         await self._sockets.serve(scope, receive, send, peer, SUBPROTOCOL)
 
-    def knows(self, credential: str | None) -> bool:
-        """Whether a credential is somebody's."""
-        return not isinstance(self._front.identify(self._calls.door, credential), Refusal)
+    def knows(self, credential: str | None) -> Presented | None:
+        """Whose a credential is; None where it is nobody's."""
+        found = self._front.identify(self._calls.door, credential)
+        return (
+            None if isinstance(found, Refusal) else Presented(self._calls.door, found, credential)
+        )
 
     async def reply(self, data: bytes, header: str | None, profile: str) -> tuple[bytes, bool]:
         """The answer to one frame, and whether it was given to somebody who is known."""
@@ -217,8 +220,19 @@ class _Socket:
         self._profile = profile
         self._pipe: Pipe | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._known = door.knows(credential)
+        self._opened = door.knows(credential)
+        self._known = self._opened is not None
         self._patience: asyncio.TimerHandle | None = None
+
+    @property
+    def presented(self) -> Presented | None:
+        """Who opened it, where a header said that; who says it in each request opened nothing."""
+        return self._opened
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is still to be answered."""
+        return bool(self._tasks)
 
     def attach(self, pipe: Pipe) -> None:
         """From now on answers go to this pipe."""

@@ -13,6 +13,7 @@ from gatewright.serving.duplex import Duplex
 from gatewright.serving.front import Front
 from gatewright.serving.http_reply import StreamWriter, one_line, send_plain
 from gatewright.serving.http_request import HttpRequest
+from gatewright.serving.lasting import lasting
 from gatewright.transport.base import Closed
 from gatewright.wire import sse
 
@@ -48,7 +49,10 @@ class LegacySse:
         pipe.writer.put(sse.encode(f"{_PATH}?session_id={ident}".encode(), event="endpoint"))
         waits = {asyncio.create_task(http.gone()), asyncio.create_task(pipe.writer.closed())}
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            with lasting(
+                self._front, lambda: host.presented, lambda _: pipe.close(), lambda: host.busy
+            ):
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._hosts.pop(ident, None)
             pipe.close()

@@ -22,7 +22,7 @@ from gatewright.rooms.policy import Identity
 from gatewright.serving.guard import bearer
 from gatewright.serving.http_reply import Send, challenge
 from gatewright.serving.http_request import Receive
-from gatewright.transport.websocket import refuse
+from gatewright.transport.websocket import POLICY_VIOLATION, refuse
 from gatewright.transport.websocket_connection import DIRECT, Direct, text_frame
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
@@ -33,10 +33,9 @@ PATHS = frozenset({"/ws", "/v0/ws"})
 """The second is what clients of MCPx drafts ask for."""
 SUBPROTOCOL = "mcpx"
 _TOKEN = "mcpx.bearer."  # noqa: S105 - a prefix, no token
-POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 _REASON_BYTES = 123
-RECHECK_S = 5.0
+RECHECK_S = 0.5
 """How soon the connection of an expired token is closed; that of one that was taken back is at once."""
 BURST_BYTES = 4 * 1024 * 1024
 """What may wait for one reader that does not keep up. The frames of a room are the same bytes for all its readers, so

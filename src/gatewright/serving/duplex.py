@@ -11,7 +11,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled, spell_reason
 from gatewright.serving.exchange import Exchange
-from gatewright.serving.front import Front
+from gatewright.serving.front import Front, Presented
 from gatewright.serving.parked import Parked
 from gatewright.serving.peer import Peer
 from gatewright.transport.base import Closed, Pipe
@@ -49,6 +49,16 @@ class Duplex:
             session=front.random(16).hex(),
             send=self.send,
         )
+
+    @property
+    def presented(self) -> Presented:
+        """Who the host is, and what it presented last."""
+        return self.peer.presented
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of the host is still to be answered."""
+        return bool(self._tasks)
 
     def attach(self, pipe: Pipe) -> None:
         """From now on answers go to this pipe."""

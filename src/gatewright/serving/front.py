@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,7 +26,8 @@ __all__ = [
     "Ending",
     "Front",
     "Handler",
-    "Hearing",
+    "Lasting",
+    "Presented",
     "Refused",
     "Standing",
     "Upstream",
@@ -80,12 +81,27 @@ class Handler(Protocol):
         """How the call ends. Never raises, except for the cancellation of its task."""
 
 
-class Hearing(Protocol):
-    """Who is told things unasked."""
+class Presented(NamedTuple):
+    """Who was let in at a door, and with what."""
+
+    door: str
+    caller: Caller
+    credential: str | None
+
+
+class Lasting(Protocol):
+    """A connection that outlasts a request, and shows no credential again: a WebSocket, an event stream, a subscription."""
 
     @property
-    def credential(self) -> str | None:
-        """What it presented last."""
+    def presented(self) -> Presented | None:
+        """Who opened it; None as long as nobody is known, who has so long to say it as its door allows."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs on it whose answer is still to leave."""
+
+    def dismiss(self, why: Refusal) -> None:
+        """End it in the way of its transport: its credential is good no more."""
 
 
 class Ending(Protocol):
@@ -159,12 +175,13 @@ class Front(msgspec.Struct):
     random: Callable[[int], bytes] = os.urandom
     listening: dict[str, set[Ending]] = {}
     """Caller → the `subscriptions/listen` requests that are open, of every door."""
-    hearing: set[Hearing] = set()
-    """Who is told things unasked, and showed an access token for it."""
+    lasting: set[Lasting] = set()
+    """The connections of every door that outlast a request."""
 
-    def heard(self) -> set[str]:
-        """The access tokens of those who are told things unasked."""
-        return {one.credential for one in self.hearing if one.credential is not None}
+    def tokens(self) -> set[str]:
+        """The access tokens with which such connections were opened."""
+        found = (one.presented for one in self.lasting)
+        return {one.credential or "" for one in found if one is not None and one.caller.token}
 
     async def admit(self, door: str, credential: str | None, path: str) -> Caller | Refusal:
         """The same as `identify`, for whoever may show a token at this path that nobody has looked at."""

@@ -19,7 +19,7 @@ from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.negotiate import AUDIT_WANTED
 from gatewright.protocol.verdicts import Spelled, spell_error, spell_reason
 from gatewright.serving.exchange import Reply
-from gatewright.serving.front import Front
+from gatewright.serving.front import Front, Presented
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import METHODS
 
@@ -43,9 +43,12 @@ class Listener(Protocol):
     """The host that listens."""
 
     caller: Caller
-    credential: str | None
     profile: str
     session: str | None
+
+    @property
+    def presented(self) -> Presented:
+        """Who it is, and with what it listens."""
 
     def call(self, inbound: mcp.Inbound) -> Call:
         """The call an inbound request of it asks for."""
@@ -85,10 +88,16 @@ class Listening:
         self._over: asyncio.Future[bool | Refusal] = asyncio.get_running_loop().create_future()
         """True where we say goodbye, False where the host does not want to hear it; or why it may not listen."""
 
+    busy = False
+
     @property
-    def credential(self) -> str | None:
-        """With what the host listens."""
-        return self._host.credential
+    def presented(self) -> Presented:
+        """Who listens, and with what."""
+        return self._host.presented
+
+    def dismiss(self, why: Refusal) -> None:
+        """End with a refusal."""
+        self._settle(why)
 
     async def run(self) -> None:
         """Serve until `cancel` or `end`, until the host's credential is good no more, or until the task is
@@ -107,13 +116,12 @@ class Listening:
             await self._refuse(busy)
             return
         open_.add(self)
-        if caller.token:
-            self._front.hearing.add(self)
+        self._front.lasting.add(self)
         try:
             goodbye = await self._serve(wanted)
         finally:
             open_.discard(self)
-            self._front.hearing.discard(self)
+            self._front.lasting.discard(self)
             if not open_:
                 self._front.listening.pop(caller.id, None)
         if isinstance(goodbye, Refusal):

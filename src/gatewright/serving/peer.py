@@ -19,7 +19,7 @@ from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled, spell_error
 from gatewright.serving.exchange import Exchange, Reply, hears
-from gatewright.serving.front import Front, Standing
+from gatewright.serving.front import Front, Presented, Standing
 from gatewright.serving.listening import Listening
 from gatewright.serving.parked import Parked
 from gatewright.wire import jsonrpc
@@ -195,9 +195,14 @@ class Peer:
             profile=self.profile,
         )
 
+    @property
+    def presented(self) -> Presented:
+        """Who the host is, and what it presented last."""
+        return Presented(self._door, self.caller, self.credential)
+
     def still(self) -> Caller | Refusal:
         """Who the host is now, or why it is nobody any more."""
-        return self._front.still(self._door, self.caller, self.credential)
+        return self._front.still(*self.presented)
 
     def _note(self, inbound: mcp.Inbound) -> mcp.Rejected | None:
         """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
@@ -261,8 +266,6 @@ class Peer:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
         if self._unwatch is None:
             mgp = hello.client.mgp
-            if self.caller.token:
-                front.hearing.add(self)
             self._unwatch = front.upstream.watch(
                 self.caller,
                 self.profile,
@@ -318,7 +321,6 @@ class Peer:
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-            self._front.hearing.discard(self)
         for running in list(self._running.values()):
             running.cancel()
         if self.session is not None:

@@ -15,9 +15,10 @@ from gatewright.protocol.ggen import says_auth
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.exchange import Exchange
-from gatewright.serving.front import Front
+from gatewright.serving.front import Front, Presented
 from gatewright.serving.http_reply import HttpReply, StreamWriter, one_line, send_json, send_plain
 from gatewright.serving.http_request import HttpRequest
+from gatewright.serving.lasting import lasting
 from gatewright.serving.parked import Parked
 from gatewright.serving.peer import Peer
 from gatewright.serving.sessions import HttpSession, Sessions
@@ -276,8 +277,10 @@ class StreamableHttp:
         writer.start()
         stream.attach(sink, after, writer.end)
         waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
+        presented = Presented("http", http.caller, http.credential)
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            with lasting(self._front, lambda: presented, lambda _: writer.end()):
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stream.detach(sink)
             writer.end()

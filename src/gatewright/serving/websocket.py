@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from gatewright.call import Caller, Refusal
 from gatewright.serving.duplex import Duplex
-from gatewright.serving.front import Front
+from gatewright.serving.front import Front, Presented
 from gatewright.serving.http_reply import Send, challenge
 from gatewright.serving.http_request import Receive
+from gatewright.serving.lasting import lasting
 from gatewright.transport.base import Limits, Pipe, Receiver
-from gatewright.transport.websocket import Accepted, refuse
+from gatewright.transport.websocket import POLICY_VIOLATION, Accepted, refuse
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
 
@@ -25,6 +26,14 @@ class _Speaker(Receiver, Protocol):
 
     def attach(self, pipe: Pipe) -> None:
         """From now on answers go to this pipe."""
+
+    @property
+    def presented(self) -> Presented | None:
+        """Who it is; None as long as nobody is known."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs for it."""
 
 
 class Sockets:
@@ -47,9 +56,14 @@ class Sockets:
         pipe = Accepted(receive, send, speaker, limits)
         speaker.attach(pipe)
         self._open.add(pipe)
+
+        def end(why: Refusal) -> None:
+            pipe.leave(POLICY_VIOLATION, why.message)
+
         try:
-            offered = subprotocol in scope.get("subprotocols", ())
-            await pipe.serve(subprotocol if offered else None)
+            with lasting(self._front, lambda: speaker.presented, end, lambda: speaker.busy):
+                offered = subprotocol in scope.get("subprotocols", ())
+                await pipe.serve(subprotocol if offered else None)
         finally:
             self._open.discard(pipe)
 

@@ -1,8 +1,8 @@
 """A WebSocket as a pipe, one message a text frame: the server's side over ASGI, the client's over `websockets`.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
-reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1009 for a frame over the limit,
-1013 for a slow reader (it may come again when it can read faster). A peer that does not read cannot take a closing
+reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1008 for a client that may be here
+no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster). A peer that does not read cannot take a closing
 frame either; its connection is cut.
 """
 
@@ -30,7 +30,7 @@ from gatewright.transport.base import (
 )
 from gatewright.transport.ends import Backlog, End
 
-__all__ = ["Accepted", "CannotConnect", "Connected", "connect", "refuse"]
+__all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 NORMAL = 1000
 UNSUPPORTED_DATA = 1003
+POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 TRY_AGAIN_LATER = 1013
 
@@ -46,6 +47,7 @@ OPEN_S = 10.0
 """How long a connection and its handshake may take."""
 CLOSE_S = 2.0
 """How long a peer may take to answer our closing frame."""
+_REASON_BYTES = 123
 
 
 CLOSED = "closed"
@@ -100,6 +102,10 @@ class _FramePipe:
     def close(self) -> None:
         """Close in an orderly way: what was queued still leaves."""
         self._shut(NORMAL, CLOSED)
+
+    def leave(self, code: int, reason: str) -> None:
+        """Close in the same way, with a code of RFC 6455 §7.4 and as much of the reason as there is room for."""
+        self._shut(code, reason.encode()[:_REASON_BYTES].decode(errors="ignore"))
 
     async def wait_closed(self) -> str:
         """Wait for the end; the reason."""

@@ -33,7 +33,7 @@ from gatewright.doors.groundhog.sessions import Session
 from gatewright.doors.groundhog.standing import Standing
 from gatewright.protocol import groundhog as bodies
 from gatewright.protocol.mcp_server import Inbound
-from gatewright.serving.front import trace_of
+from gatewright.serving.front import Presented, trace_of
 from gatewright.transport.base import Closed, Pipe
 from gatewright.wire import groundhog as asked
 from gatewright.wire import jsonrpc
@@ -104,10 +104,25 @@ class GroundhogPeer:
             patience = self._parts.terms.authentication_timeout_s
             self._alarm = asyncio.get_running_loop().call_later(patience, self.hang_up)
 
+    @property
+    def presented(self) -> Presented | None:
+        """Who the client is, and with what it said so."""
+        caller = self._who.caller
+        return None if caller is None else Presented(self._who.door, caller, self._who.credential)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of the client is still to be answered."""
+        return bool(self._tasks)
+
     def hang_up(self) -> None:
         """Close the connection."""
         if self._pipe is not None:
             self._pipe.close()
+
+    def dismiss(self, why: Refusal) -> None:
+        """Close it, because its credential is good no more: lines have no words for why."""
+        self.hang_up()
 
     def message(self, data: bytes) -> None:
         """Take one message, or an array of them."""
@@ -130,6 +145,7 @@ class GroundhogPeer:
             self._parts.providers.gone(self._provides)
         self._asking.close()
         self._who.leave()
+        self._parts.front.lasting.discard(self)
 
     def _send(self, message: bytes) -> None:
         if self._pipe is None:

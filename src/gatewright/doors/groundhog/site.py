@@ -70,6 +70,7 @@ def line_door(parts: Parts) -> Callable[[Pipe], GroundhogPeer]:
         if parts.waiting >= parts.terms.waiting_most and not known:
             pipe.close()
         peer.attach(pipe)
+        parts.front.lasting.add(peer)
         return peer
 
     return accept

@@ -15,6 +15,7 @@ from gatewright.doors.groundhog.peer import GroundhogPeer, moment
 from gatewright.protocol.groundhog import Written
 from gatewright.protocol.mcp_server import is_modern_params
 from gatewright.serving.duplex import Duplex
+from gatewright.serving.front import Presented
 from gatewright.serving.http_reply import Send, challenge, send_json, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.websocket import Sockets
@@ -144,7 +145,16 @@ class _ByFirstMessage:
         self._credential = credential
         self._profile = profile
         self._to: Receiver | None = None
+        self._host: Duplex | None = None
         self._pipe: Pipe | None = None
+
+    @property
+    def presented(self) -> Presented | None:
+        return self._groundhog.presented
+
+    @property
+    def busy(self) -> bool:
+        return self._groundhog.busy or (self._host is not None and self._host.busy)
 
     def attach(self, pipe: Pipe) -> None:
         self._pipe = pipe
@@ -163,7 +173,7 @@ class _ByFirstMessage:
     def _decide(self, data: bytes) -> Receiver:
         if self._caller is None or self._pipe is None or not _is_mcp(data, self._parts):
             return self._groundhog
-        host = Duplex(
+        self._host = host = Duplex(
             self._parts.front,
             self._caller,
             door="websocket",
