@@ -17,6 +17,7 @@ from gatewright.settings import Settings, load
 from gatewright.stores.approvals import Approvals
 from gatewright.stores.permissions import Permissions, Word
 from gatewright.stores.records import Actor, Subject
+from gatewright.upstream.admission import TooManyPermissions
 
 POLICIES = ("interactive", "auto_approve", "deny_all", "config_only")
 
@@ -197,10 +198,20 @@ def test_what_is_only_wished_for_bars_nobody(world: World) -> None:
     assert world.permitting.value("unknown", "camera") is None
 
 
-def test_a_server_cannot_fill_the_queue(world: World) -> None:
-    for number in range(100):
-        world.permitting.asked("files", [f"com.example.p{number}"])
-    assert len(world.waiting()) <= 64
+@pytest.mark.parametrize("ask", ["asked", "declared"])
+def test_a_server_cannot_fill_the_queue(world: World, ask: str) -> None:
+    """Neither with what it asks for nor with what it declares anew each time; others are not held for it."""
+    for number in range(64):
+        getattr(world.permitting, ask)("files", [f"com.example.p{number}"])
+    for number in range(64, 100):
+        with pytest.raises(TooManyPermissions, match="64 permissions at most"):
+            getattr(world.permitting, ask)("files", [f"com.example.p{number}"])
+    assert len(world.waiting()) == 64
+    assert world.record == [
+        ("PERMISSION_DENIED", "com.example.p64", "the bound of a server's requests")
+    ]
+    assert world.permitting.asked("files", ["com.example.p0"])
+    assert world.permitting.asked("other", ["com.example.p64"])
 
 
 def test_a_server_that_numbers_its_requests_without_end_is_forgotten_and_nobody_else(

@@ -27,7 +27,7 @@ from gatewright.settings.oversight import PermissionPolicy
 from gatewright.stores.approval import Approval
 from gatewright.stores.permissions import DATABASE, PermissionChange, Permissions, Word
 from gatewright.stores.records import GATEWAY, Actor, Subject
-from gatewright.upstream.admission import Standing
+from gatewright.upstream.admission import Standing, TooManyPermissions
 from gatewright.wire.permissions import MOST, Value, permission_risk
 
 __all__ = ["Asks", "Permitting", "Record", "permitting_of"]
@@ -42,6 +42,7 @@ _EVENTS: Mapping[str, str] = {
     "expired": "PERMISSION_REVOKED",
 }
 _BY_FILE = "configuration"
+_BY_BOUND = "the bound of a server's requests"
 _IDS_KEPT = 1000
 """Of each server: it chooses them, and may choose any number."""
 
@@ -91,6 +92,10 @@ class Permitting:
         self._rules: Mapping[str, _Rule] = {}
         self._needs: dict[str, tuple[str, ...]] = {}
         self._wishes: dict[str, dict[str, None]] = {}
+        self._known: dict[str, set[str]] = {}
+        """What each server has ever asked about, as it connected or later."""
+        self._refused: set[str] = set()
+        """Those that asked about too much, which is in the record."""
         self._requests: dict[str, dict[str, None]] = {}
         """The ids of the last requests about each server."""
         self._recorded: dict[tuple[str, str], Standing] = {}
@@ -114,6 +119,7 @@ class Permitting:
 
     def declared(self, server: str, permissions: Sequence[str]) -> Mapping[str, Standing]:
         """How everything stands that a server declares as it connects."""
+        self._count(server, permissions)
         self._needs[server] = tuple(permissions)
         found = self._decided(server, permissions)
         self._bar()
@@ -121,11 +127,8 @@ class Permitting:
 
     def asked(self, server: str, permissions: Sequence[str]) -> Mapping[str, Standing]:
         """How everything stands that a server asks for while it runs."""
-        wishes = self._wishes.setdefault(server, {})
-        wishes |= dict.fromkeys(permissions)
-        while len(wishes) > MOST:
-            self._asks.unwanted(server, oldest := next(iter(wishes)))
-            del wishes[oldest]
+        self._count(server, permissions)
+        self._wishes.setdefault(server, {}).update(dict.fromkeys(permissions))
         return self._decided(server, permissions)
 
     def named(self, server: str, ident: str) -> None:
@@ -208,6 +211,20 @@ class Permitting:
         self._store.close()
 
     # -- inside --------------------------------------------------------------------------------------
+
+    def _count(self, server: str, permissions: Sequence[str]) -> None:
+        """Take note of what a server asks about. Each is a request of its own, and it could think of ever new ones: what goes
+        over the bound is refused whole, and recorded once. Raises `TooManyPermissions`."""
+        known = self._known.setdefault(server, set())
+        more = [name for name in permissions if name not in known]
+        if len(known) + len(more) > MOST:
+            if server not in self._refused:
+                log.warning("server %s: %s", server, TooManyPermissions())
+                why = {"reason": "resource_exhausted", "limit": MOST}
+                self._put("PERMISSION_DENIED", GATEWAY, server, more[0], by=_BY_BOUND, more=why)
+                self._refused.add(server)
+            raise TooManyPermissions
+        known.update(more)
 
     def _news(self) -> None:
         self._write_down()

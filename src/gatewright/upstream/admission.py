@@ -22,10 +22,19 @@ from gatewright.call import CannotAsk
 from gatewright.links.link import Link, LinkClosed, UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
+from gatewright.wire.codes import reason_of
 from gatewright.wire.moments import moment_text
-from gatewright.wire.permissions import REQUEST, Value, declared_permissions
+from gatewright.wire.permissions import MOST, REQUEST, Value, declared_permissions
 
-__all__ = ["Admission", "NotPermitted", "Permits", "Standing", "decision", "request_of"]
+__all__ = [
+    "Admission",
+    "NotPermitted",
+    "Permits",
+    "Standing",
+    "TooManyPermissions",
+    "decision",
+    "request_of",
+]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -36,6 +45,16 @@ _TOLD_S = 10.0
 
 class NotPermitted(UpstreamFailed):
     """A permission that the server declares was denied. Trying again makes no sense before that changes."""
+
+
+class TooManyPermissions(Exception):  # noqa: N818 - what is refused
+    """A server asks about more permissions than anybody could look through."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"a server may ask for {MOST} permissions at most, all its requests together; "
+            "list those that it needs in permissions_required, and ask for no others"
+        )
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -54,7 +73,7 @@ class Permits(Protocol):
 
     def declared(self, server: str, permissions: Sequence[str]) -> Mapping[str, Standing]:
         """How everything stands that a server declares as it connects; what waits for an operator is put to
-        them. Raises `Unrecorded`, `StoreError`."""
+        them. Raises `TooManyPermissions`, `Unrecorded`, `StoreError`."""
 
     def asked(self, server: str, permissions: Sequence[str]) -> Mapping[str, Standing]:
         """The same for what a server asks for while it runs."""
@@ -91,7 +110,10 @@ class Admission:
         told = False
         while True:
             turn = self._permits.turn()
-            found = self._permits.declared(self._spec().id, needs)
+            try:
+                found = self._permits.declared(self._spec().id, needs)
+            except TooManyPermissions as problem:
+                raise NotPermitted(str(problem)) from None
             waiting = [name for name, one in found.items() if one.value == "deferred"]
             if waiting and not told:
                 told = True
@@ -143,16 +165,24 @@ class Admission:
         ident, needs = request
         self._permits.named(self._spec().id, ident)
         try:
+            found = await self._decided(needs)
+        except TooManyPermissions as problem:
+            row = reason_of("resource_exhausted")
+            raise CannotAsk(str(problem), row.mgp_code, {"reason": row.name}) from None
+        return decision(ident, found)
+
+    async def _decided(self, needs: Sequence[str]) -> Mapping[str, Standing]:
+        """How these stand once an operator has decided, or when that takes too long. Raises `TooManyPermissions`."""
+        try:
             async with asyncio.timeout(self._permits.hold_s):
                 while True:
                     turn = self._permits.turn()
                     found = self._permits.asked(self._spec().id, needs)
                     if all(one.value != "deferred" for one in found.values()):
-                        break
+                        return found
                     await asyncio.wait([turn])
         except TimeoutError:
-            found = self._permits.asked(self._spec().id, needs)
-        return decision(ident, found)
+            return self._permits.asked(self._spec().id, needs)
 
 
 def _speaks(link: Link) -> bool:
