@@ -78,7 +78,7 @@ class Retention:
     def _announce(self, rows: Rows, journal: Journal) -> None:
         before = _recorded(self._clock() - self._keep.days * _DAY_S)
         gone, _ = rows.pruned()
-        last = min(rows.last_before(before), self._keep.taken())
+        last = rows.last_within(min(rows.last_before(before), self._keep.taken()))
         if last <= gone:
             return
         journal.begin_segment()

@@ -151,11 +151,23 @@ class Rows:
                 return int(first) - 1
         return high
 
+    def last_within(self, seq: int) -> int:
+        """The number of the last record that is there up to number `seq`; 0 where there is none. It is another one
+        where the rows were lost once (`go_on_at`)."""
+        (found,) = self._database.execute(
+            "SELECT max(seq) FROM records WHERE seq <= ?", (seq,)
+        ).fetchone()
+        return found or 0
+
     def prune(self, last: int) -> None:
-        """Delete every record up to `last`, some at a time; the rest goes on from there."""
+        """Delete every record up to `last`, which is there, some at a time; the rest goes on from there."""
         gone, _ = self.pruned()
         while gone < last:
-            gone = min(last, (gone + 1) | ((1 << _BUCKET_BITS) - 1))
+            before, within = gone, min(last, (gone + 1) | ((1 << _BUCKET_BITS) - 1))
+            gone = self.last_within(within)
+            if gone <= before:  # nothing of these is there
+                gone = within
+                continue
             with self._database.transaction():
                 self._database.execute(
                     "INSERT INTO pruned (id, seq, hash) VALUES (1, ?, ?) ON CONFLICT (id) "
