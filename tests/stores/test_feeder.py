@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.stores import journal as journal_module
 from gatewright.stores.database import Database
 from gatewright.stores.errors import StoreDamagedError
 from gatewright.stores.feeder import Feeder, follow_on
 from gatewright.stores.journal import Journal
 from gatewright.stores.recovery import recover
 from gatewright.stores.rows import DATABASE, Fed, Rows, open_rows, open_rows_to_read
-from gatewright.stores.segments import lines_from, segment_numbers, segment_path
+from gatewright.stores.segments import HEAD, lines_from, segment_numbers, segment_path
 from tests.stores.parts import body, until
 
 
@@ -138,6 +140,26 @@ def test_segments_are_deleted_when_the_rows_have_them_and_two_newer_ones_exist(
         trail.feed()
     assert segment_numbers(tmp_path) == [newest - 1, newest]
     assert len(_rows(tmp_path)) == 100
+
+
+def test_no_power_cut_brings_a_head_back_that_names_a_deleted_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head is written in place and seldom flushed, and a deletion may be on the disk before it is."""
+    real, on_disk = journal_module._to_disk, [b""]
+
+    def to_disk(descriptor: int) -> None:
+        real(descriptor)
+        if os.fstat(descriptor).st_ino == (tmp_path / HEAD).stat().st_ino:
+            on_disk.append((tmp_path / HEAD).read_bytes())
+
+    monkeypatch.setattr(journal_module, "_to_disk", to_disk)
+    with _trail(tmp_path, segment_bytes=2000) as trail:
+        trail.write(100)
+        trail.feed().close()
+    assert segment_numbers(tmp_path)[0] > 1
+    (tmp_path / HEAD).write_bytes(on_disk[-1])
+    assert recover(tmp_path).end.seq == 100
 
 
 def test_segments_stay_as_long_as_a_reader_keeps_rows_from_the_disk(tmp_path: Path) -> None:

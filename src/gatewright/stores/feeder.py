@@ -113,6 +113,7 @@ class Feeder:
         gone = {*numbers[:-_KEPT_SEGMENTS], *self._rows.segments_within(self._rows.pruned()[0])}
         done = [number for number in numbers if number < self.fed.segment and number in gone]
         if done and self._rows.to_disk():
+            self._journal.head_to_disk()  # or a power cut brings one back that names a file that is gone
             for number in done:
                 segment_path(self._folder, number).unlink(missing_ok=True)
 

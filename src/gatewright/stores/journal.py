@@ -126,6 +126,10 @@ class Journal:
                 self._unflushed = False
             self.fault = None
 
+    def head_to_disk(self) -> None:
+        """Bring the head itself to the disk: from then on no power cut brings an earlier one back. Raises `OSError`."""
+        _to_disk(self._head)
+
     def close(self) -> None:
         """Flush and close. Raises `Unrecorded` when the flush fails; it is closed all the same."""
         try:
