@@ -139,6 +139,38 @@ def test_a_file_that_cannot_be_edited_is_named_and_left(
     assert not (shell.folder / ".config").exists(), "no host is connected where one cannot be"
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "text", "what"),
+    [
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            "a0: &a0 [x, x]\n"
+            + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)),
+            "write out its aliases",
+        ),
+        ("codex", ".codex/config.toml", ".".join(["a"] * 2000) + " = 1\n", "more than a hundred"),
+    ],
+)
+def test_a_short_file_that_stands_for_very_much_is_named_and_left(
+    shell: Shell, host: str, name: str, text: str, what: str
+) -> None:
+    file = shell.folder / name
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    done = shell.run("connect", host, "--yes")
+    assert (done.code, file.read_text()) == (8, text)
+    assert what in done.error["message"]
+
+
+def test_comments_in_a_row_after_the_last_entry_stay(shell: Shell, cursor: Path) -> None:
+    commented = TWO.replace("\n    }\n  }\n", "\n    }\n    " + "/* off */ " * 60 + "\n  }\n")
+    cursor.write_text(commented)
+    assert shell.run("connect", "cursor", "--yes").code == 0
+    assert set(entries(HOSTS["cursor"], cursor.read_text())) == {"gh", "gatewright"}
+    assert cursor.read_text().count("/* off */") == 60
+
+
 def test_a_folder_in_the_place_of_a_file_is_refused(shell: Shell) -> None:
     (shell.folder / ".cursor" / "mcp.json").mkdir(parents=True)
     done = shell.run("connect", "cursor", "--yes")

@@ -19,7 +19,10 @@ from gatewright.configs.problems import CannotEdit
 __all__ = ["add", "newline_of", "parse", "remove"]
 
 _BREAK = re.compile(r"\r\n|\n|\r")
-_LAST_LINE_COMMENT = re.compile(r"(?:[ \t\r\n]|/\*.*?\*/|//[^\r\n]*[\r\n])*//[^\r\n]*", re.DOTALL)
+# Nothing is read twice: comments in a row could be cut in as many ways as there are numbers of that many bits.
+_LAST_LINE_COMMENT = re.compile(
+    r"(?:[ \t\r\n]|/\*(?:[^*]|\*(?!/))*+\*/|//[^\r\n]*+[\r\n])*+//[^\r\n]*+"
+)
 _SPACES = " \t\r\n"
 
 

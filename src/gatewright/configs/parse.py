@@ -12,22 +12,21 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+from gatewright.configs.bounds import has_long_key, unfolds_too_far
 from gatewright.configs.model import CannotRead
 
-__all__ = ["MAX_SLOW_BYTES", "MAX_UNFOLDED", "parse"]
+__all__ = ["MAX_SLOW_BYTES", "parse"]
 
 MAX_SLOW_BYTES = 2 * 1024 * 1024
 """TOML and YAML are read by slow parsers, and only catalogues come near this."""
 MAX_LOOSE_BYTES = 256 * 1024
 """Single quotes and bare keys are read by a slower one still."""
-MAX_UNFOLDED = 200_000
 
 _STARTS_JSON = re.compile(r"(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+[{\[]")
 _TABLE_HEADER = re.compile(
     r"^[ \t]*+\[\[?[A-Za-z0-9_.\"' -]++\]\]?[ \t]*+(?:#[^\n]*+)?\r?$", re.MULTILINE
 )
 _ASSIGNED = re.compile(r"^[A-Za-z0-9_.\"' -]++=", re.MULTILINE)
-_LONG_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
 # An unclosed string or comment reaches to the end of its line or of the text, so that none is read twice.
 _STRING = r'"(?:[^"\\\n]|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?")
@@ -111,8 +110,7 @@ def _json(text: str) -> Any:
 
 
 def _toml(text: str) -> Any:
-    if _LONG_KEY.search(text):
-        # The parser's time grows with the square of it.
+    if has_long_key(text):
         raise RecursionError
     return tomllib.loads(text)
 
@@ -122,22 +120,6 @@ def _yaml(text: str) -> Any:
 
     reader = YAML(typ="safe", pure=True)
     node = reader.compose(text)
-    if node is not None and _unfolded(node, {}, 0) > MAX_UNFOLDED:
+    if node is not None and unfolds_too_far(node):
         raise CannotRead("too-large", "the YAML unfolds to too much", "write out its aliases")
     return reader.constructor.construct_document(node) if node is not None else None
-
-
-def _unfolded(node: Any, known: dict[int, int], depth: int) -> int:
-    """How many values a node stands for, aliases written out; each is counted once."""
-    if depth > 200:
-        raise RecursionError
-    here = id(node)
-    if here not in known:
-        # A node that contains itself stands for no end of values.
-        known[here] = MAX_UNFOLDED + 1
-        total = 1
-        for part in node.value if isinstance(node.value, list) else ():
-            inner = part if isinstance(part, tuple) else (part,)
-            total += sum(_unfolded(one, known, depth + 1) for one in inner)
-        known[here] = min(total, MAX_UNFOLDED + 1)
-    return known[here]

@@ -10,6 +10,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from gatewright.configs.bounds import has_long_key
 from gatewright.configs.json_edit import newline_of
 from gatewright.configs.problems import CannotEdit, Unreadable
 
@@ -20,6 +21,8 @@ _LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 def parse(text: str) -> Any:
     """The document; None for a text that says nothing. Raises `Unreadable` with the line."""
+    if has_long_key(text):
+        raise Unreadable("a key of more than a hundred parts; write it as tables", 0)
     try:
         found = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
+from gatewright.configs.bounds import unfolds_too_far
 from gatewright.configs.json_edit import newline_of
 from gatewright.configs.problems import CannotEdit, Unreadable
 
@@ -23,8 +24,12 @@ __all__ = ["add", "parse", "remove"]
 
 def parse(text: str) -> Any:
     """The document; None for a text that says nothing. Raises `Unreadable` with the line."""
+    reader = _reader()
     try:
-        return _reader().load(text.removeprefix("\ufeff"))
+        node = reader.compose(text.removeprefix("\ufeff"))
+        if node is not None and unfolds_too_far(node):
+            raise Unreadable("it unfolds to too much; write out its aliases", 0)
+        return None if node is None else reader.constructor.construct_document(node)
     except (YAMLError, RecursionError, ValueError) as problem:
         raise _unreadable(problem) from None
 

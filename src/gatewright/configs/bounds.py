@@ -1,0 +1,39 @@
+"""Short texts that stand for very much, known before anything is done with what they say."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["MAX_UNFOLDED", "has_long_key", "unfolds_too_far"]
+
+MAX_UNFOLDED = 200_000
+
+_LONG_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
+
+
+def has_long_key(text: str) -> bool:
+    """Whether a TOML text has a dotted key of more than a hundred parts: the parser's time grows with the square of
+    them, and what it gives nests as deep."""
+    return _LONG_KEY.search(text) is not None
+
+
+def unfolds_too_far(node: Any) -> bool:
+    """Whether a YAML node stands for too many values once its aliases are written out. Raises `RecursionError`."""
+    return _unfolded(node, {}, 0) > MAX_UNFOLDED
+
+
+def _unfolded(node: Any, known: dict[int, int], depth: int) -> int:
+    """How many values a node stands for, aliases written out; each is counted once."""
+    if depth > 200:
+        raise RecursionError
+    here = id(node)
+    if here not in known:
+        # A node that contains itself stands for no end of values.
+        known[here] = MAX_UNFOLDED + 1
+        total = 1
+        for part in node.value if isinstance(node.value, list) else ():
+            inner = part if isinstance(part, tuple) else (part,)
+            total += sum(_unfolded(one, known, depth + 1) for one in inner)
+        known[here] = min(total, MAX_UNFOLDED + 1)
+    return known[here]
