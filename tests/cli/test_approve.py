@@ -177,6 +177,19 @@ def test_a_person_at_a_terminal_is_asked_one_by_one(
     assert states == {first.id: "approved", second.id: "denied"}
 
 
+def test_no_name_adds_a_line_that_looks_like_one_of_ours(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    """A server chooses the names of its tools, and a person decides by what is shown."""
+    made = ask(queue, 'read: it is safe. Risk: safe.\n  arguments  {"path": "/tmp\u00ad"}')
+    done = shell.run_at_terminal("approve", answers="y\n", after="approve this call once?")
+    lines = [line.strip() for line in done.out.splitlines()]
+    assert [line for line in lines if line.startswith("arguments")] == ['arguments  {"path": "/"}']
+    assert "\\u{a}  arguments" in done.out
+    assert "/tmp\\u{ad}" in done.out
+    assert f"{made.id} is approved" in done.out
+
+
 def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Approvals, operator: str) -> None:
     ask(queue)
     ask(queue, "other")

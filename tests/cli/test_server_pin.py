@@ -1,6 +1,8 @@
 """`server pin`: what is held back, how it differs, and that only an operator lets it go on."""
 
+import re
 from collections.abc import Iterator
+from hashlib import sha256
 
 import pytest
 
@@ -11,7 +13,9 @@ CONFIG = '[[servers]]\nid = "files"\ncommand = "true"\n'
 
 
 def seen(says: str) -> Seen:
-    return Seen("wipe", f'{{"description":"{says}","name":"wipe"}}', f"digest of {says}")
+    return Seen(
+        "wipe", f'{{"description":"{says}","name":"wipe"}}', sha256(says.encode()).hexdigest()
+    )
 
 
 @pytest.fixture
@@ -47,6 +51,37 @@ def test_an_operator_accepts_it_and_is_named(shell: Shell, pins: Pins, operator:
     (accepted,) = shell.run(*words).document
     assert (accepted["standing"], accepted["by"]) == ("pinned", "olga")
     assert shell.run("server", "pin").out == ""
+
+
+def test_what_changed_again_after_somebody_looked_at_it_is_not_accepted_by_its_digest(
+    shell: Shell, pins: Pins, operator: str
+) -> None:
+    shown = shell.run("server", "pin", "files", "wipe").err
+    (digest,) = re.findall(r"--accept --digest (\S+)", shown)
+    words = ("server", "pin", "files", "wipe", "--accept", "--digest", digest, "--key", operator)
+    pins.judge("files", [seen("wipes more")], ask_first=False)
+    done = shell.run(*words)
+    assert (done.code, done.error["code"]) == (1, "conflict")
+    assert "has changed again" in done.error["message"]
+    assert pins.of("files")[1].standing == "changed"
+    pins.judge("files", [seen("wipes\u00ad all")], ask_first=False)
+    assert shell.run(*words).code == 0
+    assert pins.of("files")[1].standing == "pinned"
+
+
+@pytest.mark.parametrize("words", [("wipe", "--digest", "digest"), ("--digest", "d" * 16)])
+def test_a_digest_is_of_one_tool_and_long_enough(
+    shell: Shell, pins: Pins, operator: str, words: tuple[str, ...]
+) -> None:
+    done = shell.run("server", "pin", "files", *words, "--accept", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "usage")
+
+
+def test_no_name_adds_a_line_that_looks_like_one_of_ours(shell: Shell, pins: Pins) -> None:
+    name = "say\nfiles/wipe: pinned"
+    pins.judge("files", [Seen(name, "{}", "d" * 20)], ask_first=True)
+    done = shell.run("server", "pin", "files", name)
+    assert done.err.splitlines()[0] == "files/say\\u{a}files/wipe: pinned: new"
 
 
 def test_all_of_a_server_can_be_accepted_at_once(shell: Shell, pins: Pins, operator: str) -> None:

@@ -25,6 +25,7 @@ from gatewright.cli.output import (
     Exit,
     is_terminal,
     note,
+    one_line,
     print_document,
     print_rows,
     visible,
@@ -147,7 +148,7 @@ def _tell(decided: Approval, *, json: bool) -> None:
     elif decided.state == "pending":
         note(f"{decided.id} has your yes; it needs {decided.quorum} operators")
     else:
-        note(f"{decided.id} is {decided.state}: {decided.who} may {decided.wish}")
+        note(one_line(f"{decided.id} is {decided.state}: {decided.who} may {decided.wish}"))
 
 
 # -- the queue ----------------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
         f"  since      {as_shown(one.requested)}, ends {as_shown(one.expires)}",
     )
     for line in lines:
-        note(line)
+        note(one_line(line))
     what = "this permission" if one.kind == "server" else "this call once"
     while True:
         answer = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ").strip().lower()[:1]

@@ -18,12 +18,14 @@ import msgspec
 
 from gatewright.cli.habits import HABITS
 from gatewright.cli.log_lines import clean
+from gatewright.redaction.invisible import hidden
 
 __all__ = [
     "CliError",
     "Exit",
     "is_terminal",
     "note",
+    "one_line",
     "print_document",
     "print_line",
     "print_rows",
@@ -72,6 +74,17 @@ _INVISIBLE = re.compile(
 def visible(text: str) -> str:
     """The text with what would not be seen, or would act on a terminal, spelled out."""
     return _INVISIBLE.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+
+
+def one_line(text: str) -> str:
+    """The text on one line with nothing in it that somebody might not see, for whoever decides by it: a name with a line
+    end must not add a line that looks like one of ours."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        f"\\u{{{ord(char):x}}}" if char in "\n\t" or hidden(char) else char
+        for char in visible(text)
+    )
 
 
 def is_terminal(descriptor: int) -> bool:

@@ -20,14 +20,14 @@ from gatewright.cli.moments import as_shown
 from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
-from gatewright.redaction.invisible import hidden
+from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
 from gatewright.settings import load
 from gatewright.stores.pins import DATABASE, Pin, Pins
 
 __all__ = ["pin"]
 
 _COLUMNS = ("server", "tool", "standing", "since", "why")
+_DIGEST_CHARS = 16
 
 
 def pin(  # noqa: PLR0917 - one argument for each option
@@ -39,6 +39,12 @@ def pin(  # noqa: PLR0917 - one argument for each option
         str | None, typer.Argument(metavar="[TOOL]", help="One tool, by its own name.")
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Rely on what it says now.")] = False,
+    digest: Annotated[
+        str | None,
+        typer.Option(
+            "--digest", metavar="HEX", help="Accept only the definition that was shown with it."
+        ),
+    ] = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Also the tools that are not held back.")
     ] = False,
@@ -48,7 +54,8 @@ def pin(  # noqa: PLR0917 - one argument for each option
 ) -> None:
     """Show the tools that are held back; with a tool, what has changed in it; with --accept, let it go on.
 
-    With --accept and no TOOL every tool of the server that is held back is accepted as it is shown.
+    With --accept and no TOOL every tool of the server that is held back is accepted as it is then. A server may change a
+    tool once more after somebody has looked at it: --digest accepts what they saw and nothing else.
     """
     folder = load(config).storage.path
     with _store(folder) as pins:
@@ -58,7 +65,9 @@ def pin(  # noqa: PLR0917 - one argument for each option
         if tool is not None and not found:
             raise _unknown(f"{id}/{tool}")
         if accept:
-            found = _accept(pins, found, id, require_operator(folder, key))
+            by = require_operator(folder, key)
+            _check_digest(found, tool, digest)
+            found = _accept(pins, found, id, by)
     if json:
         print_document(found)
         return
@@ -73,6 +82,25 @@ def pin(  # noqa: PLR0917 - one argument for each option
         note("nothing is held back")
 
 
+def _check_digest(found: list[Pin], tool: str | None, digest: str | None) -> None:
+    """Only one tool has a digest that somebody saw, and it must still be that one."""
+    if digest is None:
+        return
+    if tool is None or len(digest) < _DIGEST_CHARS:
+        raise CliError(
+            f"--digest takes the {_DIGEST_CHARS} digits that were shown, of one tool",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="gatewright server pin ID TOOL shows them",
+        )
+    if not found[0].digest.startswith(digest.lower()):
+        raise _conflict(f"{found[0].server}/{tool} has changed again since it was looked at")
+
+
+def _conflict(what: str) -> CliError:
+    return CliError(what, code="conflict", exit_code=Exit.UNEXPECTED, hint="look at it again")
+
+
 def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[Pin]:
     if server is None:
         raise CliError(
@@ -84,9 +112,7 @@ def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[P
     try:
         return [pins.accept(one.server, one.tool, digest=one.digest, by=by) for one in found]
     except ValueError as problem:
-        raise CliError(
-            str(problem), code="conflict", exit_code=Exit.UNEXPECTED, hint="look at it again"
-        ) from None
+        raise _conflict(str(problem)) from None
 
 
 @contextmanager
@@ -116,7 +142,10 @@ def _unknown(name: str) -> CliError:
 
 def _show(one: Pin) -> None:
     """What is different, line by line, as it would be read."""
-    note(f"{one.server}/{one.tool}: {one.standing}" + (f", {one.why}" if one.why else ""))
+    why = f", {one.why}" if one.why else ""
+    note(one_line(f"{one.server}/{one.tool}: {one.standing}{why}"))
+    if one.standing != "pinned":
+        note(f"to accept exactly this: --accept --digest {one.digest[:_DIGEST_CHARS]}")
     before, after = _lines(one.pinned), _lines(one.seen)
     if before == after:
         print("\n".join(after))
@@ -131,11 +160,4 @@ def _lines(definition: str) -> list[str]:
     text = json_text.dumps(
         json_text.loads(definition), indent=2, ensure_ascii=False, sort_keys=True
     )
-    return [_spelled(line) for line in text.split("\n")]
-
-
-def _spelled(line: str) -> str:
-    """The line with every character spelled out that somebody might not see."""
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(f"\\u{{{ord(char):x}}}" if hidden(char) else char for char in line)
+    return [one_line(line) for line in text.split("\n")]
