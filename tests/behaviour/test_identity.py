@@ -84,6 +84,23 @@ async def test_resources_outside_are_hidden_and_not_read(house: House) -> None:
             assert caught.value.code == 1010
 
 
+async def test_a_prompt_is_not_told_of_what_leads_outside_the_allowed_resources(
+    house: House,
+) -> None:
+    """GRH-sec-5"""
+    name, key = house.agent(_user(resources=("/srv/data/**",)))
+    async with house.operator() as client:
+        grant = {"agent_id": name, "server_id": "asker", "entry_type": "server_grant"}
+        await client.request("mgp/access/grant", grant)
+    async with house.host("http 2025-11-25", key) as client:
+        asked = {"name": "asker__greet", "arguments": {"who": "/srv/data/x"}}
+        found = await client.request("prompts/get", asked)
+        assert found["messages"][0]["content"]["text"] == "Hello /srv/data/x"
+        with pytest.raises(RpcError) as caught:
+            await client.request("prompts/get", {**asked, "arguments": {"who": "/etc/passwd"}})
+        assert caught.value.code == 1010
+
+
 async def test_what_the_configuration_says_holds_at_every_door_and_from_a_reload_on(
     tmp_path: Path,
 ) -> None:

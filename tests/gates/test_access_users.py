@@ -226,6 +226,20 @@ async def test_resources_outside_are_neither_read_followed_nor_listed() -> None:
     await _refused(access, replace(follow, params={"uri": 7}))
 
 
+async def test_the_arguments_of_a_prompt_are_held_to_the_resources_of_its_caller() -> None:
+    """GRH-sec-5"""
+    access = _access(OPEN)
+
+    def asked(arguments: Any) -> Call:
+        params = {"name": "sum_up", "arguments": arguments}
+        call = a_call("prompt", "sum_up", method="prompts/get", caller=BOUND, facts={})
+        return replace(call, target=Target("srv", "sum_up"), params=params)
+
+    await _passes(access, asked({"of": "/srv/data/x", "style": "short"}))
+    found = await _refused(access, asked({"of": "/etc/passwd"}))
+    assert (found.reason, found.details["path"]) == ("path_not_allowed", "/of")
+
+
 @pytest.mark.parametrize("caller", [BOUND, _who("ToolInvoke(srv/echo)")])
 async def test_methods_that_nobody_knows_are_not_tried_for_who_is_limited(caller: Caller) -> None:
     for method in ("completion/complete", "vendor/run"):

@@ -220,12 +220,13 @@ class Access:
         tool = call.tool
         if bounds is None:
             return None
-        if tool is None:
-            read = bounds.judge(target.name) if call.kind == "resource" else None
+        if call.kind == "resource":
+            read = bounds.judge(target.name)
             return None if read is None else _outside(call, read.details, "/uri")
-        if runs_programs(tool.security):
+        if tool is not None and runs_programs(tool.security):
             return _outside(call, {"reason": "Nobody can tell what a command or a program touches"})
-        pointers = tool.security.validator_args.get("paths", ())
+        # A prompt has arguments as a tool has, and its server may put the file that they name into it.
+        pointers = () if tool is None else tool.security.validator_args.get("paths", ())
         named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
         found = Checks(named, {"declared": pointers}).objection(call.arguments)
         return None if found is None else _outside(call, found[1].details, found[1].path)
