@@ -41,6 +41,17 @@ async def test_the_session_of_a_caller_is_shown_with_everything() -> None:
         assert (await client.result("session/get"))["rate_limit_state"]["requests"] == 1
 
 
+async def test_whoever_opens_every_session_keeps_nobody_else_out() -> None:
+    async with Rig() as rig:
+        rig.house.script.does("echo", structured())
+        greedy = rig.client(ANN, "key-ann")
+        for number in range(rig.parts.sessions.most):
+            await greedy.result("session/create", {"session_id": f"s{number}"})
+        more = await greedy.data("session/create", {"session_id": "one more"})
+        assert more["error_code"] == "resource_limit"
+        await rig.client(BOB, "key-bob").result("tools/invoke", ECHO)
+
+
 async def test_an_expired_session_is_refused_until_another_one_is_opened() -> None:
     """GRH-sec-2: whether it was asked for, named, or came with the connection."""
     async with Rig() as rig:
@@ -75,7 +86,7 @@ async def test_a_session_that_nobody_asked_for_ends_with_its_connection() -> Non
         await asyncio.sleep(0.01)
         assert len(rig.parts.sessions) == 1
         await rig.client(ANN, "key-ann").result("session/create")
-        data = await rig.client(BOB, "key-bob").data("tools/invoke", ECHO)
+        data = await rig.client(ANN, "key-ann").data("tools/invoke", ECHO)
         assert (data["error_type"], data["error_code"]) == ("system_error", "resource_limit")
 
 

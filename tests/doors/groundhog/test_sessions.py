@@ -69,14 +69,26 @@ def test_one_more_than_there_may_be_is_refused_until_one_ends() -> None:
     for _ in range(100):
         house.opened(ANN)
         house.now += 1
-    refused = house.all.open(BOB)
+    refused = house.all.open(ANN)
     assert isinstance(refused, Refusal)
     assert (refused.reason, refused.details) == ("resource_exhausted", {"limit": 100})
     assert refused.retry_after_ms == int((HOUR - 100) * 1000)
     assert len(house.all) == 100
     house.now += HOUR - 100
-    assert isinstance(house.all.open(BOB), Session)
+    assert isinstance(house.all.open(ANN), Session)
     assert len(house.all) == 100
+
+
+def test_whoever_has_all_sessions_gives_up_the_oldest_for_somebody_else() -> None:
+    house = Clocked(most=3)
+    first, *rest = [house.opened(ANN) for _ in range(3)]
+    (mine,) = [house.opened(BOB)]
+    assert [house.all.alive(one) for one in (first, *rest, mine)] == [False, True, True, True]
+    assert house.ended == [first.handle]
+    assert reason(house.all.open(BOB)) == "resource_exhausted", "both would have as many"
+    assert reason(house.all.open(ANN)) == "resource_exhausted"
+    assert isinstance(house.all.open(Caller("cid")), Session)
+    assert reason(house.all.open(Caller("dot"))) == "resource_exhausted", "nobody has more than one"
 
 
 def test_a_session_of_somebody_else_is_a_forgery() -> None:

@@ -2,7 +2,8 @@
 
 A session has two names. Its `id` is what its user calls it, and may be chosen by the user, because the
 specification has no way to be given one; its `handle` is what the kernel knows it by, random, and never
-leaves the gateway. A session belongs to who opened it: for everybody else its id is a forgery.
+leaves the gateway. A session belongs to who opened it: for everybody else its id is a forgery. Where all places are taken, whoever has the
+most gives up the oldest of them for somebody who has fewer.
 
 Sessions end at a time that is fixed when they begin. Those that a connection never asked for end with it;
 the others outlive it, so that one may come back, or use several connections, or HTTP.
@@ -12,7 +13,7 @@ to be over by whoever asks next.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 
 import msgspec
@@ -81,7 +82,7 @@ class Sessions:
                 return known if known.caller.id == caller.id else _FOREIGN
             if self._past.get(id, caller.id) != caller.id:
                 return _FOREIGN
-        if len(self._open) >= self.most:
+        if len(self._open) >= self.most and not self._gave_way(caller):
             return self._too_many()
         now = self._clock()
         handle = self._random(16).hex()
@@ -130,6 +131,16 @@ class Sessions:
             self._past.popitem(last=False)
         self._owners.pop(session.handle, None)
         self._ended(session.handle)
+
+    def _gave_way(self, caller: Caller) -> bool:
+        """Whether the oldest session ended of whoever has the most, for somebody who has clearly fewer: nobody keeps
+        everybody else out, and two who have as many do not push each other out in turn."""
+        each = Counter(session.caller.id for session in self._open.values())
+        greedy, most = each.most_common(1)[0]
+        if most <= each[caller.id] + 1:
+            return False
+        self.close(next(one for one in self._open.values() if one.caller.id == greedy))
+        return True
 
     def _too_many(self) -> Refusal:
         soonest = next(iter(self._open.values())).expires_at - self._clock()
