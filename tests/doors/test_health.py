@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.doors.health import Health
+from gatewright.doors.health import Collected, Health
 from gatewright.sinks import State
-from tests.doors.house import House, text
+from tests.doors.house import ANN, House, text
 from tests.doors.steps import CALL
 
 NUMBERS: dict[str, Any] = {
@@ -34,7 +34,7 @@ async def asked(path: str, **numbers: Any) -> tuple[int, bytes]:
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    await Health(lambda: NUMBERS | numbers)(path, send)
+    await Health(lambda: NUMBERS | numbers)(path, send, ANN)
     return sent[0]["status"], sent[1]["body"]
 
 
@@ -99,9 +99,7 @@ async def test_a_sink_that_is_down_is_said_and_makes_nothing_less_ready() -> Non
 
 def test_the_metrics_say_how_far_database_and_sinks_are() -> None:
     states = {"siem": State(3, 1, "the endpoint answered HTTP 503"), "archive": State(7, 7)}
-    metrics = Health(
-        lambda: NUMBERS | {"audit_sinks": states, "took": [(float("inf"), 0)]}
-    ).collect()
+    metrics = Collected(NUMBERS | {"audit_sinks": states, "took": [(float("inf"), 0)]}).collect()
     found = {
         (sample.name, sample.labels.get("sink")): sample.value
         for metric in metrics
@@ -127,7 +125,7 @@ def test_each_tool_is_told_by_how_its_calls_ended() -> None:
     numbers = NUMBERS | {"tools": tools, "took": [(float("inf"), 0)]}
     found = {
         (sample.name, sample.labels["status"], sample.labels.get("le")): sample.value
-        for metric in Health(lambda: numbers).collect()
+        for metric in Collected(numbers).collect()
         for sample in metric.samples
         if sample.labels.get("tool_id") == "srv/echo"
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.doors.health import NO_TOOL
 
 __all__ = ["BOUNDS", "TOOL_BOUNDS", "Counted"]
 
@@ -19,9 +20,6 @@ BOUNDS = (
 
 TOOL_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """The same where each tool has buckets of its own."""
-
-_NO_TOOL = "_other"
-"""What stands for names that are in no catalogue: callers could make up any number of them."""
 
 
 class Counted:
@@ -65,7 +63,7 @@ class Counted:
 
 def _name(call: Call) -> str:
     """What a Groundhog client sends as `tool_id`, under whichever of its names it was called."""
-    return _NO_TOOL if call.tool is None else call.tool.exposed
+    return NO_TOOL if call.tool is None else call.tool.exposed
 
 
 def _word(outcome: Outcome) -> str:

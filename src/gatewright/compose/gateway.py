@@ -234,7 +234,7 @@ class Gateway:
             self.front,
             _guard(settings),
             frozenset(settings.profiles),
-            Health(self._numbers),
+            Health(self._numbers, lambda: self.supervisor.catalogue),
             self.supervisor,
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )

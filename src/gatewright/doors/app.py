@@ -82,7 +82,8 @@ class App:
             await refuse_place(send, flaw)
             return
         if path in ("/livez", "/readyz"):
-            await self._health(path, send)
+            known = self._front.identify("http", bearer(headers))
+            await self._health(path, send, known if isinstance(known, Caller) else None)
             return
         if self._front.protected is not None:
             if path.startswith(WELL_KNOWN):

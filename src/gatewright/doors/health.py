@@ -1,11 +1,15 @@
-"""`/livez`, `/readyz` and `/metrics`: is the process alive, does it serve, what has it done."""
+"""`/livez`, `/readyz` and `/metrics`: is the process alive, does it serve, what has it done.
+
+Servers and tools are named to whoever may use them, and to operators: what a list hides from somebody is not told here
+either. Figures of tools that somebody may not know of stand together under one name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -15,60 +19,117 @@ from prometheus_client.core import (
     Metric,
 )
 
+from gatewright.call import Caller, Tool
 from gatewright.serving.http_reply import Send, send_json, send_plain
 from gatewright.serving.http_request import HttpRequest
 from gatewright.wire import jsonrpc
 
-__all__ = ["Health", "Numbers"]
+__all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
+
+NO_TOOL = "_other"
+"""What stands for names that are in no catalogue, which callers could make up any number of, or are not to be told."""
 
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
 `audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count)."""
 
 
+class Sight(Protocol):
+    """Who may know of what."""
+
+    @property
+    def tool(self) -> Callable[[Caller, Tool], bool]:
+        """Whether a tool exists for somebody."""
+
+    @property
+    def server(self) -> Callable[[Caller, str], bool]:
+        """The same of a server."""
+
+
+class Known(Protocol):
+    """What there is, and who may know of it: the catalogue."""
+
+    @property
+    def sight(self) -> Sight:
+        """Who may know of what."""
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        """The tool of that name."""
+
+
 class Health:
     """Answers the three paths."""
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Numbers, known: Callable[[], Known] | None = None) -> None:
+        """Without `known` everybody may know of everything."""
         self._numbers = numbers
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
+        self._known = known
 
-    async def __call__(self, path: str, send: Send) -> None:
-        """`/livez` or `/readyz`."""
+    async def __call__(self, path: str, send: Send, caller: Caller | None = None) -> None:
+        """`/livez` or `/readyz`. Without a caller nothing is named."""
         if path == "/livez":
             await send_plain(send, 200, b"ok\n")
             return
         numbers = self._numbers()
-        servers = numbers["servers"]
-        settled = all(state not in ("registered", "connecting") for state in servers.values())
+        states = numbers["servers"].values()
+        settled = all(state not in ("registered", "connecting") for state in states)
         ready = settled and numbers["audit_ok"]
-        sinks = {  # one that is down makes calls no worse
-            name: "ok" if state.problem is None else "down"
-            for name, state in numbers["audit_sinks"].items()
-        }
-        body = jsonrpc.encode(
-            {
-                "ready": ready,
-                "audit": bool(numbers["audit_ok"]),
-                "servers": dict(servers),
-                **({"sinks": sinks} if sinks else {}),
+        body: dict[str, Any] = {"ready": ready, "audit": bool(numbers["audit_ok"])}
+        if caller is not None:
+            body["servers"] = dict(self._told(numbers, caller)["servers"])
+            sinks = {  # one that is down makes calls no worse
+                name: "ok" if state.problem is None else "down"
+                for name, state in numbers["audit_sinks"].items()
             }
-        )
-        await send_json(send, body, 200 if ready else 503)
+            body |= {"sinks": sinks} if sinks else {}
+        await send_json(send, jsonrpc.encode(body), 200 if ready else 503)
 
     async def metrics(self, http: HttpRequest) -> None:
         """The Prometheus text form."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(Collected(self._told(self._numbers(), http.caller)))
         await send_plain(
             http.send,
             200,
-            generate_latest(self._registry),
+            generate_latest(registry),
             content_type=b"text/plain; version=0.0.4; charset=utf-8",
         )
 
+    def _told(self, numbers: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+        """The numbers as they may be told to somebody."""
+        if self._known is None or caller.kind == "operator":
+            return numbers
+        known = self._known()
+
+        def called(name: str) -> str:
+            tool = known.tool("", name)
+            return NO_TOOL if tool is None or not known.sight.tool(caller, tool) else name
+
+        servers = {
+            one: state
+            for one, state in numbers["servers"].items()
+            if known.sight.server(caller, one)
+        }
+        tools: dict[tuple[str, str], Sequence[float]] = {}
+        for (name, status), counts in numbers["tools"].items():
+            key = called(name), status
+            before = tools.get(key, (0,) * len(counts))
+            tools[key] = [one + other for one, other in zip(before, counts, strict=True)]
+        warnings: dict[tuple[str, str], int] = {}
+        for (name, kind), number in numbers.get("warnings", {}).items():
+            warnings[called(name), kind] = warnings.get((called(name), kind), 0) + number
+        return {**numbers, "servers": servers, "tools": tools, "warnings": warnings}
+
+
+class Collected:
+    """Some numbers, for a registry."""
+
+    def __init__(self, numbers: Mapping[str, Any]) -> None:
+        self._numbers = numbers
+
     def collect(self) -> list[Metric]:
-        """The metrics of this moment, for the registry."""
-        numbers = self._numbers()
+        """As metrics."""
+        numbers = self._numbers
         calls = CounterMetricFamily(
             "gatewright_calls", "Calls by kind and outcome.", labels=("kind", "outcome")
         )
