@@ -276,3 +276,21 @@ async def test_a_host_that_shows_pages_gets_one_on_which_an_operator_decides(
             async with http.post(url, data=form | {"key": patient.operator_token}) as done:
                 assert done.status == 200
         assert await calling == f"page {door}"
+
+
+async def test_the_user_who_is_asked_sees_every_argument_however_long_another_is(
+    tmp_path: Path,
+) -> None:
+    """MGP-4.3-6: a yes to what was pushed out of sight would be none."""
+    asked: list[str] = []
+
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params["message"])
+        return {"action": "decline"}
+
+    echo = server("echo", tools={"echo": {"confirmation_required": True}})
+    with running(tmp_path, config(echo)) as gateway:
+        async with host(gateway, can={"elicitation": {}}, answer=answer) as client:
+            padded = {"note": "x" * 2000, "message": "what it does"}
+            await client.call("echo__echo", **padded)
+    assert '- "message": "what it does"' in asked[0].split("\n")

@@ -48,11 +48,37 @@ def test_text_from_elsewhere_cannot_hide_in_the_question_or_flood_it() -> None:
     )
     message = message_of(tool, arguments={"path": hidden})
     lines = message.split("\n")
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert all(line.isprintable() for line in lines)
     assert "\\u202e" in lines[0]
     assert len(message) < 4000
-    assert lines[2].endswith("characters)")
+    assert lines[2].endswith(", 10037 bytes, shortened:")
+    assert "characters" in lines[3]
+
+
+def test_a_long_argument_pushes_no_other_out_of_sight() -> None:
+    """Whoever calls chooses the order of the arguments, and what else stands among them."""
+    given = {"note": "x" * 5000, "command": "list; " + "#" * 5000 + "; remove", "path": "/home"}
+    message = message_of(DANGEROUS, arguments=given)
+    assert '- "path": "/home"' in message.split("\n")
+    assert '- "command": "list; ###' in message
+    assert message.rstrip().endswith('- "path": "/home"')
+    assert '; remove"' in message
+
+
+def test_no_argument_makes_a_line_that_looks_like_one_of_ours() -> None:
+    given = {"note": "x" * 5000, "Risk": "safe", **{f"m{number}": 1 for number in range(100)}}
+    lines = message_of(DANGEROUS, arguments=given).split("\n")
+    assert [line for line in lines if line.startswith("Risk")] == ["Risk: dangerous."]
+    assert lines[-1] == "and 78 more"
+    assert len(lines) == 28
+
+
+@pytest.mark.parametrize("arguments", [{"path": "/x" * 250}, {"path": "\u202e" * 90}])
+def test_what_is_short_is_shown_whole(arguments: dict[str, str]) -> None:
+    last = message_of(DANGEROUS, arguments=arguments).split("\n")[-1]
+    assert last.endswith('"}')
+    assert "characters" not in last
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from gatewright.wire.visible import spelled
 __all__ = ["agreed", "news", "question", "reason", "refused", "undecided", "visible"]
 
 _SHOWN = 600
+_MEMBERS = 24
+_ENDS = 160
 
 _SCHEMA = {
     "type": "object",
@@ -100,13 +102,11 @@ def refused(call: Call, tool: Tool, why: str) -> Refusal:
 
 def question(call: Call, tool: Tool) -> Question:
     """What the user of the calling host is asked."""
-    arguments = encode(call.arguments)
-    digest = sha256(arguments).hexdigest()[:16]
     target = tool.target
     lines = (
         f"{call.caller.id} asks to run the tool {target.name} of the server {target.server}.",
         f"Risk: {tool.security.risk_level}{_reversible(tool)}.",
-        f"Arguments (SHA-256 {digest}): {arguments.decode()}",
+        *_arguments(call),
         *([f"You are asked because {_flow(call)}."] if "flow" in call.facts else []),
     )
     return Question(
@@ -117,6 +117,37 @@ def question(call: Call, tool: Tool) -> Question:
             "requestedSchema": _SCHEMA,
         },
     )
+
+
+def _arguments(call: Call) -> list[str]:
+    """The arguments, line by line: whole where they are short, else each with its middle left out, so that a long one does
+    not push another out of sight."""
+    text = encode(call.arguments)
+    said = f"Arguments (SHA-256 {sha256(text).hexdigest()[:16]})"
+    whole = f"{said}: {text.decode()}"
+    if len(whole) <= _SHOWN:
+        return [whole]
+    if not isinstance(call.arguments, dict):
+        return [f"{said}: {_ends(text.decode())}"]
+    members = list(call.arguments.items())[:_MEMBERS]
+    more = len(call.arguments) - len(members)
+    return [
+        f"{said}, {len(text)} bytes, shortened:",
+        # In quotes, so that no name makes a line that looks like one of ours.
+        *(
+            f"- {_ends(encode(name).decode())}: {_ends(encode(one).decode())}"
+            for name, one in members
+        ),
+        *([f"and {more} more"] if more else []),
+    ]
+
+
+def _ends(text: str) -> str:
+    """The text, or how it begins and how it ends."""
+    if len(text) <= _ENDS and len(shown := spelled(text)) <= _ENDS:
+        return shown
+    head, tail = spelled(text[:_ENDS])[: _ENDS // 2], spelled(text[-_ENDS:])[-_ENDS // 2 :]
+    return f"{head}… ({len(text)} characters) …{tail}"
 
 
 def _reversible(tool: Tool) -> str:
