@@ -1,8 +1,10 @@
 """How a program's arguments are read, and which of them are refused."""
 
+import re
+
 import pytest
 
-from gatewright.validators.shell_options import Program, option_rule
+from gatewright.validators.shell_options import Program, option_rule, shaped
 from gatewright.validators.shell_syntax import Word
 
 TOOL = Program(short="ox", valued="kt", long=("output", "exec"), operands=1)
@@ -74,6 +76,52 @@ def test_whole_words_and_subcommands_are_judged() -> None:
         "subcommand",
         None,
         "subcommand",
+    ]
+
+
+def test_options_before_the_subcommand_are_those_that_are_named() -> None:
+    tool = Program(
+        subs={"list": TOOL}, leading=frozenset({"-q"}), leading_valued=frozenset({"-n", "--name"})
+    )
+    lines = {
+        "-q list": None,
+        "-n x list": None,
+        "--name=x -q list": None,
+        "-n list": "subcommand",
+        "--name list": "subcommand",
+        "-q=x list": "subcommand",
+        "-n x drop": "subcommand",
+        "-n x list -o": "option",
+        "-q": "subcommand",
+    }
+    assert {line: rule(tool, line) for line in lines} == lines
+    assert rule(tool._replace(alone=True), "-q") is None
+    assert rule(tool._replace(alone=True), "drop") == "subcommand"
+
+
+def test_operands_may_choose_what_is_shown() -> None:
+    tool = TOOL._replace(choosing=frozenset({"--list"}))
+    assert [rule(tool, one) for one in ("--list a b", "--list=a b c", "a b", "--list a -o")] == [
+        None,
+        None,
+        "operand",
+        "option",
+    ]
+
+
+def test_words_may_be_refused_by_their_form() -> None:
+    tool = TOOL._replace(refused=re.compile("x.*"))
+    assert [rule(tool, one) for one in ("a", "xa", "-k xa")] == [None, "operand", "operand"]
+
+
+def test_all_words_may_have_to_have_a_form() -> None:
+    tool = shaped("-a|--all", r"\w+")
+    assert [rule(tool, one) for one in ("-a x", "--all", "-ab", "x y=z", "--version")] == [
+        None,
+        None,
+        "option",
+        "operand",
+        None,
     ]
 
 

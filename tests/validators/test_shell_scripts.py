@@ -29,6 +29,8 @@ from gatewright.validators.shell_scripts import awk_rule, sed_rule
         "# only a comment",
         "1!G;h;$!d",
         "/\\[x\\]/p",
+        "s/^[ \\t]*//;s/[\\s,]$//",
+        "/[^\\n-]/d",
     ],
 )
 def test_sed_scripts_that_only_transform_pass(script: str) -> None:
@@ -54,6 +56,10 @@ def test_sed_scripts_that_only_transform_pass(script: str) -> None:
         "{e id}",
         "s/a/b/;1e",
         "s/[/]/g;a/e",
+        "s/[\\/]/g;a/e",
+        "s.[\\.].g;a.e",
+        "s/[\\]/x/;e id #]/",
+        "s/[ \\t]*$/x/e",
         "s/[[:x:]/]/g;a/e",
         "/[/;a]/w f",
         "s/a/b",
@@ -110,6 +116,8 @@ def test_awk_programs_that_only_compute_pass(program: str) -> None:
         '{ print ($1) > ("out") }',
         "{ print > $1 }",
         '@load "x"',
+        'BEGIN { ARGV[1] = "f"; ARGC = 2 } { print }',
+        'BEGIN { SYMTAB["ARGC"] = 2 }',
         '@include "x"',
         'BEGIN { f = "system"; @f("id") }',
         '{ x = a / b | "id" / c }',

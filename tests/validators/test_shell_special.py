@@ -45,9 +45,18 @@ READING = [
     "timeout 5 ls",
     "timeout -v 2.5m grep x f",
     "stdbuf -oL cat f",
+    "stdbuf -o L cat f",
+    "nice -n 10 ls",
+    "timeout -s INT -k 5 10 ls",
+    "tar tf a.tar --wildcards '*.txt'",
 ]
 
 OTHER = [
+    "nice -n ls rm x",
+    "nice -n 10 sh",
+    "timeout -k 5 sh",
+    "timeout -s KILL 5 sh",
+    "stdbuf -o sh",
     "date --utc 010100002030",
     "date -dnow 010100002030",
     "date -d now 010100002030",

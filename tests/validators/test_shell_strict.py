@@ -76,6 +76,8 @@ BLOCKED = {
     "inline_code": ["python3 -c x", "perl -e x", "node --eval x"],
     "program_option": ["tar xf a --checkpoint-action=exec", "git -c core.pager=x log"],
     "host_file": [
+        "wc ../../etc/shadow",
+        "wc /./etc/passwd",
         "wc /proc/sys/x",
         "cat /etc/passwd",
         "cat /etc/shadow",

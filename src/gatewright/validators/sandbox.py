@@ -12,6 +12,7 @@ not contain anything that a shell could read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -53,7 +54,7 @@ _SAY = {
     "unknown_program": "starts a program that is not on the list of known read-only programs",
     "unknown_arguments": "hands unseen arguments to a program some of whose options are refused",
     "option": "has an option with which its program writes, runs something or changes the host",
-    "operand": "has an operand with which its program writes or changes the host",
+    "operand": "has an operand with which its program writes, shows secrets or changes the host",
     "subcommand": "has a subcommand that does not only read",
     "script": "has a script that runs programs, writes files, or cannot be read",
     "host_file": "names a file that holds secrets or belongs to the host",
@@ -151,10 +152,14 @@ def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str
     return None
 
 
+_NO_OPTION = re.compile(r"-(?:[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)?")
+"""A number, or what stands for the standard input."""
+
+
 def _value_rule(value: Value) -> str | None:
     if value.is_name:
         return text_rule(value.text)
-    if value.text.startswith("-") and value.text.strip("-.0123456789"):
+    if value.text.startswith("-") and not _NO_OPTION.fullmatch(value.text):
         return "leading_dash"
     found = strict(value.text)
     return None if found is None else found.rule

@@ -9,12 +9,13 @@ wrongly, nothing could hide behind it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["Program", "option_rule"]
+__all__ = ["Program", "option_rule", "shaped"]
 
 
 class Program(NamedTuple):
@@ -30,8 +31,18 @@ class Program(NamedTuple):
     """Refused words, for programs whose options are whole words; without leading dashes."""
     operands: int | None = None
     """The most operands; None: any number."""
+    choosing: frozenset[str] = frozenset()
+    """Whole options with which operands only choose what is shown, so that any number is allowed."""
+    refused: re.Pattern[str] | None = None
+    """Words that are refused wherever they stand."""
     subs: Mapping[str, Program] | None = None
     """The allowed subcommands; one of them has to come first."""
+    leading: frozenset[str] = frozenset()
+    """Whole options that may stand before the subcommand."""
+    leading_valued: frozenset[str] = frozenset()
+    """Those that take a value, behind `=` or in the next word."""
+    alone: bool = False
+    """Whether no subcommand at all is allowed, too."""
     check: Callable[[Sequence[Word]], str | None] | None = None
     """Asked instead of all this: a rule's name, or None where nothing speaks against it."""
     textual: bool = False
@@ -43,6 +54,22 @@ class Program(NamedTuple):
         return self._replace(valued="", textual=False) != Program()
 
 
+def shaped(options: str, operands: str = ".*") -> Program:
+    """A program all of whose options and operands have to be like these patterns."""
+    of_options, of_operands = re.compile(options), re.compile(operands, re.DOTALL)
+
+    def rule(words: Sequence[Word]) -> str | None:
+        for word in words:
+            if word.text.startswith("-"):
+                if not of_options.fullmatch(word.text):
+                    return "option"
+            elif not of_operands.fullmatch(word.text):
+                return "operand"
+        return None
+
+    return Program(check=rule)
+
+
 _ASKING = frozenset({"--version", "--help"})
 
 
@@ -52,13 +79,32 @@ def option_rule(program: Program, arguments: Sequence[Word]) -> str | None:
     if len(texts) == 1 and texts[0] in _ASKING:
         return None
     if program.subs is not None:
-        sub = program.subs.get(texts[0]) if texts else None
-        return "subcommand" if sub is None else option_rule(sub, arguments[1:])
+        return _subcommand_rule(program, program.subs, arguments)
     if program.check is not None:
         return program.check(arguments)
     if program.words and any(text.lstrip("-").partition("=")[0] in program.words for text in texts):
         return "option"
+    if program.refused is not None and any(map(program.refused.fullmatch, texts)):
+        return "operand"
     return _options(program, texts)
+
+
+def _subcommand_rule(
+    program: Program, subs: Mapping[str, Program], arguments: Sequence[Word]
+) -> str | None:
+    rest = list(arguments)
+    while rest:
+        name, has_value, _ = rest[0].text.partition("=")
+        if name in program.leading_valued:
+            del rest[: 1 if has_value else 2]
+        elif rest[0].text in program.leading:
+            del rest[0]
+        else:
+            break
+    if not rest and program.alone:
+        return None
+    sub = subs.get(rest[0].text) if rest else None
+    return "subcommand" if sub is None else option_rule(sub, rest[1:])
 
 
 def _options(program: Program, texts: Sequence[str]) -> str | None:
@@ -77,9 +123,9 @@ def _options(program: Program, texts: Sequence[str]) -> str | None:
             value_next = _wants_value(program, text)
         else:
             operands += 1
-    if program.operands is not None and operands > program.operands:
-        return "operand"
-    return None
+    if program.operands is None or operands <= program.operands:
+        return None
+    return None if any(text.partition("=")[0] in program.choosing for text in texts) else "operand"
 
 
 def _refused(program: Program, text: str) -> bool:

@@ -6,100 +6,33 @@ write a file, run a program, change the host or open a connection, and naming th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gatewright.validators import shell_special as special
-from gatewright.validators.shell_options import Program, option_rule
+from gatewright.validators.shell_options import Program, option_rule, shaped
+from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["PROGRAMS", "program_name", "program_rule"]
 
 _HARMLESS = """
-    apropos arch b2sum base32 base64 basename basenc bc bzcat bzgrep cal cat cd cksum clear cloc cmp col
-    colrm column comm csvcut csvgrep csvjoin csvjson csvlook csvsort csvstack csvstat cut df diff dig dir
-    dirname du duf egrep envsubst exa expand expr eza factor false fgrep fmt fold free getconf getent
-    getfacl grep groups hd head hexdump host hostid id in2csv iostat join jq last lastb lastlog locale locate plocate
-    logname look ls lsattr lsb_release lsblk lscpu lsd lsipc lslocks lslogins lsmem lsmod lsns lspci lsusb
-    lzcat lzgrep md5 md5sum modinfo mpstat ncal nl nproc nslookup nstat numfmt od paste pathchk pgrep pidof
-    pidstat ping ping6 pmap pr printenv ps pstree pwd pwdx readelf readlink realpath rev seq sha1sum
-    sha224sum sha256sum sha384sum sha3sum sha512sum shasum size sleep stat strings sum sw_vers tabs tac tail
-    toe tokei tput tr tracepath traceroute true tsort tty type ul uname unexpand units uptime users uuidgen
-    vdir vmstat w wc whatis whereis which who whoami whois xzcat xzgrep yes zcat zcmp zdiff zegrep zfgrep
-    zgrep zipinfo zstdgrep
+    apropos arch b2sum base32 basename basenc bc bzcat bzgrep cal cat cd cksum clear cmp col colrm
+    column comm csvcut csvgrep csvjoin csvjson csvlook csvsort csvstack csvstat cut df diff dig dir
+    dircolors dirname dpkg-query du duf egrep envsubst exa expand expr eza factor false fgrep fmt fold
+    free getcap getconf getenforce getfacl grep groups hd head hexdump host hostid id iostat join jq
+    last lastb locale locate logname look ls lsattr lsb_release lsblk lscpu lsd lsipc lslocks lslogins
+    lsmem lsmod lsns lspci lsusb lzcat lzgrep md5 md5sum modinfo mpstat ncal nl nproc nslookup numfmt od
+    paste pathchk pgrep pidof ping ping6 plocate pr printenv ps pstree pwd pwdx readelf readlink
+    realpath rev runlevel seq sestatus sha1sum sha224sum sha256sum sha384sum sha3sum sha512sum shasum
+    size sleep stat strings sum sw_vers tabs tac tail toe tokei tput tr tracepath traceroute true tsort
+    tty type ul uname unexpand uptime users uuidgen vdir vmstat w wc whatis whereis which who whoami
+    whois xzcat xzgrep yes zcat zcmp zdiff zegrep zfgrep zgrep zipinfo zstdgrep
 """.split()
 
 _NONE = Program()
 _TEXT = Program(textual=True)
-
-
-def _reading(*names: str, **more: Program) -> dict[str, Program]:
-    return dict.fromkeys(names, _NONE) | more
-
-
-_GIT_OUTPUT = Program(long=("output", "ext-diff", "textconv"), words=frozenset({"output"}))
-_GIT = (
-    dict.fromkeys(("log", "diff", "show", "diff-tree", "whatchanged", "shortlog"), _GIT_OUTPUT)
-    | _reading(
-        "status", "rev-parse", "describe", "ls-files", "ls-tree", "blame", "rev-list", "merge-base"
-    )
-    | _reading(
-        "count-objects", "name-rev", "for-each-ref", "show-ref", "version", "cherry", "annotate"
-    )
-    | {
-        "reflog": Program(operands=0, long=("output",)),
-        "cat-file": Program(long=("textconv", "filters")),
-        "grep": Program(short="O", valued="efABCm", long=("open-files-in-pager",)),
-        "branch": Program(
-            short="dDmMcCuf",
-            long=(
-                "delete",
-                "move",
-                "copy",
-                "force",
-                "set-upstream-to",
-                "unset-upstream",
-                "edit-description",
-                "create-reflog",
-            ),
-            operands=0,
-        ),
-        "tag": Program(
-            short="adfsuFm",
-            long=("delete", "force", "annotate", "sign", "local-user", "message"),
-            operands=0,
-            valued="n",
-        ),
-        "remote": Program(operands=0),
-        "stash": Program(subs={"list": _NONE, "show": _GIT_OUTPUT}),
-        "config": Program(
-            check=lambda words: (
-                None
-                if words and words[0].text in {"--get", "--list", "-l", "--get-all", "--get-regexp"}
-                else "option"
-            )
-        ),
-    }
-)
-_KUBECTL = dict.fromkeys(
-    "get describe logs top version explain api-resources api-versions cluster-info".split(),
-    Program(
-        words=frozenset({"secret", "secrets"}),
-        long=("kubeconfig", "token", "server", "raw", "as"),
-        short="s",
-        valued="nlcof",
-    ),
-)
-_DOCKER = _reading(
-    "ps", "images", "logs", "inspect", "version", "info", "stats", "top", "port", "diff", "history"
-)
-_SYSTEMCTL = dict.fromkeys(("status", "list-units", "list-unit-files", "list-timers", "list-sockets", "is-active",
-                      "is-enabled", "is-failed", "show", "cat", "list-dependencies", "get-default"), Program(short="HM", long=("host", "machine", "root", "image")))  # fmt: skip
-
-
-_QUERY_ONLY = Program(short="HM", long=("host", "machine", "root", "image"))
-_NO_LOG = Program(long=("log", "cache-dir", "config-settings", "python"))
-_APT = Program(short="oc", long=("option", "config-file"))
 
 
 def _only_first(*allowed: str) -> Program:
@@ -112,23 +45,28 @@ def _only_first(*allowed: str) -> Program:
     return Program(check=rule)
 
 
-def _options_of(*allowed: str) -> Program:
-    """A program that gets these options, as whole words, and any operands."""
-    return Program(
-        check=lambda words: (
-            None if all(w.text in allowed for w in words if w.text.startswith("-")) else "option"
-        )
-    )
+def _to_output(words: Sequence[Word]) -> str | None:
+    """A compressor that keeps its file: it lists, tests, or writes to its output."""
+    options = [word.text for word in words if word.text.startswith("-") and word.text != "-"]
+    kept = any(one in _KEEPING_LONG or set(one) & set("clt") for one in options)
+    known = all(one in _KEEPING_LONG or _COMPRESSING.fullmatch(one) for one in options)
+    return None if kept and known else "option"
 
 
-_NPM = _options_of(
-    "--json", "-g", "--global", "--all", "--long", "-l", "--depth=0", "--depth=1", "--parseable"
-)
+_KEEPING_LONG = frozenset({"--stdout", "--to-stdout", "--list", "--test"})
+_COMPRESSING = re.compile(r"-[cdfkltvqn1-9]+|--(decompress|uncompress|keep|force|verbose|quiet)")
 
 
-def _less(words: Sequence[Word]) -> str | None:
+_PAGER = shaped(r"-[aceEfFgGiIJmMnNqQrRsSuUwWX]+|-\d+|--(no-init|quit-if-one-screen|chop-long-lines)",
+                r"[^+].*|\+([GgF]|\d+|/.*)")  # fmt: skip
+"""Without the commands that a pager would run at its start, files of keys, and files that it writes."""
+
+
+def _mount(words: Sequence[Word]) -> str | None:
+    """What is mounted, maybe of one type."""
+    texts = [word.text for word in words]
     return (
-        "option" if any(w.text.startswith(("+", "-o", "-O", "-k", "--")) for w in words) else None
+        None if not texts or texts == ["-l"] or (texts[0] == "-t" and len(texts) == 2) else "option"
     )
 
 
@@ -162,47 +100,43 @@ _DESCRIBED: dict[str, Program] = {
     "arp": Program(short="sdfD", valued="iH", long=("set", "delete", "file"), operands=1),
     "route": Program(operands=0),
     "lsof": Program(short="D", valued="cdgikMpStTu"),
-    "yq": Program(short="is", valued="oIp", long=("inplace", "in-place", "split-exp", "split-exp-file", "from-file")),
+    "yq": Program(short="is", valued="oIp", long=("inplace", "in-place", "split-exp", "split-exp-file", "from-file"),
+                  refused=re.compile(r"(?s).*\bload(_\w+)?\s*\(.*")),
     "xmllint": Program(words=frozenset({"o", "output", "shell", "load-trace"})),
     "unzip": _only_first("-l", "-v", "-Z", "-t", "-p", "-lv"),
-    "gzip": _only_first("-l", "-t", "-tv", "-lv"),
-    "bzip2": _only_first("-t", "-tv"),
-    "xz": _only_first("-l", "-t", "-lv"),
+    **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz".split(), Program(check=_to_output)),
     "top": Program(check=lambda words: None if any("b" in w.text.partition("n")[0] for w in words
                    if w.text.startswith("-")) else "option"),
-    "timedatectl": Program(subs=dict.fromkeys(("status", "show", "list-timezones"), _QUERY_ONLY)),
-    "loginctl": Program(subs=dict.fromkeys(("list-sessions", "list-users", "show-user"), _QUERY_ONLY)),
-    "hostnamectl": Program(subs={"status": _QUERY_ONLY}),
-    "systemctl": Program(subs=_SYSTEMCTL),
-    "git": Program(subs=_GIT),
-    "kubectl": Program(subs=_KUBECTL),
-    "docker": Program(subs=_DOCKER),
-    "podman": Program(subs=_DOCKER),
-    "pip": Program(subs=dict.fromkeys(("list", "show", "freeze", "check"), _NO_LOG)),
-    "pip3": Program(subs=dict.fromkeys(("list", "show", "freeze", "check"), _NO_LOG)),
-    "npm": Program(subs=dict.fromkeys(("ls", "list", "view", "outdated", "root", "prefix"), _NPM)),
-    "apt": Program(subs=dict.fromkeys(("list", "show", "search", "policy"), _APT)),
-    "apt-cache": Program(subs=dict.fromkeys(("search", "show", "policy", "depends", "rdepends", "madison", "showpkg"), _APT)),
     "dpkg": _only_first("-l", "-L", "-s", "-S", "-p", "--list", "--listfiles", "--status", "--search"),
     "rpm": _only_first("-q", "-qa", "-qi", "-ql", "-qf", "-qc", "-qd", "-qR"),
     "crontab": _only_first("-l"),
     "kill": _only_first("-l"),
-    "sysctl": _only_first("-a", "-n"),
+    "sysctl": shaped(r"-[aAnNebx]+|--(all|names|values|ignore|binary)", r"[\w./*-]+"),
     "iptables": _only_first("-L", "-S", "-nL", "-vnL"),
-    "mount": Program(valued="t", short="aBFfiMnoORrsTUwLN", long=("all", "bind", "move", "options"), operands=0),
-    "less": Program(check=_less),
-    "more": Program(check=_less),
+    "mount": Program(check=_mount),
+    "swapon": _only_first("-s", "--show", "--summary"),
+    **dict.fromkeys(("less", "more", "zless", "zmore"), _PAGER),
     "diff3": Program(long=("diff-program",)),
     "nm": Program(long=("plugin",)),
     "objdump": Program(long=("plugin",)),
     "rg": Program(long=("pre", "pre-glob", "hostname-bin")),
     "ag": Program(long=("pager",)),
-    "ack": Program(long=("pager", "ackrc", "env")),
+    "ack": Program(long=("pager", "ackrc", "env", "output", "create-ackrc")),
     "bat": Program(long=("pager", "config-file", "generate-config-file"), words=frozenset({"cache"})),
     "fd": Program(short="xX", valued="detESc", long=("exec", "exec-batch")),
     "zstdcat": Program(short="oD", long=("rm", "output-dir-flat", "output-dir-mirror")),
     "iconv": Program(short="o", valued="ft", long=("output",)),
     "xsv": Program(short="o", long=("output",)),
+    "base64": Program(short="o", valued="w", long=("output",)),
+    "in2csv": Program(long=("write-sheets",)),
+    "getent": Program(refused=re.compile("g?shadow")),
+    "lastlog": Program(short="CSR", valued="btu", long=("clear", "set", "root")),
+    "units": Program(short="L", valued="dfou", long=("log",)),
+    "pidstat": Program(short="e", valued="CGpT"),
+    "pmap": Program(short="nN", valued="AC", long=("create-rc", "create-rc-to")),
+    "nstat": Program(short="dr", valued="t", long=("scan", "reset", "interval")),
+    "cloc": shaped(r"--(by-file|by-file-by-lang|json|yaml|xml|csv|md|quiet|hide-rate|sum-one|vcs=git|"
+                   r"(exclude|include|not-match|match|fullpath|max)[a-z-]*(=.*)?)"),
     # Bash evaluates the subscript of a name behind these.
     "test": Program(words=frozenset({"v", "R"})),
     "find": Program(check=special.find),
@@ -218,23 +152,39 @@ _DESCRIBED: dict[str, Program] = {
     "env": Program(check=special.env(_judged)),
     "xargs": Program(check=special.xargs(_judged)),
     "time": Program(check=special.wrapper(_judged, "-p")),
-    "nice": Program(check=special.wrapper(_judged, r"-n\d+|-\d+|--adjustment=\d+")),
-    "stdbuf": Program(check=special.wrapper(_judged, r"-[ioe][L0]|-[ioe]\d+[KM]?")),
-    "timeout": Program(check=special.wrapper(_judged, r"--foreground|-v|--preserve-status|-k\d+[smhd]?",
+    "nice": Program(check=special.wrapper(_judged, r"-n ?\d+|-\d+|--adjustment=\d+")),
+    "stdbuf": Program(check=special.wrapper(_judged, r"-[ioe] ?[L0]|-[ioe] ?\d+[KM]?")),
+    "timeout": Program(check=special.wrapper(_judged, r"--foreground|-v|--preserve-status|-k ?\d+[smhd]?|-s ?[A-Z]+",
                        r"\d+(\.\d+)?[smhd]?")),
 }  # fmt: skip
 
-_VERSION_ONLY = Program(
-    check=lambda words: (
-        None
-        if len(words) == 1 and words[0].text in {"-V", "-v", "-version", "version"}
-        else "inline_code"
+
+def _only(*allowed: str) -> Program:
+    return Program(
+        check=lambda words: None if len(words) == 1 and words[0].text in allowed else "inline_code"
     )
+
+
+# `python -v` would run what it is sent, `node version` a file of that name.
+_INTERPRETERS = {
+    **dict.fromkeys("python python3 rustc deno ruff".split(), _only("-V")),
+    **dict.fromkeys("ruby node php lua gcc julia bun".split(), _only("-v")),
+    **dict.fromkeys(("java", "javac"), _only("-version")),
+    "perl": _only("-v", "-V"),
+    "go": _only("version"),
+    "cargo": _only("-V", "version"),
+    "R": _only(),
+}
+_SAYING_VERSIONS = frozenset(
+    """
+    bash zsh fish make cmake ninja g++ clang aws az gcloud psql mysql sqlite3 redis-cli curl wget yarn pnpm pytest
+    tox poetry uv gem bundle ansible vim nano tmux rsync dotnet swift split csplit sudo helm terraform
+    """.split()
 )
-_INTERPRETERS = "python python3 perl ruby node php lua java javac go rustc gcc cargo ruff deno bun R julia".split()
+"""Programs that do other things, but say without any danger which version they are."""
 
 PROGRAMS: Mapping[str, Program] = MappingProxyType(
-    dict.fromkeys(_HARMLESS, _NONE) | dict.fromkeys(_INTERPRETERS, _VERSION_ONLY) | _DESCRIBED
+    {**dict.fromkeys(_HARMLESS, _NONE), **_INTERPRETERS, **_DESCRIBED, **WITH_SUBCOMMANDS}
 )
 """Program → what of it is refused."""
 
@@ -261,7 +211,8 @@ def program_rule(
         return "empty"
     program = known.get(program_name(words[0].text))
     if program is None:
-        return "unknown_program"
+        asked = len(words) == 2 and words[1].text == "--version"
+        return None if asked and words[0].text in _SAYING_VERSIONS else "unknown_program"
     if appended and program.closed:
         return "unknown_arguments"
     return option_rule(program, words[1:])

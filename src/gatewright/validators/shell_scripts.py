@@ -11,8 +11,9 @@ import re
 
 __all__ = ["awk_rule", "sed_rule"]
 
-# A bracket expression must not hold the delimiter: implementations differ in where such a text ends.
-_SET = r"\[\^?\]?(?:\[:\w+:\]|(?!{0})[^\]\\\[])*\]"
+# A bracket expression must not hold the delimiter, nor a backslash before what could end it: implementations
+# differ in where such a text ends.
+_SET = r"\[\^?\]?(?:\[:\w+:\]|(?!{0})[^\]\\\[]|\\(?!{0})[\w.*+$()-])*\]"
 _WHERE = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\[]|\\.|" + _SET.format("/") + r")+/[IM]*)"
 _ADDRESS = re.compile(rf"\s*(?:{_WHERE}(?:\s*,\s*(?:[+~]\d+|{_WHERE}))?\s*)?!*\s*")
 _SIMPLE = re.compile(r"(?:[dDpPnNgGhHxz=F]|[lLqQ]\s*\d*)\s*(?=[;}]|$)|[{};]")
@@ -55,7 +56,8 @@ _AWK = re.compile(
     re.DOTALL,
 )
 _AWK_REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*\])+/")
-_AWK_REFUSED = frozenset({"system", "getline", "fflush", "close"})
+_AWK_REFUSED = frozenset("system getline fflush close ARGV ARGC SYMTAB FUNCTAB".split())
+"""Names by which a program is run, or files that are named nowhere on the command line are read."""
 _AWK_WORDS = frozenset({"return", "print", "printf", "in", "else", "do", "case", "exit"})
 _AWK_ENDS = frozenset({";", "{", "}"})
 _OPERAND_ENDS = frozenset({")", "]", "++", "--", "$"})

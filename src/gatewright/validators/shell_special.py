@@ -134,7 +134,7 @@ def tar(arguments: Sequence[Word]) -> str | None:
         return "option"
     for text in rest:
         if text.startswith("-") and not re.fullmatch(
-            r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list", text
+            r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*", text
         ):
             return "option"
         if ":" in text:
@@ -199,15 +199,20 @@ def env(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
 def wrapper(
     judged: Judged, options: str, operand: str = ""
 ) -> Callable[[Sequence[Word]], str | None]:
-    """A program that runs another one: its own options (a pattern), an operand of its own, then the other."""
+    """A program that runs another one: its own options (a pattern, in which a blank is before a value in
+    the next word), an operand of its own, then the other."""
     allowed, own = re.compile(options), re.compile(operand)
 
     def rule(arguments: Sequence[Word]) -> str | None:
         at = 0
         while at < len(arguments) and arguments[at].text.startswith("-"):
-            if not allowed.fullmatch(arguments[at].text):
+            texts = [word.text for word in arguments[at : at + 2]]
+            if allowed.fullmatch(texts[0]):
+                at += 1
+            elif allowed.fullmatch(" ".join(texts)):
+                at += 2
+            else:
                 return "option"
-            at += 1
         if operand:
             if at == len(arguments) or not own.fullmatch(arguments[at].text):
                 return "operand"

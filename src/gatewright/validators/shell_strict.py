@@ -60,7 +60,7 @@ _PROGRAM_OPTIONS = re.compile(
     re.IGNORECASE,
 )
 _HOST_FILES = re.compile(
-    r"@?/(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
+    r"@?(?:\.{0,2}/)+(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
     r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
 )
 

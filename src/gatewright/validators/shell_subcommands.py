@@ -1,0 +1,164 @@
+"""Programs that are many in one (`git`, `kubectl`, `docker`, package managers): which of their subcommands only read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from gatewright.validators.shell_options import Program, shaped
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["WITH_SUBCOMMANDS"]
+
+_NONE = Program()
+
+
+def _reading(names: str, program: Program = _NONE) -> dict[str, Program]:
+    return dict.fromkeys(names.split(), program)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_GIT_OUTPUT = Program(long=("output", "ext-diff", "textconv"), words=frozenset({"output"}))
+_GIT_REMOTE = shaped(r"-n|--all|--push", r"\w[\w.-]*")
+"""Of a remote by its name. A URL instead of a name would be asked."""
+_GIT_CHOOSING = _words("--contains --no-contains --merged --no-merged --points-at --list")
+_GIT_SCOPES = _words(
+    "--global --system --local --worktree --includes --show-origin --show-scope --name-only -z --null"
+)
+_GIT_GETS = _words("--get --get-all --get-regexp --list -l")
+_GIT_NAME = re.compile(r"[A-Za-z][\w.-]*")
+
+
+def _git_config(words: Sequence[Word]) -> str | None:
+    """Looking values up, by an option or as a single name; a name and a value would be stored."""
+    rest = [word.text for word in words if word.text not in _GIT_SCOPES]
+    if rest[:1] and rest[0] in _GIT_GETS:
+        return "option" if any(text.startswith("-") for text in rest[1:]) else None
+    return None if len(rest) == 1 and _GIT_NAME.fullmatch(rest[0]) else "option"
+
+
+_GIT = {
+    **_reading("log diff show diff-tree whatchanged shortlog range-diff", _GIT_OUTPUT),
+    **_reading(
+        "status rev-parse describe ls-files ls-tree blame rev-list merge-base count-objects name-rev "
+        "for-each-ref show-ref version cherry annotate check-ignore check-attr show-branch"
+    ),
+    "reflog": Program(operands=0, long=("output",)),
+    "cat-file": Program(long=("textconv", "filters")),
+    "grep": Program(short="O", valued="efABCm", long=("open-files-in-pager",)),
+    "branch": Program(
+        short="dDmMcCuf",
+        long=(
+            "delete",
+            "move",
+            "copy",
+            "force",
+            "set-upstream-to",
+            "unset-upstream",
+            "edit-description",
+            "create-reflog",
+        ),
+        operands=0,
+        choosing=_GIT_CHOOSING,
+    ),
+    "tag": Program(
+        short="adfsuFm",
+        long=("delete", "force", "annotate", "sign", "local-user", "message"),
+        operands=0,
+        choosing=_GIT_CHOOSING | {"-l"},
+        valued="n",
+    ),
+    "remote": Program(
+        subs=_reading("show get-url", _GIT_REMOTE), leading=_words("-v --verbose"), alone=True
+    ),
+    "stash": Program(subs={"list": _NONE, "show": _GIT_OUTPUT}),
+    "worktree": Program(subs=_reading("list")),
+    "submodule": Program(subs=_reading("status summary")),
+    "config": Program(check=_git_config),
+}
+
+_SECRETS = re.compile(r"(?:.*,)?secrets?(?:[./,].*)?", re.IGNORECASE)
+_ELSEWHERE = ("kubeconfig", "token", "server", "raw", "as")
+_KUBECTL_FILES = Program(
+    refused=_SECRETS, long=(*_ELSEWHERE, "filename", "kustomize"), short="sfk", valued="nlocL"
+)
+_KUBECTL_GET = Program(refused=_SECRETS, long=_ELSEWHERE, short="s", valued="nlcof")
+_KUBECTL = {
+    **_reading("get describe", _KUBECTL_FILES),
+    **_reading("logs top version explain api-resources api-versions", _KUBECTL_GET),
+    "cluster-info": Program(operands=0, long=_ELSEWHERE),
+    "config": Program(
+        subs=_reading("current-context get-contexts get-clusters view", _KUBECTL_GET)
+    ),
+    "rollout": Program(subs=_reading("status history", _KUBECTL_FILES)),
+    "auth": Program(subs=_reading("can-i whoami", _KUBECTL_GET)),
+}
+
+_DOCKER_OF = {
+    "container": "ls list logs inspect top stats port diff",
+    "image": "ls list inspect history",
+    "volume": "ls list inspect",
+    "network": "ls list inspect",
+    "context": "ls list inspect show",
+    "system": "df info",
+    "compose": "ps ls images logs top port version",
+}
+_DOCKER = {
+    **_reading("ps images logs inspect version info stats top port diff history"),
+    **{
+        name: Program(subs=_reading(subs), leading_valued=_words("-p --project-name"))
+        for name, subs in _DOCKER_OF.items()
+    },
+}
+
+_QUERY_ONLY = Program(short="HM", long=("host", "machine", "root", "image"))
+_SYSTEMCTL = _reading(
+    "status list-units list-unit-files list-timers list-sockets is-active is-enabled is-failed show cat "
+    "list-dependencies get-default",
+    _QUERY_ONLY,
+)
+_NO_LOG = Program(long=("log", "cache-dir", "config-settings", "python"))
+_PIP = Program(subs=_reading("list show freeze check", _NO_LOG))
+_APT = Program(short="oc", long=("option", "config-file"))
+_NPM = shaped(r"--json|-g|--global|--all|--long|-l|--depth(=\d+)?|--parseable")
+WITH_SUBCOMMANDS: Mapping[str, Program] = MappingProxyType(
+    {
+        "git": Program(
+            subs=_GIT, leading=_words("--no-pager --no-optional-locks --literal-pathspecs")
+        ),
+        "kubectl": Program(
+            subs=_KUBECTL, leading_valued=_words("-n --namespace --context --cluster")
+        ),
+        "docker": Program(subs=_DOCKER),
+        "podman": Program(subs=_DOCKER),
+        "systemctl": Program(
+            subs=_SYSTEMCTL,
+            leading=_words("--user --system --no-pager --failed --all -a --full -l --no-legend"),
+            leading_valued=_words("--type -t --state --property -p --output -o --lines -n"),
+            alone=True,
+        ),
+        "timedatectl": Program(
+            subs=_reading("status show list-timezones", _QUERY_ONLY), alone=True
+        ),
+        "loginctl": Program(
+            subs=_reading("list-sessions list-users show-user", _QUERY_ONLY), alone=True
+        ),
+        "hostnamectl": Program(subs=_reading("status", _QUERY_ONLY), alone=True),
+        "localectl": Program(
+            subs=_reading("status list-locales list-keymaps", _QUERY_ONLY), alone=True
+        ),
+        "resolvectl": Program(subs=_reading("status query statistics"), alone=True),
+        "pip": _PIP,
+        "pip3": _PIP,
+        "npm": Program(subs=_reading("ls list view outdated root prefix", _NPM)),
+        "apt": Program(subs=_reading("list show search policy", _APT)),
+        "apt-cache": Program(
+            subs=_reading("search show policy depends rdepends madison showpkg", _APT)
+        ),
+    }
+)
+"""Program → what of it is refused."""
