@@ -81,7 +81,7 @@ _AUTHORITY = re.compile(
 _USERINFO = re.compile(r"[^/?#]*@")
 _NAME, _IPV6 = int(ada_url.HostType.DEFAULT), int(ada_url.HostType.IPV6)
 _LOCAL_SUFFIXES = tuple(
-    ".localhost .local .localdomain .internal .intranet .private .corp .lan .home .home.arpa .cluster.local .svc "
+    ".localhost .local .localdomain .internal .intranet .private .corp .lan .home .home.arpa .fritz.box .cluster.local .svc "
     ".consul .in-addr.arpa .ip6.arpa .onion".split()
 )
 _ADDRESS_IN_NAME = tuple(
@@ -91,7 +91,7 @@ _ADDRESS_IN_NAME = tuple(
 )
 """Public names whose owners answer with an address that is written in the name, or with this machine's."""
 _METADATA = frozenset(
-    "metadata.google.internal metadata.tencentyun.com metadata.packet.net metadata.platformequinix.com "
+    "metadata.google.internal metadata.goog metadata.tencentyun.com metadata.packet.net metadata.platformequinix.com "
     "metadata.azure.com instance-data.ec2.internal metadata.nicob.net".split()
 )
 
@@ -313,13 +313,31 @@ def _played(value: Mapping[str, Any], hosts: Iterable[str]) -> str | None:
     if not (isinstance(url, str) and isinstance(dns, dict) and isinstance(redirects, dict)):
         return "no_url"
 
+    known = {_plain(f"http://{name}/"): answers for name, answers in dns.items()}
+    led = {_plain(one): following for one, following in redirects.items()}
+
     def resolver(name: str) -> Sequence[str]:
-        return [str(one) for answer in dns.get(name, [["1.1.1.1"]]) for one in answer]
+        return [
+            str(one) for answer in known.get(f"http://{name}/", [["1.1.1.1"]]) for one in answer
+        ]
 
     for _ in range(_MAX_REDIRECTS + 1):
         rule = url_rule(url, hosts, resolver)
-        following = redirects.get(url)
-        if rule is not None or not isinstance(following, str):
+        following = led.get(_plain(url))
+        if rule is not None or following is None:
             return rule
+        if not isinstance(following, str):
+            return "no_url"
         url = ada_url.join_url(url, following)
     return "redirects"
+
+
+def _plain(url: str) -> str:
+    """A URL in its one plain spelling, without a fragment; the text itself where it is none."""
+    try:
+        found = ada_url.URL(url)
+        found.hash = ""
+        found.hostname = found.hostname.rstrip(".")
+    except ValueError:
+        return url
+    return found.href
