@@ -3,7 +3,7 @@
 Theory: the path that is judged must be the path that is opened, but nobody knows what the server will do
 with the text before it opens it. So every form that somebody could make of it is judged: percent and other
 escapes decoded until nothing changes, compatibility characters folded, look-alike separators replaced, path
-parameters and trailing blanks stripped. If one of them climbs out, or is absolute where the text was not, the
+parameters and blanks around names stripped, `../` taken out once. If one of them climbs out, or is absolute where the text was not, the
 text is refused. What has no honest use in a path is refused outright: control characters, backslashes, overlong
 UTF-8, drive letters, `~`, NUL.
 
@@ -17,12 +17,14 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from gatewright.redaction.invisible import hidden
 from gatewright.validators.leaves import Place, strings
 from gatewright.validators.objection import Objection
 from gatewright.validators.options import BadOptions, read_options
@@ -153,12 +155,13 @@ _DRIVE = re.compile(
     r"smb|netdoc|rar|ogg|ssh2|javascript|view-source):",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"\$[{(]|`|^\$\w+(?:/|$)|^%(?!u?[0-9A-Fa-f]{2})\w+%")
+_VARIABLE = re.compile(r"\$[{(]|`|^\$\w+(?:/|$)|^%(?!u?[0-9A-Fa-f]{2})\w{3,}%")
 _UNICODE_ESCAPE = re.compile(
     r"%u[0-9A-Fa-f]{4}|&(?:#x?[0-9A-Fa-f]+|sol|period|bsol|lt|gt|amp|num);?", re.IGNORECASE
 )
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _HEX = re.compile(r"0x(2[eEfF]|5[cC])")
+"""Dots and separators as some decoders read them."""
 _NEEDLESS = re.compile(
     r"%(?:2[deDEfF]|3[0-9]|4[1-9a-fA-F]|5[0-9aAcCfF]|6[1-9a-fA-F]|7[0-9aAeE]|25[0-9A-Fa-f]{2})|"
     r"%%|(?<![0-9%])%(?![0-9A-Fa-f]{2})[0-9A-Za-z]{2}"
@@ -186,7 +189,7 @@ def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str =
         rule = None if form == inside else _form_rule(form)
         if rule is not None:
             return rule
-        if form.startswith("/") or _climbs(form):
+        if form.startswith("/") or _climbs(form) or _climbs(form.replace("../", "")):
             return "outside"
     return None if not root else _links_rule(inside, root, readlink)
 
@@ -194,7 +197,7 @@ def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str =
 def _form_rule(path: str) -> str | None:
     if not path:
         return "empty"
-    if not path.replace("\u3000", " ").isprintable():
+    if not path.isprintable() and (_LINE.search(path) or hidden(path)):
         return "control_character"
     if len(path) > _MAX_CHARS or any(
         len(name.encode()) > _MAX_NAME_BYTES for name in path.split("/")
@@ -213,6 +216,7 @@ def _relative(path: str, root: str, given: str) -> str | None:
     """The path as seen from the root; None where it is absolute and elsewhere."""
     if not path.startswith("/"):
         return path
+    path = _NOTHING.sub("/", path)
     for one in {root, given} - {""}:
         if path == one or path.startswith(one.rstrip("/") + "/"):
             return path[len(one) :].lstrip("/") or "."
@@ -235,16 +239,20 @@ def _forms(path: str) -> Iterator[str | None]:
     yield None
 
 
-_ESCAPES = re.compile(r"[%&+;?#*]|0x| (?:/|$)")
-_PADDED = re.compile(r"(?:(?<=\.\.)[;?#][^/]*|[ \u3000]+)(?=/|$)")
-_WILD = frozenset({".?", "?.", "??", ".*"})
-"""Patterns that some shells and servers take for `..`."""
+_ESCAPES = re.compile(r"[%&+;?#*]|0x| (?:/|$)|(?:^|/) ")
+_PADDED = re.compile(r"(?:(?<=\.\.)[;?#+][^/]*| +)(?=/|$)|(?:(?<=/)|^) +")
+_WILD = re.compile(r"(?!\*)[^/]*[?*\[]")
+"""How a component begins that is a pattern for names with a dot before them. Some shells and servers take `.*` for `..`."""
+_IN_BRACES = re.compile(r"(?:^|[/{,])\.\.(?:[/,}]|$)")
+_LINE = re.compile(r"[\n\r\t]")
+_NOTHING = re.compile(r"(?<=[^/])/(?:\.?/)+")
 
 
 def _decoded(path: str) -> str | None:
     """One step of everything that a server, a proxy or a file system might do to a path."""
-    if _UNICODE_ESCAPE.search(path) or _NEEDLESS.search(path) or _HEX.search(path):
+    if _UNICODE_ESCAPE.search(path) or _NEEDLESS.search(path):
         return None
+    path = _HEX.sub(lambda found: chr(int(found[1], 16)), path)
     if _PERCENT.search(path):
         try:
             path = unquote_to_bytes(path).decode()
@@ -252,7 +260,7 @@ def _decoded(path: str) -> str | None:
             return None
     if _UTF_7.search(path):
         path = _from_utf_7(path)
-    path = unicodedata.normalize("NFKC", _ALIEN.sub("/", path))
+    path = unicodedata.normalize("NFKC", _ALIEN.sub("/", path)).replace("\u3002", ".")
     return _PADDED.sub("", path)
 
 
@@ -265,9 +273,12 @@ def _from_utf_7(path: str) -> str:
 
 
 def _climbs(path: str) -> bool:
+    """Whether a path leads above where it begins, whichever of its patterns are expanded."""
+    if "{" in path and _IN_BRACES.search(path):
+        return True
     depth = 0
     for name in path.split("/"):
-        if name == ".." or name in _WILD:
+        if name == ".." or (_WILD.match(name) and fnmatchcase("..", name)):
             depth -= 1
         elif name not in {"", "."}:
             depth += 1
