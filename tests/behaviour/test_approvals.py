@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -268,8 +269,10 @@ async def test_a_host_that_shows_pages_gets_one_on_which_an_operator_decides(
         async with aiohttp.ClientSession() as http:
             async with http.get(url) as page:
                 assert page.status == 200
-                assert f"page {door}" in await page.text()
-            form = {"decision": "approve", "key": "none"}
+                text = await page.text()
+                assert f"page {door}" in text
+            (seen,) = re.findall("name=seen type=hidden value=([0-9a-f]{64})>", text)
+            form = {"decision": "approve", "key": "none", "seen": seen}
             async with http.post(url, data=form) as refused:
                 assert refused.status == 403
             assert not calling.done()

@@ -33,8 +33,9 @@ class Queue:
         return self.one if id == self.one.id else None
 
     def decide(
-        self, id: str, yes: bool, *, by: str, comment: str = "", edited: str = ""
+        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
     ) -> Approval:
+        assert seen == self.one.arguments
         if by == self.one.agent:
             raise CannotDecideError("own", "somebody else has to decide")
         self.said.append((yes, by, comment, edited))
@@ -62,7 +63,8 @@ class World:
             sent.append(message)
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": urlencode(form).encode()}
+            body = urlencode({"seen": CALL.arguments_digest, **form})
+            return {"type": "http.request", "body": body.encode()}
 
         scope = {"method": method, "path": path or self.path, "client": client, "headers": []}
         await self.page(Connection(scope, receive, send, None))
@@ -140,3 +142,16 @@ async def test_other_methods_are_refused_and_addresses_are_fresh_each_time(world
     assert world.page.url(world.queue.one) != world.page.url(world.queue.one)
     world.page.base = ""
     assert world.page.url(world.queue.one) == ""
+
+
+async def test_a_yes_is_to_the_arguments_that_were_on_the_page(world: World) -> None:
+    """With a quorum another operator may have written others meanwhile."""
+    _, _, page = await world.ask()
+    assert f"name=seen type=hidden value={CALL.arguments_digest}" in page
+    world.queue.one = replace(world.queue.one, arguments='{"path":"/"}')
+    status, _, page = await world.ask("POST", key="op", decision="approve")
+    assert (status, world.queue.said) == (409, [])
+    assert "changed since this page was shown" in page
+    seen = sha256(b'{"path":"/"}').hexdigest()
+    assert seen in page
+    assert (await world.ask("POST", key="op", decision="approve", seen=seen))[0] == 200

@@ -262,6 +262,20 @@ def test_an_operator_may_change_the_arguments_and_the_call_gets_them_once(
     assert (kept.edited, kept.arguments) == ("", "")
 
 
+def test_nobody_agrees_to_arguments_that_they_have_not_seen(queue: Approvals) -> None:
+    """One operator looks; another writes other arguments; the first says yes to what it saw."""
+    made = ask(queue, quorum=2)
+    edited = queue.approve(made.id, by="olga", edited='{"path": "/tmp"}')
+    assert edited.state == "pending"
+    with pytest.raises(CannotDecideError, match="changed since you saw them") as refused:
+        queue.approve(made.id, by="otto", seen=made.arguments)
+    assert refused.value.why == "edited"
+    now = queue.get(made.id)
+    assert now is not None
+    assert now.state == "pending"
+    assert queue.approve(made.id, by="otto", seen=now.arguments).state == "approved"
+
+
 def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> None:
     made = ask(queue, quorum=2)
     assert queue.approve(made.id, by="olga").state == "pending"

@@ -202,9 +202,13 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
     while True:
         answer = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ").strip().lower()[:1]
         if answer in {"y", "n"}:
-            decide = queue.store.approve if answer == "y" else queue.store.deny
+            store = queue.store
             try:
-                note(f"{one.id} is {decide(one.id, by=queue.by).state}")
+                if answer == "y":
+                    decided = store.approve(one.id, by=queue.by, seen=one.arguments)
+                else:
+                    decided = store.deny(one.id, by=queue.by)
+                note(f"{one.id} is {decided.state}")
             except CannotDecideError as problem:
                 note(visible(str(problem)))
             return True

@@ -104,11 +104,11 @@ class Desk:
         return self._store.get(id)
 
     def decide(
-        self, id: str, yes: bool, *, by: str, comment: str = "", edited: str = ""
+        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
     ) -> Approval:
-        """An operator decides on one call. Raises `CannotDecideError`, `ValueError`."""
+        """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
         if yes:
-            found = self._store.approve(id, by=by, comment=comment, edited=edited)
+            found = self._store.approve(id, by=by, comment=comment, edited=edited, seen=seen)
         else:
             found = self._store.deny(id, by=by, comment=comment)
         self._write_down()

@@ -57,9 +57,9 @@ class Decides(Protocol):
         """One request, whatever became of it."""
 
     def decide(
-        self, id: str, yes: bool, *, by: str, comment: str = "", edited: str = ""
+        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
     ) -> Approval:
-        """An operator decides on one call. Raises `CannotDecideError`, `ValueError`."""
+        """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
 
 
 class ApprovalPage:
@@ -124,9 +124,15 @@ class ApprovalPage:
         yes, edited = given.get("decision") == "approve", given.get("edited", "").strip()
         if edited == one.arguments:
             edited = ""
+        if yes and given.get("seen") != _shown_digest(one):
+            flaw = "The arguments were changed since this page was shown. Look at them again."
+            await _send(connection, 409, "Not decided", _form(one, flaw))
+            return
         try:
             comment = given.get("comment", "")
-            found = self._queue.decide(one.id, yes, by=caller.id, comment=comment, edited=edited)
+            found = self._queue.decide(
+                one.id, yes, by=caller.id, seen=one.arguments, comment=comment, edited=edited
+            )
         except (CannotDecideError, ValueError) as problem:
             await _send(connection, 409, "Not decided", _form(one, str(problem)))
             return
@@ -138,6 +144,11 @@ class ApprovalPage:
 
 def _digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "replace")).digest()
+
+
+def _shown_digest(one: Approval) -> str:
+    """What the page shows of the arguments, as its form says it back: a yes is to that and to nothing else."""
+    return sha256(one.arguments.encode("utf-8", "replace")).hexdigest()
 
 
 def _is_here(client: Any) -> bool:
@@ -175,7 +186,7 @@ def _form(one: Approval, flaw: str = "") -> str:
         f"{said}<p><strong>{_text(one.who)}</strong> wants to <strong>{_text(one.wish)}</strong>: "
         f"{_text(one.reason)}. Risk: {_text(one.risk)}.</p><p>Arguments, SHA-256 "
         f"{one.arguments_digest[:16]}:</p><pre>{_text(one.arguments)}</pre>"
-        "<form method=post autocomplete=off>"
+        f"<form method=post autocomplete=off><input name=seen type=hidden value={_shown_digest(one)}>"
         "<label>Key of an operator<input name=key type=password required></label>"
         f"<label>Comment<input name=comment maxlength=500></label>{edit}"
         "<button name=decision value=deny>Deny</button>"

@@ -19,7 +19,9 @@ Asker = Literal["agent", "owner", "operator", "anonymous", "server"]
 class CannotDecideError(ValueError):
     """A decision that cannot be: the message says why. `why` is one word for programs."""
 
-    def __init__(self, why: Literal["unknown", "own", "over", "voted"], message: str) -> None:
+    def __init__(
+        self, why: Literal["unknown", "own", "over", "voted", "edited"], message: str
+    ) -> None:
         super().__init__(message)
         self.why = why
 

@@ -212,15 +212,22 @@ class Approvals:
         lasts_s: float | None = None,
         comment: str = "",
         edited: str = "",
+        seen: str | None = None,
     ) -> Approval:
         """An operator says yes. With a quorum, the request is approved with the last yes that it needs; the scope
         is that of the last. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
-        it is to run instead: who said yes before has to say so again. Raises `CannotDecideError`, `ValueError`."""
+        it is to run instead: who said yes before has to say so again. `seen` are the arguments that this operator was shown: a
+        yes is to them, and to no others that somebody wrote meanwhile. Raises `CannotDecideError`, `ValueError`."""
         if scope != "once" and not lasts_s:
             raise ValueError("an approval for more than one call needs a time after which it ends")
         now = self._clock()
         with self._database.changing(_WHAT):
             one = self._decidable(id, by, now)
+            if seen is not None and seen != one.arguments:
+                raise CannotDecideError(
+                    "edited",
+                    f"the arguments of {id} were changed since you saw them: look at it again",
+                )
             if edited:
                 self._edit(one, edited, scope)
             voted = self._database.execute(
