@@ -31,6 +31,11 @@ READING = [
     "SELECT row_number() OVER (PARTITION BY a ORDER BY b) FROM t",
     "SELECT pg_size_pretty(pg_relation_size('t'))",
     "SELECT CASE WHEN a THEN b ELSE c END FROM t",
+    "SELECT regexp_replace(a, '\\s+', ' ') FROM t WHERE a ~ '^\\d+$'",
+    "SELECT a - b, a / b FROM t WHERE path LIKE 'C:\\temp\\%' AND name = 'it''s'",
+    "SELECT * FROM t WITH (NOLOCK)",
+    "SELECT * FROM pragma_table_info('t')",
+    "SELECT bool_and(a), sha256(b), jsonb_set(c, '{d}', '1') FROM t",
 ]
 
 OTHER = {
@@ -66,6 +71,8 @@ OTHER = {
         "KILL 3",
         "EXPLAIN",
         "LOCK TABLE t",
+        "SELECT * FROM t WITH (UPDLOCK)",
+        "SELECT * FROM t WITH (NOLOCK, TABLOCKX)",
     ],
     "statements": ["SELECT 1; DROP TABLE t", "SELECT 1; SELECT 2", "SELECT ';'; DELETE FROM t"],
     "unknown_function": [
@@ -82,6 +89,13 @@ OTHER = {
     "ambiguous_sql": [
         "SELECT 1 /*! INTO OUTFILE 'x' */",
         "SELECT 'a\\'; DROP TABLE t; --'",
+        "SELECT 'a\\\\'; DROP TABLE t; --'",
+        "SELECT 'a\\\"b' ; DROP TABLE t",
+        "SELECT 1 \\g |id",
+        'SELECT "\'" \\g |id "\'"',
+        "SELECT 1 -- ' \\g |id '",
+        "SELECT 1 # ' \\g |id '",
+        "SELECT 1 /* ' */ \\g |id /* ' */",
         "SELECT $$ ; DROP TABLE t; $$",
         "SELECT $x$ y $x$",
         "/* /* */ DELETE FROM t -- */",

@@ -181,26 +181,40 @@ _SQL_FORM = re2.compile(
 
 def _fetch(words: Sequence[Word]) -> str | None:
     """`curl` that only gets: its options are few, and none sends, keeps or reads a file."""
-    value_next = ""
-    for word in words:
-        text = word.text
-        if value_next:
-            if value_next in {"-X", "--request"} and text not in {"GET", "HEAD", "OPTIONS"}:
+    texts = iter(word.text for word in words)
+    for text in texts:
+        valued = _FETCH_VALUED.fullmatch(text)
+        if valued is not None:
+            value = valued["more"] or valued["rest"] or next(texts, "")
+            allowed = _FETCH_VALUES.get(valued["letter"] or valued["name"], _FETCH_VALUE)
+            if not allowed.fullmatch(value):
                 return "option"
-            value_next = ""
-        elif text in _FETCH_VALUED:
-            value_next = text
         elif text.startswith("-") and not _FETCH_PLAIN.fullmatch(text):
             return "option"
     return None
 
 
-_FETCH_VALUED = frozenset(
-    "-X --request -H --header -A --user-agent -m --max-time --connect-timeout -e --referer --retry".split()
+_FETCH_VALUED = re.compile(
+    r"-[sSfLikIvG46]*(?P<letter>[XHAmewour])(?P<more>.*)|"
+    r"--(?P<name>request|header|user-agent|max-time|connect-timeout|referer|retry|write-out|output|user|range|url|"
+    r"max-redirs)(?:=(?P<rest>.*))?",
+    re.DOTALL,
 )
+_FETCH_VALUE = re.compile(r"[^@].*", re.DOTALL)
+"""A value. With an `@` before it, some would be read from a file."""
+_FETCH_VERB = re.compile("GET|HEAD|OPTIONS")
+_FETCH_OUTPUT = re.compile("-|/dev/null")
+_FETCH_REPORT = re.compile(r"(?!@|.*%output).*", re.DOTALL)
+_FETCH_VALUES = {
+    "X": _FETCH_VERB,
+    "request": _FETCH_VERB,
+    "o": _FETCH_OUTPUT,
+    "output": _FETCH_OUTPUT,
+    "w": _FETCH_REPORT,
+    "write-out": _FETCH_REPORT,
+}
 _FETCH_PLAIN = re.compile(
     r"-[sSfLikIvG46]+|--(silent|show-error|fail|location|include|insecure|head|verbose|get|compressed|ipv4|ipv6|http1.1|http2)"
-    r"|-X(GET|HEAD)|--request=(GET|HEAD)"
 )
 _WGET = re.compile(
     r"-q?O-|-[qS]+|-nv|--(spider|quiet|no-verbose|server-response|output-document=-)"
@@ -209,7 +223,8 @@ _WGET = re.compile(
 
 def _wget(words: Sequence[Word]) -> str | None:
     """`wget` that keeps nothing: its output is standard output, or it only looks."""
-    options = [word.text for word in words if word.text.startswith("-")]
+    line = " ".join(word.text for word in words).replace("-O - ", "-O- ")
+    options = [text for text in line.split() if text.startswith("-")]
     kept = not any(one in {"--spider", "-O-", "-qO-", "--output-document=-"} for one in options)
     return None if not kept and all(map(_WGET.fullmatch, options)) else "option"
 

@@ -82,7 +82,13 @@ _WRITING = (
 )
 _READING_DDL = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
 
-_AMBIGUOUS = re.compile(r"/\*[!+M]|/\*(?:(?!\*/).)*/\*|\\|\$\w*\$", re.DOTALL)
+_AMBIGUOUS = re.compile(r"/\*[!+M]|/\*(?:(?!\*/).)*/\*|\$\w*\$", re.DOTALL)
+_BACKSLASHES = re.compile(
+    r"(?:'(?:[^'\\]|''|\\[^'\"`\\])*'|\"[^\"\\]*\"|`[^`\\]*`|[^'\"`\\#/-]|-(?!-)|/(?!\*))*",
+    re.DOTALL,
+)
+"""Statements in which backslashes stand only in texts, and never where a text could end. A client's own commands
+begin with one, too."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _EXPLAIN = re.compile(
     r"\s*explain\s+(?:query\s+plan\s+|analyze\s+|verbose\s+|extended\s+|format\s*=\s*\w+\s+|"
@@ -104,30 +110,49 @@ _PRAGMAS = _PRAGMAS_OF | frozenset(
 )
 _KNOWN_FUNCTIONS = frozenset(
     """
-    abs acos asin atan avg bit_and bit_length bit_or btrim cardinality ceiling changes char char_length chr
-    coalesce col_description concat concat_ws convert cos count current_database current_schema current_schemas
-    current_setting current_user database date date_format date_part date_trunc datediff datetime dayname dayofmonth
-    dayofweek dayofyear decode degrees elt encode exp field find_in_set floor format format_type from_days
-    from_unixtime generate_series glob greatest group_concat has_table_privilege hex ifnull iif inet_aton inet_ntoa
-    initcap instr isnull json json_array json_array_length json_each json_extract json_keys json_length json_object
-    json_quote json_tree json_type json_valid jsonb_array_elements jsonb_array_length jsonb_each jsonb_object_keys
-    jsonb_pretty jsonb_typeof json_array_elements json_object_keys json_typeof julianday last_insert_rowid lcase
-    least left length like likelihood likely locate log log10 log2 lower lpad ltrim make_date makedate max
-    md5 mid min mod monthname mysql_version now nullif obj_description octet_length ord pg_column_size
-    pg_database_size pg_get_constraintdef pg_get_expr pg_get_functiondef pg_get_indexdef pg_get_viewdef
-    pg_indexes_size pg_is_in_recovery pg_postmaster_start_time pg_relation_size pg_size_pretty pg_table_is_visible
-    pg_table_size pg_total_relation_size pg_typeof pi position pow power printf quarter quote quote_ident
-    quote_literal radians random regexp_count regexp_instr regexp_like regexp_match regexp_matches regexp_replace
-    regexp_split_to_array regexp_split_to_table repeat replace reverse right round row_count row_to_json rpad rtrim
-    schema sec_to_time sha1 sha2 sign similarity sin soundex space split_part sqlite_compileoption_used
-    sqlite_source_id sqlite_version sqrt starts_with strcmp strftime string_agg string_to_array str_to_date strpos
-    substr substring sum tan time time_format time_to_sec timediff timestampdiff to_char to_date to_days
-    to_json to_jsonb to_number to_timestamp to_tsquery to_tsvector total total_changes trim trunc truncate
-    ts_headline ts_rank typeof ucase unhex unicode unix_timestamp unixepoch unlikely unnest upper user utc_date
-    utc_time utc_timestamp version week weekday weekofyear year yearweek zeroblob array_agg array_append array_cat
-    array_length array_position array_to_json array_to_string json_agg json_build_object jsonb_agg
-    jsonb_build_object json_group_array json_group_object age extract width_bucket ntile lag lead
-    first_value last_value nth_value row_number rank dense_rank percent_rank cume_dist values
+    abs acos add_months age array_agg array_append array_cat array_contains array_dims array_distinct
+    array_fill array_join array_length array_lower array_ndims array_position array_positions array_prepend
+    array_remove array_replace array_to_json array_to_string array_upper ascii asin atan atan2 avg avgif
+    bit_and bit_count bit_length bit_or bool_and bool_or broadcast btrim cardinality cbrt ceiling changes
+    char char_length choose chr clock_timestamp coalesce col_description concat concat_ws convert cos cosh
+    cot count countif crc32 cume_dist current_database current_schema current_schemas current_setting
+    current_user database date date_format date_part date_trunc dateadd datediff datename datetime dayname
+    dayofmonth dayofweek dayofyear decode degrees dense_rank digest element_at elt encode eomonth every exp
+    extract family field find_in_set first_value floor format format_date format_type from_days from_unixtime
+    gcd generate_series getdate getutcdate glob greatest group_concat grouping has_table_privilege hex host
+    ifnull iif inet_aton inet_ntoa inet_server_addr initcap instr isfinite isnull isnumeric json json_agg
+    json_array json_array_elements json_array_length json_build_array json_build_object json_contains
+    json_each json_extract json_group_array json_group_object json_insert json_keys json_length json_object
+    json_object_agg json_object_keys json_patch json_populate_record json_quote json_remove json_replace
+    json_search json_set json_tree json_type json_typeof json_unquote json_valid jsonb_agg
+    jsonb_array_elements jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_insert
+    jsonb_object_agg jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_path_query_array
+    jsonb_path_query_first jsonb_pretty jsonb_set jsonb_typeof julianday justify_days justify_hours lag
+    last_insert_rowid last_value lcase lcm lead least left length levenshtein like likelihood likely listagg
+    locate log log10 log1p log2 lower lpad ltrim make_date make_time make_timestamp makedate masklen max md5
+    metaphone mid min mod mode monthname months_between mysql_version netmask network newid next_day now
+    nth_value ntile nullif num_nonnulls num_nulls nvl2 obj_description object_keys octet_length ord overlay
+    parse_date parse_ident percent_rank pg_backend_pid pg_column_size pg_database_size pg_get_constraintdef
+    pg_get_expr pg_get_functiondef pg_get_indexdef pg_get_userbyid pg_get_viewdef pg_indexes_size
+    pg_is_in_recovery pg_postmaster_start_time pg_relation_size pg_size_pretty pg_table_is_visible
+    pg_table_size pg_total_relation_size pg_typeof phraseto_tsquery pi plainto_tsquery position pow power
+    pragma_foreign_key_list pragma_index_info pragma_index_list pragma_index_xinfo pragma_table_info
+    pragma_table_list pragma_table_xinfo printf quantile quarter quote quote_ident quote_literal
+    quote_nullable radians random rank regexp_count regexp_extract regexp_instr regexp_like regexp_match
+    regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr regr_intercept
+    regr_slope repeat replace reverse right round row_count row_number row_to_json rownum rpad rtrim scale
+    schema sec_to_time set_masklen sha1 sha2 sha224 sha256 sha384 sha512 sign similarity sin sinh soundex
+    space split_part sqlite_compileoption_used sqlite_source_id sqlite_version sqrt st_area st_asgeojson
+    st_astext st_buffer st_centroid st_contains st_distance st_dwithin st_geomfromtext st_intersects
+    st_length st_makepoint st_point st_setsrid st_transform st_within st_x st_y starts_with
+    statement_timestamp str_to_date strcmp strftime string_agg string_split string_to_array string_to_table
+    strpos stuff substr substring sum sumif sysdatetime tan tanh time time_bucket time_format time_to_sec
+    timediff timeofday timestamp_diff timestamp_trunc timestampdiff to_char to_date to_days to_hex to_json
+    to_jsonb to_number to_timestamp to_tsquery to_tsvector todate tostartofday tostartofhour tostartofmonth
+    total total_changes transaction_timestamp translate trim trunc truncate ts_headline ts_rank ts_rank_cd
+    txid_current_if_assigned typeof ucase unaccent unhex unicode uniq uniqexact unix_timestamp unixepoch
+    unlikely unnest upper user utc_date utc_time utc_timestamp values version websearch_to_tsquery week
+    weekday weekofyear width_bucket word_similarity year yearweek zeroblob
     """.split()
 )
 
@@ -141,7 +166,9 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
         return "control_character"
     if len(text) > MAX_CHARS or _depth(text) > _MAX_DEPTH:
         return "too_long"
-    if not dialect and _AMBIGUOUS.search(text):
+    if not dialect and (
+        _AMBIGUOUS.search(text) or ("\\" in text and not _BACKSLASHES.fullmatch(text))
+    ):
         return "ambiguous_sql"
     pragma = _PRAGMA.fullmatch(text)
     if pragma is not None:
@@ -200,6 +227,16 @@ def _tree_rule(root: exp.Expr) -> str | None:
     for node in root.walk():
         if isinstance(node, _WRITING) and not isinstance(node, _READING_DDL):
             return "write_statement"
+        if isinstance(node, exp.WithTableHint) and _locks(node):
+            return "write_statement"
         if isinstance(node, exp.Anonymous) and node.name.casefold() not in _KNOWN_FUNCTIONS:
             return "unknown_function"
     return None
+
+
+_FREE_HINTS = frozenset({"nolock", "readuncommitted", "readpast", "noexpand"})
+
+
+def _locks(hint: exp.WithTableHint) -> bool:
+    """Whether a hint of Transact-SQL keeps others from their work."""
+    return any(one.name.casefold() not in _FREE_HINTS for one in hint.expressions)
