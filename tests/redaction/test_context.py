@@ -27,7 +27,9 @@ def cleaned(text: str) -> str:
         "- name: secret\n  value: @\n", '{"name": "DB_PASSWORD", "value": "@"}', "using credential @ for login",
         "the token is @.", "adafruit=>@", "finnhub_api ||@", "yelp,@", "Cookie: sid=@; b=1", "login me password @ ",
         "curl -u admin:@ https://x.example", "tool --token @ run", "postgresql://app:@@db.example.org/x", '"key": "@"',
-        "pass: @", "_authToken=@",
+        "pass: @", "_authToken=@", "JWT_SECRET\t@", "ENV ROOT_PASSWORD @", '{"auths": {"x": {"auth": "@"}}}', 'psk="@"',
+        "SECRET_KEY_BASE: @", "https://@@github.example/a", "mysql -h x -p@ db", "docker login -u x -p @ y", "redis-cli -a @ ping",
+        "sqlcmd -S x -P @",
     ],
 )  # fmt: skip
 def test_a_secret_is_found_in_every_notation(shape: str) -> None:
@@ -47,6 +49,8 @@ def test_a_secret_is_found_in_every_notation(shape: str) -> None:
         "commit 4d599cc13e2c9b7cbee537d4e5130f5871c2e558 merged", "git: 4d599cc13e2c9b7cbee537d4e5130f5871c2e558",
         '"integrity":"sha512-9qSXtV/jxHpkyRhoq5niWqO5nfTR0/trrdiSkrIEnOfuMQCrHuOQWaTVhVz64epP44Mdj6wKKjAJP0v8TgU=="',
         '{"key": "613c921b-a8e2-4230-a9c0-bdc3eb7fcf08"}', "https://user@example.org:8080/a", "http://[::1]:80/@x",
+        'fetch(x, {credentials: "same-origin"})', "key: 'pk_live_q7w2e9r4t1y8u3i6o5p0'", "https://a-longer-user-name-of-somebody@example.org/",
+        "login and then use -p 8080 with it", "mysql -p -u root",
         "slack: see https://example.org/channels", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
         "${secret:db.args.3}", "arguments must pass: `sandbox`, `readonly`",
         "the --username and --password options are gone", '"jsonwebtoken": "^9.0.2"',

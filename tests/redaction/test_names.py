@@ -16,7 +16,7 @@ from gatewright.redaction.names import is_example, is_secret_name, looks_random,
     password Password DB_PASSWORD db.password userPassword passwd pass passphrase secret client_secret
     clientSecret token auth_token accessToken apiKey api-key X-Api-Key API_KEY_PROD aws_secret_access_key
     private_key authorization Authorization Set-Cookie credentials jwt _auth x-auth secretValue PGPASSWORD
-    encryption_key SIGNING_KEY_2 tokens
+    encryption_key SIGNING_KEY_2 tokens SECRET_KEY_BASE SEGMENT_WRITE_KEY psk preshared_key seed_phrase kennwort
     """.split(),
 )
 def test_names_of_secrets_are_known(name: str) -> None:
@@ -148,4 +148,5 @@ def test_ids_and_hashes_count_only_where_they_are_asked_for(value: str) -> None:
 def test_the_picture_of_a_token_is_no_token() -> None:
     assert is_example("ghp_" + "x" * 36)
     assert is_example("AKIA" + "IOSFODNN7EXAMPLE")
+    assert is_example("xoxb-your-" + "token")
     assert not is_example("ghp_" + "a1B2c3D4" * 4)

@@ -20,7 +20,8 @@ Finding = tuple[int, int, str]
 _KEYWORDS = (
     "pass|pwd|secret|token|credential|authorization|cookie|mnemonic|bearer|_auth|jwt|(?:api|access|private|auth|account|signing|encryption|master|shared|license|service|"
     "app|storage|client|consumer|integration|webhook|subscription|ssh|primary|secondary|function|admin|"
-    "deploy|session|host|customer|rest)s?[ _-]?keys?|authkey"
+    "deploy|session|host|customer|rest|write|ingest|ingestion|activation|personal|preshared)s?[ _-]?keys?|authkey|"
+    "psk|kennwort|contrasena|senha|seed[ _-]?phrase|recovery[ _-]?codes?|preshared"
 )
 _IDENT = r"[A-Za-z0-9_.-]"
 _QUOTES = r"(?:\\{0,3}[\"'`\]]){0,2}"
@@ -32,7 +33,7 @@ _VENDOR = "(?i:" + "|".join(sorted(VENDORS, key=len, reverse=True)) + ")"
 _PLAIN_VALUE = r"[A-Za-z0-9_.=+/~:%-]"
 _SAID = (
     r"(?i:credentials?|password|passphrase|passwd|token|bearer|basic|api[ _-]?key|secret|access[ _-]?key|"
-    r"secret key|jwt|key)(?i: is| was| of| for|:)? {1,3}[\"'`]?"
+    r"secret key|jwt|key)(?i: is| was| of| for|:)?(?:[ \t]|\\t){1,8}[\"'`]?"
 )
 _URL = r"[a-zA-Z][a-zA-Z0-9+.-]{1,24}:(?:\\?/){2}"
 
@@ -41,8 +42,10 @@ HINTS = either(
         f"(?i:{_KEYWORDS}){_IDENT}{{0,32}}{_QUOTES}(?:{_GAP}{_SIGNS}|{_PAIRED})",
         f"{_VENDOR}[A-Za-z0-9_. -]{{0,32}}{_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{8}}",
         f"{_SAID}{_PLAIN_VALUE}{{10}}",
-        f"(?i:key){_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{14}}",
+        f"(?i:key|auth){_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{14}}",
         _URL + r"[^\s/?#@\"\\]{0,256}:[^\s/@\"]{1,256}@",
+        _URL + "[A-Za-z0-9_-]{20,256}@",
+        r"(?i:mysql|mariadb|login|redis-cli|sqlcmd)[^\r\n]*[ \t]-[pPa]",
         "(?i:private key)",
         r"(?i:(?:-u|--user|sshpass -p|--pass(?:word)?|--token|--api-key|--secret|-pw))[ =]",
         r"(?i:login\s+\S{1,64}\s+password\s)",
@@ -52,9 +55,10 @@ HINTS = either(
 
 _NAMED = f"((?i:{_KEYWORDS}){_IDENT}{{0,40}})(?:({_PAIRED})|({_OPERATOR}))"
 _BESIDE_VENDOR = rf"(?:^|[^A-Za-z]|\\[nrt])({_VENDOR})[A-Za-z0-9_. -]{{0,32}}{_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{10,256}})"
-_AFTER_WORDS = rf"(?:\b|\\[nrt]){_SAID}({_PLAIN_VALUE}{{10,256}})"
-_KEY = rf"(?:\b|\\[nrt])(?i:key){_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{14,256}})"
+_AFTER_WORDS = rf"(?:\b|[A-Z_]|\\[nrt]){_SAID}({_PLAIN_VALUE}{{10,256}})"
+_KEY = rf"(?:\b|\\[nrt])(?i:key|auth){_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{14,256}})"
 _IN_URL = _URL + r"[^\s/?#@:\"'<>\\]{0,256}:([^\s/@\"'<>\\]{1,256})@"
+_USER_IN_URL = _URL + "([A-Za-z0-9_-]{20,256})@"
 _PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PUTTY = (
     r"PuTTY-User-Key-File-[0-9](?:[^\n]*\n){3,40}?"
@@ -64,7 +68,10 @@ _OPTIONS = (
     r"(?:\s|^|[\"'])(?:(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|(?:sshpass )-p ?[\"']?|"
     r"--(?i:pass|passwd|password|passphrase|token|api-?key|secret|auth-token|access-token|secret-key|"
     r"client-secret)[ =][\"']?)"
-    r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})"
+    r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})|"
+    r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s[^\r\n|;]*?-p([^\s\"']{4,256})|"
+    r"\blogin\s[^\r\n|;]*?\s-p ([^\s\"']{4,256})|\bredis-cli\s[^\r\n|;]*?-a ([^\s\"']{4,256})|"
+    r"\bsqlcmd\s[^\r\n|;]*?-P ?([^\s\"']{4,256})"
 )
 _named = Pattern(_NAMED)
 _named_parts = re.compile(_NAMED.encode())
@@ -74,6 +81,7 @@ _in_name = Pattern(rf"(?:^|[^A-Za-z])({_VENDOR})", captures=True)
 _after_words = Pattern(_AFTER_WORDS, captures=True)
 _key = Pattern(_KEY, captures=True)
 _in_url = Pattern(_IN_URL, captures=True)
+_user_in_url = Pattern(_USER_IN_URL, captures=True)
 _pem = Pattern(_PEM)
 _putty = Pattern(_PUTTY, captures=True)
 _options = Pattern(_OPTIONS, captures=True)
@@ -195,9 +203,16 @@ def _addresses(text: bytes) -> Iterator[Finding]:
             yield *spans[1], "url-password"
 
 
+def _users(text: bytes) -> Iterator[Finding]:
+    """Tokens that stand in a URL as a user without a password."""
+    for spans in _user_in_url.all(text):
+        if looks_random(_text(text, spans[1]), 20, digests=True):
+            yield *spans[1], "url-password"
+
+
 def _commands(text: bytes) -> Iterator[Finding]:
     for spans in _options.all(text):
-        span = spans[1] if spans[1][0] >= 0 else spans[2]
+        span = next(one for one in spans[1:] if one[0] >= 0)
         if may_be_secret(_text(text, span), quoted=False):
             yield *span, "command-line"
 
@@ -252,7 +267,7 @@ def of_member(name: str, value: str) -> tuple[int, str] | None:
     if is_secret_name(name):
         whole = value.replace(" ", "") if _is_header(name) else said[start:].decode()
         return (start, "named") if may_be_secret(whole, quoted=True) else None
-    if name.lower() == "key":
+    if name.lower() in {"key", "auth"}:
         return (0, "named") if looks_random(value, 12) else None
     vendor = _in_name.after(name.encode(), 0)
     if vendor is not None and _is_vendor_key(_text(name.encode(), vendor[1]), value):
@@ -270,6 +285,7 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_AFTER_WORDS, _spoken),
     (_KEY, _bare_keys),
     (_IN_URL, _addresses),
+    (_USER_IN_URL, _users),
     (_OPTIONS, _commands),
     ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
 )

@@ -204,9 +204,26 @@ _CHAT: tuple[Row, ...] = (
     ("dropbox-token", f"\\bsl[.](?:u[.])?{_WORD}{{60}}", f"{_WORD}*"),
     ("typeform-token", "\\btfp_", "[A-Za-z0-9_.=-]{40,}"),
     ("contentful-token", "CFPAT-", f"{_WORD}{{40,}}"),
+    ("instagram-token", "\\bIG(?:QV|QW|AA)[A-Za-z0-9_-]{40}", f"{_WORD}{{20,}}"),
+    (
+        "twitter-token",
+        "\\bA{18}[A-Za-z0-9]{8,60}%(?:2[BbFf]|3[Dd])",
+        "[A-Za-z0-9%]{30,}",
+    ),
+    ("zapier-webhook", "hooks[.]zapier[.]com/hooks/catch/", "[0-9]+/[A-Za-z0-9]{6,}"),
 )
 
 _OTHER: tuple[Row, ...] = (
+    ("paseto", "\\bv[1-4][.](?:local|public)[.]", "[A-Za-z0-9_.-]{60,}"),
+    ("posthog-key", "\\bphx_", f"{_AN}{{30,}}"),
+    ("stytch-secret", "\\bsecret-(?:(?:live|test|prod)-)?[A-Za-z0-9_]{6}", "[A-Za-z0-9_=-]{30,}"),
+    ("inngest-key", "\\bsignkey-[a-z]{2,8}-", f"{HEX}{{32,}}"),
+    ("checkout-key", f"\\bsk_(?:[a-z]{{2,8}}_)?{UUID}", ""),
+    ("svix-key", "\\b(?:test)?sk_[A-Za-z0-9]{30,40}[.](?:us|eu|in|ca|au)\\b", ""),
+    ("browserbase-key", "\\bbb_(?:live|test)_", f"{_WORD}{{20,}}"),
+    ("trigger-key", "\\btr_(?:prod|dev|stg|preview)_", f"{_AN}{{20,}}"),
+    ("bitwarden-token", f"\\b0[.]{UUID}[.]{_AN}{{20,40}}:", f"{_B64}{{22}}=="),
+    ("zhipu-key", "\\b[0-9a-f]{32}[.][A-Za-z0-9]{16}\\b", ""),
     ("shopify-token", f"\\bshp(?:at|ca|pa|ss|tka|ua|it)_{HEX}{{16}}", f"{HEX}{{16}}"),
     ("hubspot-token", "\\bpat-(?:na|eu|ap)[0-9]-", UUID),
     ("newrelic-key", "\\bNR(?:AK|JS|II|IQ|RA|SP|AA)-", f"{_WORD}{{19,}}"),

@@ -22,20 +22,21 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ALONE = frozenset(
     "password passwd passwort pwd passphrase passcode secret secrets token apikey authtoken accesstoken "
     "authorization cookie credential credentials jwt bearer privatekey secretkey accesskey clientsecret "
-    "mnemonic passwords tokens apikeys pass authkey apitoken userpass pgpassword".split()
+    "mnemonic passwords tokens apikeys pass authkey apitoken userpass pgpassword psk kennwort "
+    "contrasena senha seedphrase recoverycode recoverycodes htpasswd preshared".split()
 )
 """Words that name a secret by themselves."""
 
 _BEFORE_KEY = frozenset(
     "api access secret private auth account signing encryption encrypt master shared license service app "
     "application consumer storage deploy admin client subscription session ssh rsa hmac crypt webhook "
-    "customer integration rest sas user functions host".split()
+    "customer integration rest sas user functions host write ingest ingestion activation personal preshared".split()
 )
 """Words that make a secret of the `key` after them."""
 
 _TRAILING = frozenset(
     "value values string text base64 b64 header raw plain plaintext data env var prod production dev "
-    "test staging live old new current default here".split()
+    "test staging live old new current default here base".split()
 )
 """Words after the name that change nothing."""
 
@@ -53,6 +54,7 @@ _PLACEHOLDER = re.compile(
     | <.* | \[.* | \{.* | \$[({A-Za-z_].* | %[({]?[A-Za-z_]+[)}]?[sd%]?
     | (?:your|my|the|some|an?|insert|enter|replace|put)[-_ ].{0,40} | yours?
     | .*(?:redacted|placeholder|example|xxxx|\*\*\*|your[-_]|change[-_]?me|dummy|removed|hidden|masked|sample[-_]|fake[-_]).*
+    | pk_(?:test|live|prod)_\w+ | same-origin | include | omit
     | (?:null|none|nil|undefined|true|false|yes|no|n/a|na|empty|unset|default|string|str|number|int|integer|
         bool|boolean|object|array|required|optional|any|bytes|text|password|passwd|pwd|pass|secret|token|
         api[-_ ]?key|key|value|username|user|hidden|required\??|basic|bearer|oauth2?|jwt|apikey|void|
@@ -153,7 +155,12 @@ def _is_identifier(value: str) -> bool:
 
 def is_example(token: str) -> bool:
     """Whether a token of a known form is only the picture of one, as documentation shows it."""
-    return len(set(token[-16:])) < 5 or token.upper().endswith(("EXAMPLE", "EXAMPLEKEY"))
+    return len(set(token[-16:])) < 5 or _PICTURED.search(token) is not None
+
+
+_PICTURED = re.compile(
+    r"(?i:example|examplekey)\Z|(?i:[-_](?:your|my|some|the)[-_])|(?i:placeholder)"
+)
 
 
 def _reads_like_words(value: str) -> bool:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PERSONAL", "is_card", "is_iban", "is_phone", "is_us_ssn"]
+__all__ = ["PERSONAL", "is_card", "is_email", "is_iban", "is_phone", "is_us_ssn"]
+
+_TOP = r"(?:[A-Za-z]{2,24}\b|(?:[\xc2-\xf4][\x80-\xbf]{1,3}){2,12})"
 
 PERSONAL: dict[str, tuple[str, str]] = {
     "email": (
-        "@[A-Za-z0-9]",
-        r"[A-Za-z0-9._%+'\x80-\xff-]{1,64}@(?:[A-Za-z0-9\x80-\xff](?:[A-Za-z0-9\x80-\xff-]{0,62})[.]){1,8}[A-Za-z]{2,24}\b",
+        r"@(?:[A-Za-z0-9\x80-\xff]|\\u)",
+        r"[A-Za-z0-9._%+'\x80-\xff-]{1,64}@(?:[A-Za-z0-9\x80-\xff](?:[A-Za-z0-9\x80-\xff-]{0,62})[.]){1,8}"
+        + _TOP,
     ),
     "card": ("[0-9](?:[ -]?[0-9]){12}", r"\b[0-9](?:[ -]?[0-9]){12,18}\b"),
-    "iban": ("[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}", r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}\b"),
+    "iban": (
+        "[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}|[a-z]{2}[0-9]{2}[a-z0-9]{11}",
+        r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}\b|\b[a-z]{2}[0-9]{2}[a-z0-9]{11,30}\b",
+    ),
     "phone": ("[+][1-9]", r"[+][1-9](?:[ ().\x2f-]{0,3}[0-9]){6,14}\b"),
     "us_ssn": (
-        "[0-9]{3}-[0-9]{2}-[0-9]{4}|(?i:ssn|social security).{0,12}[0-9]{9}",
-        r"\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b|(?i:ssn|social security)[^0-9]{1,12}[0-9]{9}\b",
+        "[0-9]{3}-[0-9]{2}-[0-9]{4}|(?i:ssn|social security).{0,12}[0-9]{3}[ .]?[0-9]{2}[ .]?[0-9]{4}",
+        r"\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b|(?i:ssn|social security)[^0-9]{1,12}[0-9]{3}[ .]?[0-9]{2}[ .]?[0-9]{4}\b",
     ),
 }
 """Kind → (what the text must hold for it to be worth a look, the pattern), RE2 on bytes."""
@@ -24,8 +30,9 @@ PERSONAL: dict[str, tuple[str, str]] = {
 _BRANDS = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
     r"|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}"
-    r"|62\d{14,17}|(?:50|5[6-9]|6[0137])\d{11,17}"
+    r"|62\d{14,17}|220[0-4]\d{12}|9792\d{12}|(?:50|5[6-9]|6[0137])\d{11,17}"
 )
+_DECIMALS = re.compile(r"\d[.]\Z")
 _CARD_WORD = re.compile(r"(?i:card|visa|amex|master|credit|debit|\bpan\b|karte|carte|tarjeta)")
 _IBAN_LENGTHS = {
     word[:2]: int(word[2:])
@@ -43,6 +50,8 @@ _IBAN_LENGTHS = {
 def is_card(text: str, before: str = "") -> bool:
     """A payment card's number: the Luhn digit, and a brand's first digits and length or a word `before`
     it that says what it is."""
+    if _DECIMALS.search(before):
+        return False
     digits = re.sub(r"[ -]", "", text)
     if len(set(digits)) < 2 or not (_BRANDS.fullmatch(digits) or _CARD_WORD.search(before)):
         return False
@@ -53,7 +62,7 @@ def is_card(text: str, before: str = "") -> bool:
 
 def is_iban(text: str) -> int:
     """How much of the text is an IBAN: its country's length, and 1 as the remainder by 97. 0 for none."""
-    size = _IBAN_LENGTHS.get(text[:2], 0)
+    size = _IBAN_LENGTHS.get(text[:2].upper(), 0)
     ends = [at + 1 for at, letter in enumerate(text) if letter != " "]
     if not size or len(ends) < size:
         return 0
@@ -64,9 +73,19 @@ def is_iban(text: str) -> int:
 
 
 def is_phone(text: str) -> bool:
-    """A number in the international form of E.164: 8 to 15 digits, and no run of one digit."""
+    """A number in the international form of E.164: 8 to 15 digits, 11 in North America, and no run of one digit."""
     digits = re.sub(r"[^0-9]", "", text)
+    if digits[:1] == "1" and len(digits) != 11:
+        return False
     return 8 <= len(digits) <= 15 and len(set(digits)) > 2
+
+
+def is_email(text: str) -> bool:
+    """An address, and no `git@host`, nor a picture in a second resolution (`logo@2x.png`)."""
+    return not text.startswith("git@") and _PICTURE.search(text) is None
+
+
+_PICTURE = re.compile(r"@\dx\.[a-z]{2,4}\Z")
 
 
 def is_us_ssn(text: str) -> bool:

@@ -22,7 +22,7 @@ from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example
 from gatewright.redaction.patterns import Pattern, Several, either
-from gatewright.redaction.personal import PERSONAL, is_card, is_iban, is_phone, is_us_ssn
+from gatewright.redaction.personal import PERSONAL, is_card, is_email, is_iban, is_phone, is_us_ssn
 
 __all__ = ["Scanner", "scanner"]
 
@@ -218,7 +218,7 @@ def _person_size(kind: str, said: str, before: str) -> int:
         return is_card(said, before)
     if kind == "phone":
         return is_phone(said) and not before[-1:].isalnum()
-    return is_us_ssn(said) if kind == "us_ssn" else not said.startswith("git@")
+    return is_us_ssn(said) if kind == "us_ssn" else is_email(said)
 
 
 def _apart(found: list[Finding]) -> list[Finding]:
