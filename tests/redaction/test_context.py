@@ -30,6 +30,8 @@ def cleaned(text: str) -> str:
         "pass: @", "_authToken=@", "JWT_SECRET\t@", "ENV ROOT_PASSWORD @", '{"auths": {"x": {"auth": "@"}}}', 'psk="@"',
         "SECRET_KEY_BASE: @", "https://@@github.example/a", "mysql -h x -p@ db", "docker login -u x -p @ y", "redis-cli -a @ ping",
         "sqlcmd -S x -P @",
+        '{"value": "@", "name": "DB_PASSWORD"}', '{\\"value\\": \\"@\\",\\n  \\"name\\": \\"/prod/token\\"}',
+        "- value: @\n  name: DB_PASSWORD\n", "{value: '@', key: 'api_key'}",
     ],
 )  # fmt: skip
 def test_a_secret_is_found_in_every_notation(shape: str) -> None:
@@ -42,6 +44,7 @@ def test_a_secret_is_found_in_every_notation(shape: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"value": "q7w2e9r4t1y8u3i6o5p0", "name": "host"}, {"name": "password"}', '{"name": "password", "type": "text"}',
         "password: ********", 'api_key = os.environ["API_KEY"]', "token: <your-token-here>", "secretName: my-app-tls",
         '"password": {"type": "string", "minLength": 8}', "max_tokens: 4096", '{"next_page_token": "q7w2e9r4t1y8u3i6o5p0"}',
         "class Token:\n    __slots__ = ()", "def f(self, token: Callable[[], None]) -> None:", "password: must be long",

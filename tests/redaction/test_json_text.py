@@ -71,9 +71,29 @@ def test_an_escaped_name_and_an_escaped_slash_hide_nothing() -> None:
             {"key": "API_TOKEN", "of": [{"value": "some"}, {"a": "b"}], "value": "letmein"},
             {"key": "API_TOKEN", "of": [{"value": "some"}, {"a": "b"}], "value": "*"},
         ),
+        (
+            {"env": [{"value": "letmein", "name": "DB_PASSWORD"}]},
+            {"env": [{"value": "*", "name": "DB_PASSWORD"}]},
+        ),
+        (
+            {"Value": "letmein", "Type": "SecureString", "Name": "/prod/db_password"},
+            {"Value": "*", "Type": "SecureString", "Name": "/prod/db_password"},
+        ),
+        (
+            {"value": "letmein", "of": [{"value": "some"}, {"a": "b"}], "key": "API_TOKEN"},
+            {"value": "*", "of": [{"value": "some"}, {"a": "b"}], "key": "API_TOKEN"},
+        ),
+        (
+            [{"value": "some", "name": "HOST"}, {"value": "letmein", "name": "DB_PASSWORD"}],
+            [{"value": "some", "name": "HOST"}, {"value": "*", "name": "DB_PASSWORD"}],
+        ),
         *(
             (one, one)
             for one in (
+                [{"value": "letmein", "name": "HOST"}, {"type": "x", "name": "DB_PASSWORD"}],
+                {"value": "letmein", "of": {"name": "DB_PASSWORD"}},
+                {"other": "letmein", "value": 17, "name": "DB_PASSWORD"},
+                {"value": {"value": "letmein"}, "name": "DB_PASSWORD"},
                 [{"name": "DB_PASSWORD", "type": "x"}, {"name": "HOST", "value": "letmein"}],
                 {"of": {"name": "DB_PASSWORD"}, "value": "letmein"},
                 {"name": "DB_PASSWORD", "value": 17, "other": "letmein"},

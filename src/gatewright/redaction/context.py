@@ -29,6 +29,10 @@ _GAP = r"(?:\\t|[ \t]){0,8}"
 _SIGNS = r"(?::{1,3}=|=>|=|\|\|?|>|\?=|,|:{1,2})"
 _OPERATOR = f"{_QUOTES}{_GAP}{_SIGNS}{_GAP}"
 _PAIRED = r"(?:\\[nrt]|[\s,;\"'`\\-]){1,16}(?i:value)" + _QUOTES + r"\s{0,4}[:=]\s{0,4}"
+_PAIR_NAME = (
+    rf"(?i:\bname|\bkey|\bvariable|\bheader|\bparam|\benv|\bid){_QUOTES}{_GAP}[:=]{_GAP}{_QUOTES}"
+)
+_NAMED_AFTER = _PAIR_NAME + rf"[A-Za-z0-9_./-]{{0,40}}(?i:{_KEYWORDS})"
 _VENDOR = "(?i:" + "|".join(sorted(VENDORS, key=len, reverse=True)) + ")"
 _PLAIN_VALUE = r"[A-Za-z0-9_.=+/~:%-]"
 _SAID = (
@@ -40,6 +44,7 @@ _URL = r"[a-zA-Z][a-zA-Z0-9+.-]{1,24}:(?:\\?/){2}"
 HINTS = either(
     [
         f"(?i:{_KEYWORDS}){_IDENT}{{0,32}}{_QUOTES}(?:{_GAP}{_SIGNS}|{_PAIRED})",
+        _NAMED_AFTER,
         f"{_VENDOR}[A-Za-z0-9_. -]{{0,32}}{_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{8}}",
         f"{_SAID}{_PLAIN_VALUE}{{10}}",
         f"(?i:key|auth){_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{14}}",
@@ -75,6 +80,8 @@ _OPTIONS = (
 )
 _named = Pattern(_NAMED)
 _named_parts = re.compile(_NAMED.encode())
+_named_after = Pattern(f"{_NAMED_AFTER}{_IDENT}{{0,40}}")
+_named_after_parts = re.compile(f"{_PAIR_NAME}([A-Za-z0-9_./-]+)".encode())
 _beside_vendor = Pattern(_BESIDE_VENDOR)
 _beside_vendor_parts = re.compile(_BESIDE_VENDOR.encode())
 _in_name = Pattern(rf"(?:^|[^A-Za-z])({_VENDOR})", captures=True)
@@ -100,6 +107,11 @@ _BARE = re.compile(rb"[^\s\"'`,;&<>)}\]\\]+")
 _SCHEME = re.compile(
     rb"(?i:bearer|basic|token|digest|apikey|key|negotiate|ssws|bot|aws4-hmac-sha256)[ +]+"
 )
+_BARE_MOST = 256
+_BARE_BACKWARDS = re.compile(rb"={0,2}[^\s\"'`,;&<>)}\]\\:=]+")
+_SPACES = tuple(bytes((sign,)) for sign in b", ;\t\r\n-")
+_VALUE_NAME = re.compile(rb"(?i:value)[\\\"'`]{0,8}\s{0,8}[:=]\s{0,8}\Z")
+_VALUE_MOST = 4096
 _QUOTE_SIGNS = (b'"', b"'", b"`")
 _LINE_ENDS = (b"\\n", b"\\r", b"\\t")
 _REFERENCES = (b"${", b"{{")
@@ -146,6 +158,58 @@ def _names(text: bytes) -> Iterator[Finding]:
         if may_be_secret(value, quoted=quoted):
             yield start, end, "named"
             at = end
+
+
+def _names_after(text: bytes) -> Iterator[Finding]:
+    """Values in pairs of `value` and `name` whose name comes last."""
+    for spans in _named_after.all(text):
+        start = spans[0][0]
+        parts = _named_after_parts.match(text, start)
+        if parts is None or not is_secret_name(parts[1].decode()):
+            continue
+        found = _value_before(text, start)
+        if found is not None and may_be_secret(_text(text, found[:2]), quoted=found[2]):
+            yield *found[:2], "named"
+
+
+def _value_before(text: bytes, at: int) -> tuple[int, int, bool] | None:
+    """(start, end, whether it is quoted) of what a member `value` directly before `at` says."""
+    at -= len(_closing(text, at))  # the quote that opens the name
+    at = _between(text, at)
+    closing = _closing(text, at)
+    end = at - len(closing)
+    if closing:
+        opened = text.rfind(closing, max(0, end - _VALUE_MOST), end)
+        start = opened + len(closing)
+    else:
+        bare = _BARE_BACKWARDS.match(text[max(0, end - _BARE_MOST) : end][::-1])
+        start = opened = end if bare is None else end - len(bare.group())
+    if opened < 0 or not _VALUE_NAME.search(text[max(0, opened - 32) : opened]):
+        return None
+    scheme = _SCHEME.match(text, start, end)
+    return (start if scheme is None else scheme.end()), end, bool(closing)
+
+
+def _closing(text: bytes, at: int) -> bytes:
+    """The quote that ends at `at`, as it is written there; empty where there is none."""
+    begun = at - 1
+    if text[max(0, begun) : at] not in _QUOTE_SIGNS:
+        return b""
+    while at - begun < 8 and text[max(0, begun - 1) : begun] == b"\\":
+        begun -= 1
+    return text[begun:at]
+
+
+def _between(text: bytes, at: int) -> int:
+    """Where what stands between two members begins that ends at `at`."""
+    for _ in range(64):
+        if text[max(0, at - 2) : at] in _LINE_ENDS:
+            at -= 2
+        elif text[max(0, at - 1) : at] in _SPACES:
+            at -= 1
+        else:
+            break
+    return at
 
 
 def _is_named(text: bytes, start: int, end: int) -> bool:
@@ -281,6 +345,7 @@ def _text(text: bytes, span: tuple[int, int]) -> str:
 
 RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_NAMED, _names),
+    (_NAMED_AFTER, _names_after),
     (_BESIDE_VENDOR, _vendors),
     (_AFTER_WORDS, _spoken),
     (_KEY, _bare_keys),

@@ -31,7 +31,8 @@ _HANDLES = frozenset(
 )
 
 _BESIDE = 16
-"""Within so many strings behind a name its value is looked for."""
+"""Within so many strings behind a name, and before it, its value is looked for."""
+_MIRRORED = bytes.maketrans(b"{}[]", b"}{][")
 
 Token = tuple[int, int]
 
@@ -103,16 +104,28 @@ class _Text:
                 self._member(name, at)
 
     def _paired(self, at: int) -> None:
-        """Judge `value` in an object of `name` and `value`, between which there may be others, such as a type."""
+        """Judge `value` in an object of `name` and `value`, in whatever order, between which there may be others, such as a type."""
+        after = range(at + 1, min(at + 1 + _BESIDE, len(self._tokens)))
+        before = range(at - 1, max(at - 1 - _BESIDE, -1), -1)
+        for near in (after, before):
+            found = self._value_among(near)
+            if found is not None:
+                self._member(self._said(at), found)
+
+    def _value_among(self, near: range) -> int | None:
+        """The value of the first member `value` among these strings, which lead away from one in the same object."""
         depth = 0
-        for beside in range(at + 1, min(at + 1 + _BESIDE, len(self._tokens))):
-            between = self._raw[self._tokens[beside - 1][1] : self._tokens[beside][0]]
+        for beside in near:
+            first = min(beside, beside - near.step)
+            between = self._raw[self._tokens[first][1] : self._tokens[first + 1][0]]
+            if near.step < 0:
+                between = between[::-1].translate(_MIRRORED)
             if depth + _lowest(between) < 0:  # another object
-                return
+                return None
             depth += _depth(between)
             if not depth and self._is_next(_COLON, beside) and self._is_value(beside):
-                self._member(self._said(at), beside + 1)
-                return
+                return beside + 1
+        return None
 
     def _is_value(self, at: int) -> bool:
         return self._said(at).lower() == "value"
