@@ -171,11 +171,11 @@ async def test_a_lost_session_is_made_again_and_the_call_repeated() -> None:
         assert first.headers["mcp-protocol-version"] == "2025-11-25"
         first.say(404)
         await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t", "new")
         second = await server.next("tools/call")
         assert second.headers["mcp-session-id"] == "s-2"
         second.result(DONE)
         assert text(await ended(calling)) == "done"
-        await server.list_tools("t", "new")
         hearing = Hearing(supervisor)
         if "s/new" not in supervisor.catalogue.view("").tools:
             await hearing.until(bool)
@@ -187,6 +187,7 @@ async def test_a_session_refused_in_the_way_of_the_typescript_sdk_is_lost_too() 
         calling = begin(supervisor)
         (await server.next("tools/call")).error(400, -32000, "No valid session ID provided")
         await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
         (await server.next("tools/call")).result(DONE)
         assert text(await ended(calling)) == "done"
 
@@ -197,6 +198,7 @@ async def test_many_calls_that_lost_one_session_make_one_new_session() -> None:
         for _ in calls:
             (await server.next("tools/call")).say(404)
         await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
         for _ in calls:
             (await server.next("tools/call")).result(DONE)
         assert [text(await ended(one)) for one in calls] == ["done"] * 5
@@ -207,10 +209,36 @@ async def test_a_server_that_keeps_no_session_is_not_asked_for_ever() -> None:
         calling = begin(supervisor)
         (await server.next("tools/call")).say(404)
         await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
         (await server.next("tools/call")).say(404)
+        await server.initialize(Mcp_Session_Id="s-3")
         outcome = await ended(calling)
         assert isinstance(outcome, Failure)
-        assert outcome.message == "server s answered HTTP 404"
+        assert outcome.reason == "restarting"
+        assert "had forgotten our session; nothing was run" in outcome.message
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["refused for it", "begun meanwhile"])
+async def test_a_call_does_not_go_to_a_tool_that_is_another_one_in_the_new_session(
+    late: bool,
+) -> None:
+    """MGP-4.5-7 (fault test 26): what the server lists in the new session is looked at before anything is sent again."""
+    async with scripted() as (supervisor, server):
+        calls = [begin(supervisor)]
+        (await server.next("tools/call")).say(404)
+        hello = await server.next("initialize")
+        if late:
+            calls.append(begin(supervisor))
+            await asyncio.sleep(0)
+        server.welcome(hello, Mcp_Session_Id="s-2")
+        (await server.next("notifications/initialized")).say(202)
+        (await server.next("GET")).say(405)
+        await server.list_tools("t", read_only=True)
+        for calling in calls:
+            outcome = await ended(calling)
+            assert isinstance(outcome, Failure)
+            assert "says something else of the tool t now" in outcome.message
+        assert server.idle()
 
 
 async def test_a_404_without_a_session_is_just_a_404() -> None:

@@ -50,6 +50,10 @@ async def test_a_call_goes_to_the_tool_that_was_judged_and_to_no_other(
         assert "says something else of the tool echo now" in objection.message
     assert await found.objection(a_call("method"), before, 1) is None
     assert await found.objection(call, found.count, 1) is None
+    found.begins()
+    unknown = await found.objection(call, found.count, 0.01)
+    assert unknown is not None, "a call that begins before the lists are known waits for them, too"
+    assert "has not said yet what it offers" in unknown.message
 
 
 async def test_a_call_waits_for_the_lists_and_not_for_ever() -> None:

@@ -152,10 +152,14 @@ class Site:
 
     async def initialize(self, revision: str = "2025-11-25", **headers: str) -> None:
         """Answer the handshake itself, refuse the stream for unsolicited messages."""
-        found = {"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": {}}
-        (await self.next("initialize")).result(found, **headers)
+        self.welcome(await self.next("initialize"), revision, **headers)
         (await self.next("notifications/initialized")).say(202)
         (await self.next("GET")).say(405)
+
+    def welcome(self, hello: Asked, revision: str = "2025-11-25", **headers: str) -> None:
+        """Answer `initialize`."""
+        found = {"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": {}}
+        hello.result(found, **headers)
 
     async def list_tools(self, *names: str, read_only: bool = False) -> None:
         """Answer `tools/list`."""

@@ -2,7 +2,8 @@
 
 What comes on the stream of a POST belongs to that request for certain, so questions need no guessing.
 A legacy server gives a session, which can be lost: it is made again, and what was refused for its sake
-is repeated, because it was not executed. What broke on its way is repeated only where repeating is
+is repeated, because it was not executed; only a call of a tool goes back unsent, to whoever has to see first whether that
+tool is still the same. What broke on its way is repeated only where repeating is
 harmless; otherwise the caller is told that the outcome is unknown.
 """
 
@@ -200,9 +201,12 @@ class HttpLink(Link):
         headers = self._headers(exchange, method, params)
         take = partial(self._arrived, exchange)
         again = may_repeat(exchange.call)
+        judged = exchange.call is not None and exchange.call.tool is not None
         renewed = False
         while True:
-            await self._renewal()
+            if (await self._renewal() or renewed) and judged:
+                exchange.settle(self._unsent())
+                return
             session = self.wire.session
             try:
                 posted = await self.wire.post(body, headers, take)
@@ -217,6 +221,13 @@ class HttpLink(Link):
                     self._failed(problem, exchange)
                     return
                 again = False
+
+    def _unsent(self) -> Failure:
+        return Failure(
+            "restarting",
+            f"server {self.spec.id} had forgotten our session; nothing was run. Call it again",
+            {"server_id": self.spec.id, "sent": False},
+        )
 
     def _failed(self, problem: UpstreamError, exchange: Exchange) -> None:
         if problem.not_sent:

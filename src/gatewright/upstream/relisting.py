@@ -48,9 +48,10 @@ class Relisting:
                 self._done.set()
 
     async def objection(self, call: Call, count: int, patience_s: float) -> Failure | None:
-        """Why a call that was judged when there were `count` connections is not to go to the one that is there now."""
+        """Why a call that was judged when there were `count` connections is not to go to the one that is there now. While the
+        lists of a connection are not known, nobody knows by what a call was judged."""
         tool = call.tool
-        if tool is None or count == self.count:
+        if tool is None or (count == self.count and not self._open):
             return None
         try:
             async with asyncio.timeout(patience_s):

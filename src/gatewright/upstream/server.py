@@ -253,9 +253,9 @@ class Server:
         self._told.said(self.id, method, params, None)
 
     def renewed(self, link: Link) -> None:
-        """The main link said hello anew (`Sink`)."""
+        """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
         self._relisting.begins()
-        self.spawn(self._connected(link))
+        self.spawn(self._connected(self._main.link or link))
 
     async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
         """Let a connection in, or hold it (`Sink`)."""
@@ -390,7 +390,7 @@ class _SessionSink:
         self._server.said_to(self._session, link, method, params)
 
     def renewed(self, link: Link) -> None:
-        """Nothing is told to a session's own connection that it could forget."""
+        self._server.renewed(link)
 
     async def admit(self, link: Link) -> None:
         await self._server.admit(link, self.keeper)
