@@ -187,6 +187,17 @@ class Call(msgspec.Struct, frozen=True):
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
 
     @property
+    def speaker(self) -> Target | None:
+        """Whose words come back: those of the tool, also where the call asks about a task that is a call of it (the fact
+        `task_of`, whose tool is empty where it is not known); else those of the target."""
+        return self.facts.get("task_of", self.target) if self.tool is None else self.tool.target
+
+    @property
+    def of_tool(self) -> bool:
+        """Whether it is a tool whose words come back."""
+        return self.kind == "tool" or "task_of" in self.facts
+
+    @property
     def arguments(self) -> Any:
         """The `arguments` of a tool or prompt call; an empty object when there are none."""
         found = self.params.get("arguments")

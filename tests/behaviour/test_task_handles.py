@@ -29,7 +29,7 @@ for line in sys.stdin:
         send(id=ident, result={"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "tasks": tasks},
                                "serverInfo": {"name": "worker", "version": "1"}})
     elif method == "tools/list":
-        send(id=ident, result={"tools": [{"name": "work", "inputSchema": {"type": "object"}}]})
+        send(id=ident, result={"tools": [{"name": one, "inputSchema": {"type": "object"}} for one in ("work", "chat")]})
     elif method == "tools/call":
         name = f"task-{len(made)}"
         made[name] = {"taskId": name, "status": "completed", "createdAt": "2026-01-01T00:00:00Z", "ttl": 1000}
@@ -38,7 +38,7 @@ for line in sys.stdin:
         send(id=ident, result={"tasks": list(made.values())})
     elif method.startswith("tasks/") and params.get("taskId") in made:
         found = made[params["taskId"]]
-        send(id=ident, result=found if method != "tasks/result" else {"content": [{"type": "text", "text": "private"}]})
+        send(id=ident, result=found if method != "tasks/result" else {"content": [{"type": "text", "text": "private, of ann.lee@mail.test"}]})
     elif ident is not None:
         send(id=ident, error={"code": -32602, "message": "no such task"})
 """
@@ -50,7 +50,12 @@ DOORS = ("http 2025-11-25", "websocket 2025-11-25")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("worker")
     (folder / "worker.py").write_text(SERVER)
-    one = {"id": "worker", "command": sys.executable, "args": [str(folder / "worker.py")]}
+    one = {
+        "id": "worker",
+        "command": sys.executable,
+        "args": [str(folder / "worker.py")],
+        "tools": {"work": {"redaction": "personal"}},
+    }
     with running(folder, config(one, gateway={"anonymous": "deny"})) as gateway:
         yield gateway
 
@@ -62,8 +67,8 @@ def keys(folder: Path, *names: str) -> list[dict[str, str]]:
     return [{"authorization": f"Bearer {one}"} for one in made]
 
 
-async def started(client: Host) -> str:
-    asked: dict[str, Any] = {"name": "worker__work", "arguments": {}, "task": {"ttl": 1000}}
+async def started(client: Host, tool: str = "work") -> str:
+    asked: dict[str, Any] = {"name": f"worker__{tool}", "arguments": {}, "task": {"ttl": 1000}}
     made = await client.request("tools/call", asked)
     return str(made["task"]["taskId"])
 
@@ -96,3 +101,19 @@ async def test_a_task_exists_for_whoever_made_it_and_for_nobody_else(
         assert await listed(bob) == [other]
     async with host(worker, door, headers=mine) as again:  # another connection of the same caller
         assert await again.request("tasks/get", {"taskId": task})
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_what_a_task_comes_to_is_cleaned_as_the_result_of_its_tool(
+    worker: Gateway, door: str
+) -> None:
+    """GRH-out-1: also where it is fetched by the id of the task, which names no tool."""
+    (mine,) = keys(worker.folder, f"cleaned {door}")
+    async with host(worker, door, headers=mine) as ann:
+        said = {}
+        for tool in ("work", "chat"):
+            result = await ann.request("tasks/result", {"taskId": await started(ann, tool)})
+            said[tool] = result["content"][0]["text"]
+    assert "ann.lee" not in said["work"]
+    assert "[REDACTED:email" in said["work"]
+    assert said["chat"] == "private, of ann.lee@mail.test"

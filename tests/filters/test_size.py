@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.call import Answer, Event, Failure, Outcome, Refusal
+from gatewright.call import Answer, Event, Failure, Outcome, Refusal, Target
 from gatewright.filters.size import Size
 from gatewright.wire.codes import REASONS
 from tests.gates.parts import a_call, a_tool, a_tool_call
@@ -54,3 +54,11 @@ def test_what_is_no_tool_has_the_limit_of_its_server() -> None:
     assert isinstance(size.outcome(prompt, Answer(b"x" * 11)), Failure)
     assert isinstance(size.outcome(prompt, Answer(b"x" * 10)), Answer)
     assert isinstance(size.outcome(a_call("list"), Answer(b"x" * 20)), Answer)
+
+
+@pytest.mark.parametrize(("tool", "limit"), [("echo", 5), ("", 10)], ids=["known", "unknown"])
+def test_what_a_task_comes_to_has_the_limit_of_its_tool(tool: str, limit: int) -> None:
+    size = Size(20, {"srv": 10}, {("srv", "echo"): 5})
+    call = a_call("method", facts={"task_of": Target("srv", tool)})
+    assert isinstance(size.outcome(call, Answer(b"x" * limit)), Answer)
+    assert isinstance(size.outcome(call, Answer(b"x" * (limit + 1))), Failure)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gatewright.upstream.made_tasks
-from gatewright.call import ANONYMOUS, Caller
+from gatewright.call import ANONYMOUS, Caller, Target
 from gatewright.upstream.made_tasks import MadeTasks
 from tests.gates.parts import a_call
 
@@ -29,12 +29,12 @@ def made(tasks: MadeTasks, name: str, server: str = "one", **whose: Any) -> None
 def test_a_task_is_its_callers_in_both_dialects(raw: bytes) -> None:
     tasks = MadeTasks()
     tasks.remember(raw, "one", about(""))
-    assert tasks.server(about("t")) == "one"
+    assert tasks.maker(about("t")) == Target("one", "")
     assert not tasks.foreign(about("t"))
     assert tasks.foreign(about("t", BOB))
     assert tasks.foreign(about("t", Caller("ann", "operator")))
     for unknown in ("other", 7, None):
-        assert tasks.server(about(unknown, BOB)) is None
+        assert tasks.maker(about(unknown, BOB)) is None
         assert not tasks.foreign(about(unknown, BOB))
 
 
@@ -62,7 +62,7 @@ def test_nobody_takes_a_task_over_by_its_name() -> None:
     tasks = MadeTasks()
     made(tasks, "t", caller=ANN)
     made(tasks, "t", "two", caller=BOB)
-    assert tasks.server(about("t")) == "one"
+    assert tasks.maker(about("t")) == Target("one", "")
     assert tasks.foreign(about("t", BOB))
 
 
@@ -91,7 +91,7 @@ def test_whoever_makes_tasks_without_end_pushes_out_only_its_own(
     for number in range(10):
         made(tasks, f"b{number}", caller=BOB)
     assert tasks.foreign(about("hers", BOB))
-    assert [n for n in range(10) if tasks.server(about(f"b{n}"))] == [7, 8, 9]
+    assert [n for n in range(10) if tasks.maker(about(f"b{n}"))] == [7, 8, 9]
     for number in range(10):
         made(tasks, "s", caller=Caller(f"c{number}"))
         made(tasks, f"c{number}", caller=Caller(f"c{number}"))

@@ -113,11 +113,11 @@ class Redact:
         return params if redactor is None else _told(method, params, redactor)[0]
 
     def _of(self, call: Call) -> Redactor | None:
-        target = call.target if call.tool is None else call.tool.target
+        target = call.speaker
         if target is None:
             return self._rules.default
         whole = self._rules.servers.get(target.server, self._rules.default)
-        if call.kind != "tool":
+        if not call.of_tool:
             return whole
         tools = self._rules.tools
         return tools.get((target.server, target.name), tools.get((target.server, "*"), whole))

@@ -43,11 +43,11 @@ class Size:
         )
 
     def _of(self, call: Call) -> int:
-        target = call.target if call.tool is None else call.tool.target
+        target = call.speaker
         if target is None:
             return self._limit
         whole = self._servers.get(target.server, self._limit)
-        if call.tool is None:
+        if not call.of_tool:
             return whole
         every = self._tools.get((target.server, "*"), whole)
         return self._tools.get((target.server, target.name), every)

@@ -199,13 +199,15 @@ class Dispatch:
         if call.method.startswith("mgp/"):
             # Between MGP peers only, on both sides (MGP §1.2, §2.4).
             owners = [one for one in owners if one.hello.mgp is not None and call.client.mgp]
-        maker = self._tasks.server(call)
+        maker = self._tasks.maker(call)
         if maker is not None:
             if self._tasks.foreign(call):
                 return Failure("invalid_params", "there is no such task")
-            owners = [one for one in owners if one.id == maker]
+            owners = [one for one in owners if one.id == maker.server]
         outcome: Outcome | None = None
         for owner in owners:
+            if "taskId" in call.params:
+                call.facts["task_of"] = maker or Target(owner.id, "")
             outcome = await owner.call(call.method, call.params, call, back)
             if not _does_not_know(outcome):
                 return self._of_caller(outcome, owner.id, call)

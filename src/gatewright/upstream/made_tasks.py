@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gatewright.call import Call
+from gatewright.call import Call, Target
 from gatewright.wire import jsonrpc
 
 __all__ = ["EACH", "KEPT", "MadeTasks", "Owner", "owner_of"]
@@ -28,6 +28,8 @@ Owner = tuple[str, str, str]
 class _Made(NamedTuple):
     server: str
     owner: Owner
+    tool: str = ""
+    """The tool whose call it is; empty where it is of nothing that is called a tool."""
 
 
 class MadeTasks:
@@ -47,7 +49,8 @@ class MadeTasks:
             return
         if isinstance(name, str) and name not in self._made:
             # Nobody takes over what another one made by calling something the same.
-            self._keep(name, _Made(server, owner_of(call)))
+            tool = "" if call.tool is None else call.tool.target.name
+            self._keep(name, _Made(server, owner_of(call), tool))
 
     def _keep(self, name: str, made: _Made) -> None:
         mine = self._of_owner.setdefault(made.owner, OrderedDict())
@@ -63,10 +66,11 @@ class MadeTasks:
         if not self._of_owner[owner]:
             del self._of_owner[owner]
 
-    def server(self, call: Call) -> str | None:
-        """Who has the task that a call is about; None where it is about none, or about one that is not known."""
+    def maker(self, call: Call) -> Target | None:
+        """The server that has the task which a call is about, and the tool whose call the task is; None where the call is about
+        no task, or about one that is not known."""
         made = self._of(call)
-        return None if made is None else made.server
+        return None if made is None else Target(made.server, made.tool)
 
     def foreign(self, call: Call) -> bool:
         """Whether the task that a call is about is somebody else's."""
@@ -76,9 +80,10 @@ class MadeTasks:
     def listed(self, raw: bytes, server: str, call: Call) -> bytes:
         """A server's list of tasks with those alone that are the caller's. Raises `ValueError`."""
         found = jsonrpc.decode_members(raw)
-        mine = _Made(server, owner_of(call))
+        mine = server, owner_of(call)
         tasks = msgspec.json.decode(found.get("tasks", b"[]"), type=list[msgspec.Raw])
-        kept = [one for one in tasks if self._made.get(_id_of(one)) == mine]
+        made = ((one, self._made.get(_id_of(one))) for one in tasks)
+        kept = [one for one, by in made if by is not None and (by.server, by.owner) == mine]
         return msgspec.json.encode({**found, "tasks": kept})
 
     def _of(self, call: Call) -> _Made | None:
