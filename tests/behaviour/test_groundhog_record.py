@@ -338,3 +338,19 @@ async def test_limits_of_its_configuration_hold_at_its_door(switched: Switched) 
         )
         assert one.data["details"]["retry_after_ms"] > 0
         assert one.data["security_context"]["violation_type"] == "rate_limit"
+
+
+@pytest.mark.parametrize("method", ["session/create", "session/get", "session/close"])
+async def test_asking_about_sessions_counts_like_calling(switched: Switched, method: str) -> None:
+    """GRH-rate-3: one count of a user for whatever it asks, so that nothing can be asked without end."""
+    house = switched.house
+    async with house.client("websocket") as client:
+        done = await asyncio.gather(
+            *(client.request(method) for _ in range(20)), return_exceptions=True
+        )
+        refused = [one.data for one in done if isinstance(one, RefusedError)]
+        over = [one for one in refused if one["error_code"] == "rate_limit_exceeded"]
+        assert over
+        assert over[0]["details"]["retry_after_ms"] > 0
+        assert over[0]["security_context"]["violation_type"] == "rate_limit"
+    assert house.records(over[0]["security_context"]["audit_id"])

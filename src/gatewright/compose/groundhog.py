@@ -170,6 +170,7 @@ class GroundhogSide:
             trust=_trust,
             held=judges.held,
             user=described,
+            count=partial(judges.count, DOOR),
             limits=lambda caller: rate_state(judges.limited(DOOR, caller)),
             risk=argument_risk,
             now=time.time,

@@ -194,6 +194,12 @@ class Judges:
         """Who knows access tokens, where they are taken."""
         return self._known.tokens
 
+    def count(self, door: str, caller: Caller) -> Refusal | None:
+        """Count a request of a caller that never becomes a call, or say why it is over a limit."""
+        if self._current is None:
+            return None
+        return self._current.rate.meter.take(door, caller.id, caller.key_id)
+
     def limited(self, door: str, caller: Caller) -> Refusal | None:
         """Why the next call of a caller at a door would be over a limit; nothing is counted."""
         if self._current is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from gatewright.call import Answer
+from gatewright.call import Answer, Refusal
 from gatewright.wire import jsonrpc
 from tests.doors.groundhog.rig import Rig
 from tests.doors.house import ANN, BOB
@@ -164,3 +164,15 @@ async def test_a_connection_without_a_credential_closes_by_itself() -> None:
     async with Rig(authentication_timeout_s=0.05) as rig:
         client = rig.client(None)
         assert await client.wait_closed() == "closed"
+
+
+async def test_what_is_over_the_limit_of_a_caller_is_refused_before_it_does_anything() -> None:
+    async with Rig() as rig:
+        over = Refusal("rate_limited", "later", {}, 70)
+        rig.parts.count = lambda caller: over if caller == ANN else None
+        client = rig.client(ANN, "key-ann")
+        for method in ("session/create", "session/get", "session/close"):
+            data = await client.data(method)
+            assert data["error_code"] == "rate_limit_exceeded"
+        assert len(rig.parts.sessions) == 0
+        assert await rig.client(BOB, "key-bob").result("session/get")

@@ -102,6 +102,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """A caller's permissions, canonical names."""
     user: Callable[[Caller], dict[str, Any]]
     """A caller as Groundhog's user context."""
+    count: Callable[[Caller], Refusal | None] = lambda caller: None
+    """Counts a request that is no call, or says why it may not come. Calls are counted by the kernel."""
     limits: Callable[[Caller], dict[str, Any]] = lambda caller: {}
     """How a caller stands with its rate limits."""
     risk: Callable[[dict[str, Any]], str] = lambda parameters: ""

@@ -241,6 +241,9 @@ class GroundhogPeer:
 
     def _greet(self, request: jsonrpc.Request, hello: asked.Hello, trace: str) -> bytes:
         who = self._who
+        over = self._parts.count(who.known())
+        if over is not None:
+            return self._refuse(request.id, request.method, over, trace)
         creates = request.method == "session/create"
         found = who.create(hello.claims) if creates else who.asked(hello.claims)
         if isinstance(found, Refusal):
