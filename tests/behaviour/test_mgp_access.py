@@ -16,11 +16,11 @@ from tests.behaviour.access_house import (
     FIVE,
     KEYED,
     OFFER,
-    PROMPT_S,
     House,
     about,
     code_of,
     passes,
+    promptly,
     seed_grant,
 )
 from tests.behaviour.gateway import Gateway, config, running, server
@@ -202,7 +202,7 @@ async def test_one_denial_holds_at_every_door(house: House, door: str) -> None:
         async with host(house.gateway, door, can=OFFER) as client:
             with issued(client.wire) as store:
                 store.grant(Grant("local", "echo", None, "deny"), by="test")
-            async with asyncio.timeout(PROMPT_S):
+            async with promptly():
                 while await passes(client, "echo__echo"):
                     await asyncio.sleep(0.05)
             assert "echo__echo" not in await client.tools()
@@ -249,7 +249,7 @@ async def test_a_revocation_ends_the_running_call_and_is_told_to_the_session(
             await client.note("notifications/progress")
             client.notes.clear()
             store.grant(Grant(agent, "asker", None, "deny"), by="test")
-            async with asyncio.timeout(PROMPT_S):
+            async with promptly():
                 with pytest.raises(RpcError) as caught:
                     await client.finish(ident)
                 if not client.modern:
@@ -272,7 +272,7 @@ async def test_a_modern_subscription_hears_that_a_grant_came_and_went(house: Hou
                     store.grant(Grant(agent, "echo", "echo"), by="test")
                 else:
                     store.revoke((agent, "echo", "echo"), by="test")
-                async with asyncio.timeout(PROMPT_S):
+                async with promptly():
                     await client.note("notifications/tools/list_changed")
                 assert ("echo__echo" in await client.tools()) is (change == "come")
 

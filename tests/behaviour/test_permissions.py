@@ -17,6 +17,7 @@ from gatewright.stores.approval import Approval
 from gatewright.stores.approvals import DATABASE as QUEUE
 from gatewright.stores.approvals import Approvals
 from gatewright.stores.permissions import DATABASE, Permissions, Word
+from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
@@ -24,8 +25,6 @@ from tests.upstream.web import web
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
 DEADLINE = 30
-FELT_S = 3.0
-"""Within which a revocation has to be felt; it is promised within one second."""
 SPOKEN = ["security", "audit"]
 
 
@@ -99,9 +98,9 @@ async def until(true: Callable[[], Any], seconds: float = DEADLINE) -> Any:
     return found
 
 
-async def becomes(client: Host, name: str, passes: bool, seconds: float = DEADLINE) -> None:
+async def becomes(client: Host, name: str, passes: bool) -> None:
     """A call that comes to pass, or not to pass any more."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(DEADLINE):
         while (await outcome(client, name) == "passed") != passes:
             await asyncio.sleep(0.02)
 
@@ -146,7 +145,8 @@ async def test_a_server_is_offered_once_an_operator_has_approved_what_it_needs(
         await becomes(client, "waiter__guarded", passes=True)
         assert "waiter__guarded" in await client.tools()
         mine.queue.deny(one.id, by="olga")
-        await becomes(client, "waiter__guarded", passes=False, seconds=FELT_S)
+        async with promptly():
+            await becomes(client, "waiter__guarded", passes=False)
         assert not [name for name in await client.tools() if name.startswith("waiter")]
         if alone:
             mine.close()
@@ -269,7 +269,7 @@ async def test_a_revocation_ends_the_calls_that_run(house: House) -> None:
             while '"linger"' not in await client.text("meek__seen"):
                 await asyncio.sleep(0.02)
         house.say("meek", "camera", "denied", comment="enough")
-        async with asyncio.timeout(FELT_S):
+        async with promptly():
             ended = await lingering
         assert (ended.code, ended.data["reason"]) == (1000, "permission_denied")
         assert (await outcome(client, "meek__guarded")).code == 1000
@@ -368,7 +368,8 @@ async def test_a_server_over_http_waits_as_well(tmp_path: Path) -> None:
                 assert seen.index("initialize") < seen.index("notifications/initialized")
                 assert "tools/list" not in seen[: seen.index("notifications/initialized")]
                 house.queue.deny(one.id, by="olga")
-                await becomes(client, "remote__open", passes=False, seconds=FELT_S)
+                async with promptly():
+                    await becomes(client, "remote__open", passes=False)
             house.close()
 
 
