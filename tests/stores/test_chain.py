@@ -92,8 +92,9 @@ def test_a_refused_line_leaves_the_chain_where_it_was() -> None:
     assert chain.seq == 2
 
 
-def test_a_number_that_is_no_number_is_refused_even_with_a_fitting_hash() -> None:
-    head = b'{"seq":-1,"id":"a","prev_hash":"' + GENESIS + b'"'
+@pytest.mark.parametrize("number", [b"-1", b"1" * 20, b"1" * 5000])
+def test_a_number_that_is_no_number_is_refused_even_with_a_fitting_hash(number: bytes) -> None:
+    head = b'{"seq":' + number + b',"id":"a","prev_hash":"' + GENESIS + b'"'
     digest = sha256(head).hexdigest().encode()
     with pytest.raises(BrokenChainError, match="has no number"):
         read_link(head + b',"hash":"' + digest + b'"}')

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from gatewright.stores.audit import AuditLog
+from gatewright.stores.chain import seal
 from gatewright.stores.retention import PRUNED, Keep
 from gatewright.stores.rows import DATABASE
-from gatewright.stores.segments import segment_numbers
+from gatewright.stores.segments import segment_numbers, segment_path
 from tests.stores.parts import (
     Clock,
     a_call,
@@ -199,6 +200,27 @@ async def test_what_is_taken_away_besides_is_found(
     problem = verified(tmp_path).problem
     assert problem is not None
     assert (problem.seq, problem.what) == (seq, what)
+
+
+@pytest.mark.parametrize("details", ["7", '{"last":"99"}', '{"last":99}', "null"])
+async def test_a_record_that_vouches_in_other_words_vouches_for_nothing(
+    tmp_path: Path, details: str
+) -> None:
+    """It fits the chain, as whoever can write the folder can make any line fit."""
+    await old_and_new(tmp_path)
+    kept = records(tmp_path)
+    made = f'{{"event_type":"{PRUNED}","details":{details}}}'.encode()
+    line, _ = seal(kept[-1]["seq"] + 1, made, kept[-1]["hash"].encode())
+    with segment_path(tmp_path, 1).open("ab") as journal:
+        journal.write(line)
+    await fill(tmp_path, 0)
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as database:
+        database.execute("DELETE FROM records WHERE seq <= 30")
+        database.execute("INSERT INTO pruned VALUES (1, 30, ?)", (kept[29]["hash"].encode(),))
+        database.commit()
+    problem = verified(tmp_path).problem
+    assert problem is not None
+    assert "no record says that it may be" in problem.what
 
 
 async def test_a_beginning_that_is_cut_off_by_hand_is_found(tmp_path: Path) -> None:

@@ -53,7 +53,15 @@ def test_without_a_head_file_there_is_no_head(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", encode_head(Head())[:-1], encode_head(Head()) * 2, b"x" * 192]
+    "content",
+    [
+        b"",
+        b"\n",
+        encode_head(Head())[:-1],
+        encode_head(Head()) * 2,
+        b"x" * 192,
+        encode_head(Head(1, offset=10**30)),
+    ],
 )
 def test_a_head_file_that_is_not_ours_is_damage(tmp_path: Path, content: bytes) -> None:
     (tmp_path / HEAD).write_bytes(content)

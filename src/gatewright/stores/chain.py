@@ -23,6 +23,7 @@ GENESIS = b"0" * 64
 _SEQ = b'{"seq":'
 _PREVIOUS = b',"prev_hash":"'
 _HASH = b',"hash":"'
+_MOST_DIGITS = 19  # SQLite knows no more, and Python makes no number of thousands
 _TAIL = len(_PREVIOUS) + 64 + 1 + len(_HASH) + 64 + 2
 
 
@@ -59,7 +60,7 @@ def read_link(line: bytes) -> Link:
     if sha256(line[: cut + 79]).hexdigest().encode() != tail[88:152]:
         raise BrokenChainError("was changed: its hash does not fit")
     digits = line[len(_SEQ) : line.index(b",")]
-    if not digits.isdigit():
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS:
         raise BrokenChainError("has no number")
     return Link(int(digits), tail[14:78], tail[88:152])
 

@@ -33,7 +33,9 @@ __all__ = [
 HEAD = "audit.head"
 
 _NAME = re.compile(r"audit-(\d{6,})\.jsonl")
-_HEAD = re.compile(rb'\{"seq":(\d+),"hash":"([0-9a-f]{64})","segment":(\d+),"offset":(\d+)\} *\n')
+_HEAD = re.compile(
+    rb'\{"seq":(\d{1,19}),"hash":"([0-9a-f]{64})","segment":(\d{1,19}),"offset":(\d{1,18})\} *\n'
+)
 _HEAD_BYTES = 192
 _CHUNK = 1 << 20
 

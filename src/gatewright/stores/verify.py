@@ -59,6 +59,21 @@ _FEW = 10_000
 _PRUNED = b'"event_type":"%b"' % PRUNED.encode()
 
 
+class _Gone(msgspec.Struct):
+    last: int
+    hash: str
+
+
+class _Announcement(msgspec.Struct):
+    """What of a record says that records may be gone."""
+
+    event_type: str
+    details: _Gone
+
+
+_announcement = msgspec.json.Decoder(_Announcement)
+
+
 class _WrongError(Exception):
     def __init__(self, place: str, seq: int, what: str) -> None:
         super().__init__(what)
@@ -106,10 +121,13 @@ class _Beginning:
         """Look at a record that the chain has proven."""
         if self._vouched or _PRUNED not in line:
             return
-        record = msgspec.json.decode(line)
-        said = record.get("details", {})
-        if record.get("event_type") == PRUNED and said.get("last", 0) >= self.seq:
-            self._vouched = said["last"] > self.seq or said.get("hash") == self.hash.decode()
+        try:
+            record = _announcement.decode(line)
+        except msgspec.DecodeError:  # whoever can write the folder can make any line fit
+            return
+        said = record.details
+        if record.event_type == PRUNED and said.last >= self.seq:
+            self._vouched = said.last > self.seq or said.hash == self.hash.decode()
 
     def check(self) -> None:
         """Complain where nobody vouches."""
