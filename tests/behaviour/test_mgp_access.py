@@ -213,6 +213,18 @@ async def test_one_denial_holds_at_every_door(house: House, door: str) -> None:
         assert "echo__echo" not in await client.tools()
 
 
+async def test_a_grant_ends_at_a_moment_that_can_be_shown(house: House) -> None:
+    """MGP-5.4-2: what was issued with another could not be asked about any more."""
+    agent, _ = house.agent()
+    async with house.operator() as client:
+        never = seed_grant(agent, expires_at="9999-12-31T23:59:59-12:00")
+        with pytest.raises(RpcError) as caught:
+            await client.request("mgp/access/grant", never)
+        assert caught.value.code == -32602
+        found = await client.request("mgp/access/query", about(agent))
+        assert (found["permission"], found["source"]) == ("deny", "default_policy")
+
+
 # -- live sessions and running calls -------------------------------------------------------------
 
 

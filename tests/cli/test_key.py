@@ -96,6 +96,13 @@ def test_an_expired_key_is_shown_as_such(shell: Shell) -> None:
     assert shell.run("key", "list").rows[0][3] == "expired"
 
 
+def test_a_key_ends_at_a_moment_that_can_be_shown(shell: Shell, operator: str) -> None:
+    """Every list of keys would be an error from then on."""
+    words = ("key", "create", "bot", "--expires", "999999w", "--key", operator)
+    assert shell.run(*words).error["code"] == "usage"
+    assert shell.run("key", "list").code == 0
+
+
 def test_an_agent_with_a_shell_makes_itself_no_key(shell: Shell, operator: str) -> None:
     agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
     for arguments in (

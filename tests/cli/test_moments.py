@@ -1,5 +1,7 @@
 """Moments as people type them."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,21 @@ def test_what_is_no_moment_is_told_with_what_to_write(text: str) -> None:
         ago(text, NOW)
     assert caught.value.exit_code == 2
     assert "10m" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        (ago, "999999d"),
+        (ahead, "999999w"),
+        (ahead, "9999-12-31T23:59:59-12:00"),
+    ],
+)
+def test_what_leads_out_of_the_calendar_is_no_moment(
+    reader: Callable[[str, float], float], text: str
+) -> None:
+    with pytest.raises(CliError, match="is not a moment"):
+        reader(text, NOW)
 
 
 def test_the_form_of_the_record_has_milliseconds_in_utc() -> None:

@@ -16,13 +16,13 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 def ago(text: str, now: float) -> float:
     """Unix seconds of a moment in the past: `10m` means ten minutes before `now`."""
     span = _span(text)
-    return _date(text) if span is None else now - span
+    return _date(text) if span is None else _written(text, now - span)
 
 
 def ahead(text: str, now: float) -> float:
     """Unix seconds of a moment to come: `30d` means thirty days after `now`."""
     span = _span(text)
-    return _date(text) if span is None else now + span
+    return _date(text) if span is None else _written(text, now + span)
 
 
 def as_recorded(moment: float) -> str:
@@ -41,16 +41,29 @@ def _span(text: str) -> int | None:
     return None if found is None else int(found[1]) * _SECONDS[found[2]]
 
 
+def _written(text: str, moment: float) -> float:
+    """The moment, where it can be written down: calendars end with the year 9999, and begin with 1."""
+    try:
+        as_recorded(moment)
+    except (ValueError, OverflowError, OSError):
+        raise _no_moment(text) from None
+    return moment
+
+
 def _date(text: str) -> float:
     try:
         found = datetime.fromisoformat(text.strip())
         if found.tzinfo is None:
             found = found.astimezone()  # without an offset it is meant where the person is
-        return found.timestamp()
+        return _written(text, found.timestamp())
     except (ValueError, OverflowError, OSError):
-        raise CliError(
-            f"{text!r} is not a moment",
-            code="usage",
-            exit_code=Exit.USAGE,
-            hint="write 30s, 10m, 2h, 7d, or a date like 2030-01-31T12:00:00+00:00",
-        ) from None
+        raise _no_moment(text) from None
+
+
+def _no_moment(text: str) -> CliError:
+    return CliError(
+        f"{text!r} is not a moment",
+        code="usage",
+        exit_code=Exit.USAGE,
+        hint="write 30s, 10m, 2h, 7d, or a date like 2030-01-31T12:00:00+00:00",
+    )

@@ -11,7 +11,9 @@ def moment_of(text: str) -> float:
     """Unix seconds of an ISO 8601 moment; one without an offset is UTC. Raises `ValueError`."""
     try:
         found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        moment = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        moment_text(moment)  # with its offset a year may lie outside of the calendar
+        return moment
     except (ValueError, OverflowError):
         raise ValueError(
             f"expires_at: {text[:40]!r} is no moment; write it like 2030-01-31T12:00:00Z"
