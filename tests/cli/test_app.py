@@ -1,5 +1,6 @@
 """The root command: quick help, errors in one line, and nothing imported before it is needed."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -192,3 +193,24 @@ def test_completion_is_offered_for_the_shell_that_asks(shell: Shell) -> None:
         check=True,
     )
     assert "complete -o default -F _gatewright_completion gatewright" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("completion", "bash"), ("version", "--json")])
+def test_output_for_which_there_is_no_room_is_no_bug(shell: Shell, words: tuple[str, ...]) -> None:
+    with (shell.folder / "out").open("wb") as out:
+        ended = subprocess.run(
+            ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *shell.command(*words)],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=shell.environ(),
+            cwd=shell.folder,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    assert ended.returncode == 1
+    error = json.loads(ended.stderr.splitlines()[-1])["error"]
+    assert (error["code"], error["message"]) == (
+        "not_written",
+        "the output cannot be written: File too large",
+    )

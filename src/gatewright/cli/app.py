@@ -6,6 +6,7 @@ when that command is named, so that `gatewright --help` and `bridge` pay for not
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -55,6 +56,7 @@ COMMANDS = {
 _MODULES = {"import": "imports"}
 """Commands whose name cannot be a module's."""
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _STORE = "the state folder is [storage] path of mgp.toml, or GATEWRIGHT_STATE"
 
 
@@ -128,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; errors are on standard error by then."""
     watch_last_resort()
     try:
-        return int(_command().main(list(arguments), "gatewright", standalone_mode=False) or Exit.OK)
+        return _done(arguments)
     except typer.TyperException as problem:
         return _misused(problem, json="--json" in arguments)
     except CliError as problem:
@@ -136,12 +138,33 @@ def run(arguments: Sequence[str]) -> int:
         return problem.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
+    except BrokenPipeError:  # whoever read it has enough
+        _drop_output()
+        return Exit.UNEXPECTED
     except Exception as problem:  # noqa: BLE001 - nobody is left above to say it in one line
         known = _known(problem)
         if known.code == "internal" and (os.environ.get("GATEWRIGHT_DEBUG") or HABITS.verbose):
             traceback.print_exc(file=sys.stderr)
         report(known, json="--json" in arguments)
+        if known.code == "not_written":
+            _drop_output()
         return known.exit_code
+
+
+def _done(arguments: Sequence[str]) -> int:
+    """The exit code of a command, once everything that it said is written: Python would fail as it ends, with a code of
+    its own."""
+    code = _command().main(list(arguments), "gatewright", standalone_mode=False)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return int(code or Exit.OK)
+
+
+def _drop_output() -> None:
+    """Let go of what could not be written, or Python would try once more as it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def _command() -> Any:
@@ -193,6 +216,13 @@ def _known(problem: Exception) -> CliError:
             code="file",
             exit_code=Exit.UNEXPECTED,
             hint="check the path, its owner and the disk",
+        )
+    if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
+        return CliError(
+            f"the output cannot be written: {problem.strerror}",
+            code="not_written",
+            exit_code=Exit.UNEXPECTED,
+            hint="make room on the disk, or send the output elsewhere",
         )
     return CliError(
         f"{type(problem).__name__}: {problem}",
