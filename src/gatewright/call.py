@@ -148,9 +148,6 @@ class Tool(msgspec.Struct, frozen=True):
     headers: Mapping[tuple[str, ...], str] = {}
     """`x-mcp-header` annotations: argument path → header name part (MCP 2026-07-28)."""
     read_only: bool = False
-    """The server's own hint."""
-    spared: bool = False
-    """The operator calls it safe: a call of it is recorded when it ends, and not also before it is forwarded."""
     as_task: bool = False
     """Whether hosts are told that a call of it may be a task of the gateway's: it may wait for an operator."""
 

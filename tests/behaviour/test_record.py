@@ -186,21 +186,3 @@ async def audited(client: Any, server_id: str, trace: str) -> list[Any]:
         for one in seen
         if one["method"] == "notifications/mgp.audit" and one["params"]["trace_id"] == trace
     ]
-
-
-async def test_no_word_of_a_server_spares_its_calls_the_record_before_them(
-    recorded: Gateway,
-) -> None:
-    """A tool that says of itself that it only reads leaves its intent; one that the operator calls safe does not."""
-    for tool, kinds in (
-        ("asker__structured", {"dev.gatewright.intent", "TOOL_EXECUTED"}),
-        ("echo__echo", {"TOOL_EXECUTED"}),
-    ):
-        trace = str(uuid.uuid4())
-        async with host(recorded) as client:
-            listed = (await client.request("tools/list"))["tools"]
-            (hints,) = [one["annotations"] for one in listed if one["name"] == tool]
-            assert hints["readOnlyHint"] is True
-            params = {"name": tool, "arguments": {"message": "x"}, "trace_id": trace}
-            await client.request("tools/call", params)
-        assert {one["event_type"] for one in recorded.audit("--trace", trace)} == kinds

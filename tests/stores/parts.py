@@ -78,11 +78,14 @@ def noise() -> Callable[[int], bytes]:
     return lambda size: (next(numbers) * 0x9E3779B97F4A7C15 % 2 ** (8 * size)).to_bytes(size, "big")
 
 
-def a_tool(risk: Literal["safe", "moderate", "dangerous"] = "moderate", **more: bool) -> Tool:
+def a_tool(
+    risk: Literal["safe", "moderate", "dangerous"] = "moderate", *, read_only: bool = False
+) -> Tool:
     """The tool `write_file` of the server `files`."""
     security = Security(risk_level=risk)
-    target = Target("files", "write_file")
-    return Tool(target, "files.write_file", {}, None, security, {}, **more)
+    return Tool(
+        Target("files", "write_file"), "files.write_file", {}, None, security, {}, read_only
+    )
 
 
 _TOOL = a_tool()

@@ -42,20 +42,21 @@ async def test_an_answered_call_is_in_the_journal_when_close_returns(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("risk", "said", "intent"),
+    ("risk", "read_only", "intent"),
     [
-        ("safe", {"spared": True}, False),
-        ("safe", {"read_only": True}, True),
-        ("moderate", {"read_only": True}, True),
-        ("moderate", {}, True),
-        ("dangerous", {}, True),
+        ("safe", False, False),
+        ("safe", True, False),
+        ("moderate", True, False),
+        ("moderate", False, True),
+        ("dangerous", False, True),
+        ("dangerous", True, True),
     ],
 )
-async def test_a_call_leaves_its_intent_first_unless_the_operator_calls_the_tool_safe(
-    tmp_path: Path, risk: Risk, said: dict[str, bool], intent: bool
+async def test_a_call_that_may_change_something_leaves_its_intent_first(
+    tmp_path: Path, risk: Risk, read_only: bool, intent: bool
 ) -> None:
     log = a_log(tmp_path)
-    call = a_call(1, a_tool(risk, **said))
+    call = a_call(1, a_tool(risk, read_only=read_only))
     trail = log.open(call)
     assert trail.intent(call) is (risk == "dangerous")
     assert [each["event_type"] for each in records(tmp_path)] == [INTENT] * intent

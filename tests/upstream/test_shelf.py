@@ -195,20 +195,3 @@ def test_a_tool_that_may_wait_for_operators_may_be_a_task(
 ) -> None:
     spec = ServerSpec(id="s", approver=approver, tools={"t": word})
     assert shelf(spec, tools=[tool(**more)]).tools[0].as_task is as_task
-
-
-@pytest.mark.parametrize(
-    ("word", "more", "spared"),
-    [
-        (None, {"annotations": {"readOnlyHint": True}, "security": {"risk_level": "safe"}}, False),
-        (ToolRule(validator="paths"), {"security": {"risk_level": "safe"}}, False),
-        (ToolRule(risk_level="safe"), {}, True),
-        (ToolRule(risk_level="safe"), {"security": {"risk_level": "moderate"}}, False),
-        (ToolRule(risk_level="safe"), {"annotations": {"destructiveHint": True}}, False),
-    ],
-)
-def test_only_the_operator_calls_a_tool_safe_enough_for_one_record(
-    word: ToolRule | None, more: dict[str, Any], spared: bool
-) -> None:
-    spec = ServerSpec(id="s", tools={} if word is None else {"t": word})
-    assert shelf(spec, tools=[tool(**more)]).tools[0].spared is spared

@@ -4,7 +4,7 @@ The promise: every decision that a caller has seen is in the trail, in order, al
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.
 
 `close` writes before the answer leaves, so the first half needs no more than `Journal.append`. A
-tool call has an intent record before it is forwarded, unless the operator calls the tool safe, so that nothing
+tool call that may change something has an intent record before it is forwarded, so that nothing
 runs unrecorded even if its end cannot be written. The intent of a `dangerous` call is on disk
 first, in every mode. With `sync="always"` every record is on disk before its answer leaves.
 """
@@ -241,12 +241,14 @@ class _Trail:
         self._call = call
         self._forwarded = True
         self._context = context = context_of(call)
-        tool = call.tool
-        if call.kind != "tool" or (tool is not None and tool.spared):
+        if call.kind != "tool":
+            return False
+        risk = "moderate" if call.tool is None else call.tool.security.risk_level
+        if risk != "dangerous" and (risk == "safe" or (call.tool and call.tool.read_only)):
             return False
         record = intent_of(call, self._log._stamps.take(), context)
         self._seq = self._log._journal.append(encode(record))
-        return tool is not None and tool.security.risk_level == "dangerous"
+        return risk == "dangerous"
 
     async def on_disk(self) -> None:
         await self._log._flusher.wait_for(self._seq)

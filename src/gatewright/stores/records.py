@@ -7,7 +7,7 @@ Members that do not apply are left out. A record above 32 KiB is written with it
 characters and without the facts that gates added.
 
 `event_type` is one of the names of MGP §6.4, or a name of our own in reverse-domain form:
-`dev.gatewright.intent` before a tool call is forwarded, unless the operator calls the tool safe, and
+`dev.gatewright.intent` before a tool call is forwarded that may change something, and
 `dev.gatewright.list`, `.prompt`, `.resource`, `.method` for calls that are not about a tool.
 """
 

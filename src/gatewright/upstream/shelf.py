@@ -123,7 +123,6 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         security=replace(security, flow=flow) if flow else security,
         headers=_headers(spec, text, schema),
         read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
-        spared=security.risk_level == "safe" and word is not None and word.risk_level == "safe",
         as_task=spec.by_operators(name)
         and (security.confirmation_required or security.risk_level == "dangerous")
         and not runs_as_task(definition),
