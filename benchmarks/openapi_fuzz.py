@@ -6,7 +6,8 @@ A gateway whose callers need keys stands in front of tools with schemas of every
 fuzzer are on: no 5xx, every answer as the document has it (status, headers, schema), bad input refused, good
 input taken, a missing key noticed, methods that are not there answered with 405. One is turned down for one
 path: `POST /tools/{tool_name}` describes the arguments of any tool at all, as ggen's specification has it,
-so that a tool's own schema may refuse there what the document takes (400).
+so that a tool's own schema may refuse there what the document takes (400). And one verdict is asked again,
+see `benchmarks/peers/whole_floats.py`.
 
 `make peers` installs the fuzzer. Exit code 0 when so many cases were made and nothing was found.
 """
@@ -25,6 +26,7 @@ from pathlib import Path
 
 from benchmarks.commands import gatewright
 from benchmarks.processes import ROOT, Process, Trouble, peer_python, started
+from benchmarks.servers.shapes import TOOLS
 
 __all__ = ["Found", "fuzzed", "main"]
 
@@ -47,9 +49,11 @@ args = [{script}]
 agent = "fuzzer"
 server = "shapes"
 """
-_RULES = """
+_HOOKS = ROOT / "benchmarks" / "peers" / "whole_floats.py"
+_RULES = f"""
+hooks = {json.dumps(str(_HOOKS))}
 [[operations]]
-include-path = "/tools/{tool_name}"
+include-path = "/tools/{{tool_name}}"
 checks.positive_data_acceptance.expected-statuses = [
   "2xx", "400", "401", "403", "404", "409", "429"
 ]
@@ -87,6 +91,8 @@ def _served(folder: Path) -> Iterator[tuple[Process, str]]:
 def _once(base: str, key: str, each: int, seed: int, folder: Path) -> Found:
     rules = folder / "schemathesis.toml"
     rules.write_text(_RULES, encoding="utf-8")
+    schemas = {tool["name"]: tool["inputSchema"] for tool in TOOLS}
+    (folder / "schemas.json").write_text(json.dumps(schemas), encoding="utf-8")
     command = [str(peer_python("schemathesis").parent / "schemathesis")]
     command += ["--config-file", str(rules), "run", f"{base}/openapi.json"]
     command += ["--header", f"Authorization: Bearer {key}", "--checks", "all", "--no-color"]

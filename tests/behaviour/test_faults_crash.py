@@ -34,7 +34,7 @@ def _crashed(folder: Path, sync: str, point: str, last: int) -> list[str]:
 async def test_no_answered_call_lacks_its_record_and_no_executed_one_its_intent(
     tmp_path: Path, point: str, sync: str, last: int
 ) -> None:
-    """Exhaustive over the points: 0 acknowledged calls without a record, 0 executed ones without an intent, 0 torn records, and the
+    """Exhaustive over the points: 0 acknowledged calls without a record, 0 executed ones without an intent or an end, 0 torn records, and the
     next start goes on. Call 7 is of a dangerous tool, call 6 of a moderate one."""
     answered = _crashed(tmp_path, sync, point, last)
     executed = (tmp_path / "executed").read_text().split()
@@ -47,6 +47,8 @@ async def test_no_answered_call_lacks_its_record_and_no_executed_one_its_intent(
     begun = {one["call"] for one in records(tmp_path, outcome="pending")}
     assert set(answered) == {f"call-{number}" for number in range(1, last)}
     assert set(answered) <= ended
-    assert set(executed) <= begun
+    assert set(executed) <= begun | ended
+    assert {f"call-{number}" for number in range(1, last, 2)} <= begun  # of the dangerous tool
+    assert {f"call-{number}" for number in range(2, last, 2)}.isdisjoint(begun)
     assert (f"call-{last}" in executed) is (POINTS.index(point) > 2)
     assert (f"call-{last}" in ended) is (POINTS.index(point) > 5)

@@ -88,11 +88,11 @@ def a_tool(
     )
 
 
-_TOOL = a_tool()
+_TOOL = a_tool("dangerous")
 
 
 def a_call(number: int = 1, tool: Tool | None = _TOOL, **more: Any) -> Call:
-    """A tool call by the agent `ann`; `more` replaces members."""
+    """A tool call by the agent `ann`, which leaves two records; `more` replaces members."""
     call = Call(
         id=f"call-{number}",
         door="http",

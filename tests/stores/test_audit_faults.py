@@ -100,7 +100,8 @@ async def test_a_flush_that_fails_refuses_the_call_that_waited_for_it(
 
     with monkeypatch.context() as patch:
         patch.setattr(journal, "_to_disk", broken)
-        outcome = await asyncio.wait_for(kernel.handle(a_call(1), Nobody()), 20)
+        call = a_call(1, a_tool("moderate"))
+        outcome = await asyncio.wait_for(kernel.handle(call, Nobody()), 20)
         assert type(outcome) is Refusal
         assert outcome.reason == "audit_unavailable"
         assert type(await kernel.handle(a_call(2), Nobody())) is Refusal

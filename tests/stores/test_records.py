@@ -33,7 +33,7 @@ UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 
 def _end(outcome: Outcome, *, forwarded: bool = True, **more: Any) -> dict[str, Any]:
-    call = a_call(1, **more)
+    call = a_call(1, **{"tool": a_tool(), **more})
     record = end_of(
         call,
         outcome,

@@ -3,10 +3,11 @@
 The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.
 
-`close` writes before the answer leaves, so the first half needs no more than `Journal.append`. A
-tool call that may change something has an intent record before it is forwarded, so that nothing
-runs unrecorded even if its end cannot be written. The intent of a `dangerous` call is on disk
-first, in every mode. With `sync="always"` every record is on disk before its answer leaves.
+`close` writes before the answer leaves, so the first half needs no more than `Journal.append`. Every
+tool call has its intent noted before it is forwarded (`stores/intents.py`), so that nothing runs unrecorded
+even if its end cannot be written: what died with its call becomes a record at the next start. The
+intent of a `dangerous` call is a record from the start and on disk first, in every mode. With
+`sync="always"` every record is on disk before its answer leaves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
@@ -26,6 +28,7 @@ from gatewright.stores.database import DatabaseError
 from gatewright.stores.errors import StoreError
 from gatewright.stores.feeder import Feeder, follow_on
 from gatewright.stores.flusher import Flusher
+from gatewright.stores.intents import Intents, without_end
 from gatewright.stores.journal import SEGMENT_BYTES, Journal
 from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import (
@@ -46,6 +49,7 @@ from gatewright.stores.records import (
 from gatewright.stores.recovery import recover
 from gatewright.stores.retention import KEEP_ALL, PRUNED, Keep, Retention
 from gatewright.stores.rows import Rows, open_rows
+from gatewright.stores.segments import lines_from
 
 __all__ = ["AuditLog", "Sync"]
 
@@ -108,6 +112,7 @@ class AuditLog:
         try:
             rows = Rows(self._database)
             lost = follow_on(folder, rows, found.end)
+            self._intents = Intents(folder)
             self._journal = Journal(folder, found.end, segment_bytes=segment_bytes)
         except BaseException:
             self._database.close()
@@ -118,6 +123,33 @@ class AuditLog:
             self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
         if lost is not None:
             self._report("rows_lost", {"first": lost[0], "last": lost[1]})
+        self._record_left(folder, max(1, found.end.segment - 1))
+
+    def _record_left(self, folder: Path, segment: int) -> None:
+        """Record the intents that a dead process left. Ends of their calls stand in the newest segments, if anywhere."""
+        left = dict(self._intents.given_up())
+        if not left:
+            return
+        texts = {text for text in left.values() if _is_record(text)}
+        unknown = without_end(texts, (line for _, _, line in lines_from(folder, segment, 0)))
+        for slot, text in sorted(left.items(), key=lambda one: one[1]):  # which begin with their time
+            if text not in texts:
+                self._report("torn", {"slot": slot, "bytes": len(text)})
+            if text in unknown:
+                self._intents.give_up(slot)
+            else:
+                self._intents.leave(slot)
+        self._record_given_up()
+
+    def _record_given_up(self) -> None:
+        """Put the intents into the trail of which nobody knows how their calls ended."""
+        for slot, text in self._intents.given_up():
+            try:
+                self._journal.append(text)
+            except Unrecorded:
+                self._intents.give_up(slot)
+            else:
+                self._intents.leave(slot)
 
     def _report(self, what: str, details: dict[str, Any]) -> None:
         log.warning("audit: %s %s", what, details)
@@ -198,6 +230,7 @@ class AuditLog:
     def _close(self) -> None:
         with ExitStack() as last:  # from the bottom up, each whatever the one before it did
             last.callback(self._lock.release)
+            last.callback(self._intents.close)
             last.callback(self._database.close)
             last.callback(self._journal.close)
             last.callback(self._feeder.close)
@@ -219,6 +252,7 @@ class AuditLog:
             self._journal.append(encode(resumed))
         except (OSError, Unrecorded):
             return
+        self._record_given_up()
         self._failing = False
         self._refused = 0
         log.warning("the audit trail is written again, and calls are taken")
@@ -227,7 +261,7 @@ class AuditLog:
 class _Trail:
     """The record of one call (`kernel.Trail`)."""
 
-    __slots__ = ("_call", "_context", "_forwarded", "_log", "_seq", "_started")
+    __slots__ = ("_call", "_context", "_forwarded", "_log", "_seq", "_slot", "_started")
 
     def __init__(self, log: AuditLog, call: Call) -> None:
         self._log = log
@@ -235,6 +269,7 @@ class _Trail:
         self._forwarded = False
         self._context: Context | None = None
         self._seq = 0
+        self._slot: int | None = None
         self._started = log._monotonic()
 
     def intent(self, call: Call) -> bool:
@@ -243,25 +278,39 @@ class _Trail:
         self._context = context = context_of(call)
         if call.kind != "tool":
             return False
-        risk = "moderate" if call.tool is None else call.tool.security.risk_level
-        if risk != "dangerous" and (risk == "safe" or (call.tool and call.tool.read_only)):
+        owner = self._log
+        text = encode(intent_of(call, owner._stamps.take(), context))
+        if call.tool is None or call.tool.security.risk_level != "dangerous":
+            if owner._journal.fault is not None:
+                raise Unrecorded(owner._journal.fault)
+            self._slot = owner._intents.enter(text)
+            if self._slot is not None:
+                return False
+            self._seq = owner._journal.append(text)
             return False
-        record = intent_of(call, self._log._stamps.take(), context)
-        self._seq = self._log._journal.append(encode(record))
-        return risk == "dangerous"
+        self._seq = owner._journal.append(text)
+        return True
 
     async def on_disk(self) -> None:
         await self._log._flusher.wait_for(self._seq)
 
     def close(self, call: Call, outcome: Outcome) -> Outcome:
+        owner, slot = self._log, self._slot
         try:
             self._write_end(self._call if self._forwarded else call, outcome)
         except Unrecorded as problem:
-            self._log._refused += 1
+            owner._refused += 1
+            if slot is not None:
+                owner._intents.give_up(slot)
             return Refusal("audit_unavailable", str(problem))
         except Exception:
             log.exception("call %s could not be put into a record", call.id)
+            if slot is not None:
+                owner._intents.give_up(slot)
+                owner._record_given_up()
             return Refusal("audit_unavailable", "the call could not be recorded")
+        if slot is not None:
+            owner._intents.leave(slot)
         return outcome
 
     async def settled(self) -> None:
@@ -281,3 +330,10 @@ class _Trail:
                 record = replace(record, id=owner._stamps.take()[1])
         self._seq = owner._write(encode(record))
         owner._took(call, outcome, micros / 1_000_000)
+
+
+def _is_record(text: bytes) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except msgspec.DecodeError:
+        return False

@@ -2,7 +2,8 @@
 
 The rows are a second or so behind the journal. Each question therefore puts what the journal has
 beyond the rows into a temporary table of the same form, and asks both: an answered call is in the
-answer at once.
+answer at once. Calls that run now, or ran when the gateway died, stand behind them as what they are,
+pending, with the numbers that they would have; they are no lines of the chain yet.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from gatewright.stores.database import Database, DatabaseError
 from gatewright.stores.errors import StoreError
+from gatewright.stores.intents import read_intents, without_end
 from gatewright.stores.rows import Fed, Query, Rows, open_rows_to_read
 from gatewright.stores.segments import lines_from
 from gatewright.stores.verify import Verification, verify
@@ -36,17 +38,19 @@ class AuditReader:
 
         Raises `StoreError` when there is no trail, or it cannot be read.
         """
-        return self._found(query, msgspec.json.decode)
+        return self._found(query, msgspec.json.decode, running=True)
 
     def lines(self, query: Query) -> Iterator[bytes]:
-        """The same as they are written, without their newlines."""
+        """The same as they are written, without their newlines, and without the calls that run now."""
         return self._found(query, bytes)
 
-    def _found(self, query: Query, read: Callable[[bytes], T]) -> Iterator[T]:
+    def _found(
+        self, query: Query, read: Callable[[bytes], T], *, running: bool = False
+    ) -> Iterator[T]:
         with closing(self._open()) as database:
             try:
                 with database.snapshot():
-                    self._see_journal(Rows(database))
+                    self._see_journal(Rows(database), running=running)
                     for line in Rows(database).find(query):
                         yield read(line)
             except (DatabaseError, msgspec.DecodeError) as problem:
@@ -66,7 +70,7 @@ class AuditReader:
         with closing(self._open()) as database:
             place = Rows(database).fed()
         last = place.seq
-        for record in reversed([*self.query(Query(limit=count))]):
+        for record in reversed([*self._found(Query(limit=count), msgspec.json.decode)]):
             yield record
             last = record["seq"]
         while follow is not None and follow():
@@ -84,10 +88,15 @@ class AuditReader:
     def _open(self) -> Database:
         return open_rows_to_read(self._folder)
 
-    def _see_journal(self, rows: Rows) -> None:
+    def _see_journal(self, rows: Rows, *, running: bool) -> None:
         fed = rows.fed()
+        intents = read_intents(self._folder) if running else []  # before the ends of some are read
         lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
-        rows.show_also(lines, fed.seq + len(lines))
+        last = fed.seq + len(lines)
+        for intent in sorted(without_end(intents, lines)):  # each begins with its time
+            last += 1
+            lines.append(b'{"seq":%d,%b' % (last, intent[1:]))
+        rows.show_also(lines, last)
 
     def _after(self, place: Fed) -> Iterator[tuple[Fed, dict[str, Any]]]:
         for segment, offset, line in lines_from(self._folder, place.segment, place.offset):
