@@ -2,7 +2,7 @@
 all, in one run. Judged is everything against nothing.
 
 Everything: grants, limits of all kinds, pins, hidden characters, schema, a validator (`paths`), permissions, the flow rule, redaction
-of secrets, personal data and terms, and the audit trail with an intent for each call. Nothing: the
+of secrets, personal data and terms, and the audit trail. Nothing: the
 same gateway with neither gates nor filters nor a record (`servers/bare_gateway`).
 
 The rows `part` are those of the kernel alone, in this process and without a server: the best of many short rounds, so that they

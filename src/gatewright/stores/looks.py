@@ -61,6 +61,8 @@ class Looks:
         """Whether this call is a look that costs nothing. Asked by everybody who counts; the first answer holds."""
         if LOOK in call.facts:
             return True
+        if not self._waiting:
+            return False
         mine = self._waiting.get((call.caller.kind, call.caller.id))
         if not mine:
             return False

@@ -125,6 +125,9 @@ Context = tuple[Actor, Subject, str, str, str, str, str | None, Request | None]
 """The members of a record that every record of one call shares, in their order."""
 
 
+_COUNTS = tuple(f"{count:03x}" for count in range(0x1000))
+
+
 class Stamps:
     """Times and ids for records, from a clock and a source of randomness. For one thread."""
 
@@ -144,11 +147,11 @@ class Stamps:
         """
         moment = int(self._clock() * 1000)
         count = self._count + 1
-        if moment != self._moment or count > 0xFFF:
+        if moment != self._moment or count >= len(_COUNTS):
             self._turn(moment)
             count = 0
         self._count = count
-        return self._time, f"{self._before}{count:03x}{self._behind}"
+        return self._time, self._before + _COUNTS[count] + self._behind
 
     def _turn(self, moment: int) -> None:
         second, millis = divmod(moment, 1000)
@@ -273,7 +276,7 @@ def context_of(call: Call) -> Context:
     return (
         Actor(caller.kind, caller.id, caller.key_id),
         _subject(call),
-        _chosen(call.trace_id),
+        call.trace_id if _ID.fullmatch(call.trace_id) else _chosen(call.trace_id),
         call.id,
         _chosen(call.method),
         call.door,
@@ -284,8 +287,6 @@ def context_of(call: Call) -> Context:
 
 def _chosen(text: str) -> str:
     """What a caller chose, a name or an id, without a secret in it."""
-    if _ID.fullmatch(text):
-        return text
     return _remembered(text) if len(text) <= _MAX_CHARS else _cleaned(text)
 
 
