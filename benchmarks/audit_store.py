@@ -34,7 +34,7 @@ RECORDS = 1_000_000
 ANSWER = Answer(b'{"content":[{"type":"text","text":"' + b"x" * 256 + b'"}]}')
 
 
-def _tool(risk: Literal["safe", "moderate"]) -> Tool:
+def _tool(risk: Literal["safe", "moderate", "dangerous"]) -> Tool:
     return Tool(
         Target("files", "write_file"),
         "files.write_file",
@@ -182,7 +182,7 @@ async def _durably(log: AuditLog, width: int, seconds: float) -> float:
 
 
 def _million(folder: Path) -> Iterator[Row]:
-    tool = _tool("moderate")
+    tool = _tool("dangerous")  # which leaves two records
     log = _open(folder)
     begin = time.monotonic()
     for number in range(RECORDS // 2):
