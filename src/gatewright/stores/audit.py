@@ -132,7 +132,9 @@ class AuditLog:
             return
         texts = {text for text in left.values() if _is_record(text)}
         unknown = without_end(texts, (line for _, _, line in lines_from(folder, segment, 0)))
-        for slot, text in sorted(left.items(), key=lambda one: one[1]):  # which begin with their time
+        for slot, text in sorted(
+            left.items(), key=lambda one: one[1]
+        ):  # which begin with their time
             if text not in texts:
                 self._report("torn", {"slot": slot, "bytes": len(text)})
             if text in unknown:
