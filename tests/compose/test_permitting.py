@@ -214,6 +214,15 @@ def test_a_server_cannot_fill_the_queue(world: World, ask: str) -> None:
     assert world.permitting.asked("other", ["com.example.p64"])
 
 
+def test_who_is_put_to_nobody_is_said(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """What waits outlives a gateway, so a server may have as much waiting as the queue takes before it asks anything."""
+    for number in range(100):
+        world.desk.want("files", f"com.example.p{number}", risk="safe", quorum=1)
+    assert world.permitting.asked("files", ["camera"])["camera"].value == "deferred"
+    assert "camera" not in world.waiting()
+    assert "nobody is asked about camera: too many of its requests wait already" in caplog.text
+
+
 def test_a_server_that_numbers_its_requests_without_end_is_forgotten_and_nobody_else(
     world: World,
 ) -> None:

@@ -41,6 +41,7 @@ _EVENTS: Mapping[str, str] = {
     "revoked": "PERMISSION_REVOKED",
     "expired": "PERMISSION_REVOKED",
 }
+_CROWDED = "too many of its requests wait already; `gatewright approve` shows them"
 _BY_FILE = "configuration"
 _BY_BOUND = "the bound of a server's requests"
 _IDS_KEPT = 1000
@@ -244,7 +245,8 @@ class Permitting:
         for name, one in found.items():
             if one.value == "deferred":
                 risk = permission_risk(name)
-                self._asks.want(server, name, risk=risk, quorum=self.quorum)
+                if self._asks.want(server, name, risk=risk, quorum=self.quorum) is None:
+                    log.warning("server %s: nobody is asked about %s: %s", server, name, _CROWDED)
             else:
                 self._asks.unwanted(server, name)
                 self._note(server, name, one)
