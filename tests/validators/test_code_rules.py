@@ -105,6 +105,9 @@ REFUSED = [
 ]
 
 ACCEPTED = [
+    'import os, sys\nprint(os.stat("x").st_size, sys.platform)',
+    'from locale import gettext\nimport unicodedata\nprint(gettext("x"), unicodedata.decimal("1"))',
+    "import ast\nisinstance(x, (ast.keyword, ast.operator))",
     'import os\np = os.path.join("a", os.sep)\nos.makedirs(p, exist_ok=True)',
     "import sys\nprint(sys.argv, file=sys.stderr)\nsys.exit(1)",
     'import json, re, math\np = re.compile("x")',

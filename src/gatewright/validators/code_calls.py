@@ -19,8 +19,8 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
     func = node.func
     if isinstance(func, ast.Name):
         yield from _named_call(walk, node, func)
-    elif isinstance(func, ast.Attribute) and func.attr in {"format", "format_map"}:
-        yield from _format_violation(folded(func.value))
+    elif isinstance(func, ast.Attribute) and func.attr in _READERS:
+        yield from _READERS[func.attr](folded(func.value), node)
     if _is_attrgetter(walk, func):
         for arg in node.args:
             yield from _member_text(folded(arg), "attrgetter")
@@ -129,13 +129,35 @@ _CALLS: dict[str, Callable[[Walk, ast.Call], Iterator[str]]] = {
 _FORMAT_MEMBER = re.compile(r"\{[^{}]*[.\[]_")
 
 
-def _format_violation(text: str | None) -> Iterator[str]:
+def _format_violation(text: str | None, node: ast.Call) -> Iterator[str]:
+    del node
     if text is not None and _FORMAT_MEMBER.search(text):
         yield "Blocked format: a member with an underscore"
 
 
+_QUERIED = re.compile(r"@\s*\w+(?:\s*\.\s*\w+)*\s*[(\[]|__\w+__")
+
+
+def _query_violation(base: str | None, node: ast.Call) -> Iterator[str]:
+    """A query of a data frame reaches everything behind a variable of the program, modules included."""
+    del base
+    text = folded(node.args[0]) if node.args else None
+    if text is not None and _QUERIED.search(text):
+        yield "Blocked query: a call behind '@'"
+
+
+_READERS: dict[str, Callable[[str | None, ast.Call], Iterator[str]]] = {
+    "format": _format_violation,
+    "format_map": _format_violation,
+    "query": _query_violation,
+    "eval": _query_violation,
+}
+"""Methods that read a text as a language of its own."""
+
+
 _OPENERS = frozenset(
-    "open Path PurePath PosixPath expanduser expandvars FileIO join joinpath copyfile listdir scandir walk".split()
+    "open Path PurePath PosixPath expanduser expandvars FileIO join joinpath copyfile listdir scandir walk "
+    "read_csv read_table read_fwf read_json loadtxt genfromtxt fromfile".split()
 )
 _JOINERS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
 _OWN_FILES = frozenset({".env", ".env.local", ".env.production", ".npmrc", ".pypirc"})
@@ -167,6 +189,10 @@ def _file_violation(node: ast.Call) -> Iterator[str]:
     if name in _OPENERS and node.args:
         parts = node.args if name in _JOINERS else node.args[:1]
         yield from _path_violation("/".join(map(_pieces, parts)))
+    elif node.args and isinstance(node.args[0], ast.Constant):
+        text = node.args[0].value
+        if isinstance(text, str) and text[:5].lower() == "file:":
+            yield from _path_violation(text[5:])
 
 
 def _path_violation(path: str) -> Iterator[str]:

@@ -38,7 +38,8 @@ BLOCKED_IMPORTS = tuple(
     asyncio.subprocess asyncio.unix_events winreg msvcrt winsound msilib turtle tkinter curses
     cffi pexpect ptyprocess paramiko fabric invoke sh plumbum  pwn impacket scapy nmap docker ansible_runner
     dill cloudpickle joblib jsonpickle win32api win32com pywintypes pynput pyautogui keyboard execnet rpyc
-    numpy.f2py numpy.distutils
+    numpy.f2py numpy.distutils numpy.ctypeslib concurrent.futures.process modulefinder compileall asyncore asynchat
+    wsgiref.simple_server netrc IPython gevent.subprocess
     """.split()
 )
 BLOCKED_PATTERNS = ("eval(", "exec(", "__import__(", "os.system")
@@ -54,7 +55,7 @@ ALLOWED_IMPORTS = tuple(
 """The default of the levels `strict` and `readonly`. `os`, `asyncio` and others only in parts, see below."""
 
 BLOCKED_BUILTINS = frozenset(
-    "eval exec compile __import__ breakpoint globals locals __builtins__ __loader__ __spec__ __build_class__".split()
+    "eval exec compile __import__ breakpoint globals locals __builtins__ __loader__ __spec__ __build_class__ get_ipython".split()
 )
 _EXECUTE = "execl execle execlp execlpe execv execve execvp execvpe"
 _SPAWN = "spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe posix_spawn posix_spawnp"
@@ -89,7 +90,8 @@ BLOCKED_MEMBERS: dict[str, frozenset[str]] = {
     "yaml": frozenset("unsafe_load unsafe_load_all full_load full_load_all UnsafeLoader FullLoader Loader CLoader load load_all".split()),
     "pandas": frozenset("eval read_pickle".split()),
     "torch": frozenset({"load"}),
-    "numpy": frozenset({"f2py", "distutils", "load"}),
+    "numpy": frozenset({"f2py", "distutils", "load", "ctypeslib"}),
+    "concurrent.futures": frozenset({"ProcessPoolExecutor"}),
     "sympy": frozenset({"sympify", "parse_expr", "lambdify"}),
     "string": frozenset({"Formatter"}),
     "warnings": frozenset({"sys"}),
@@ -142,6 +144,7 @@ BLOCKED_ATTRIBUTES = frozenset(
     subprocess_exec Popen check_output getstatusoutput load_module exec_module load_dynamic get_objects
     get_referrers get_referents read_pickle enable_load_extension load_extension builtins _os _sys _subprocess
     posix_spawn posix_spawnp ctypes subprocess importlib open_code run_code run_module run_path
+    get_original temp_original loadTestsFromName loadTestsFromNames
     rmtree create_connection create_server create_unix_connection create_unix_server create_datagram_endpoint evaluate_forward_ref _evaluate {_EXECUTE} {_SPAWN}
     """.split()
 )
@@ -181,9 +184,10 @@ HIDDEN_MODULES = frozenset(
 SUBMODULES = frozenset(
     "os.path collections.abc urllib.parse urllib.request urllib.error concurrent.futures xml.etree json.decoder "
     "json.encoder logging.handlers datetime.time http.client email.message email.policy email.parser "
-    "xml.dom xml.sax html.parser html.entities zoneinfo.zoneinfo typing.re typing.io asyncio.queues".split()
+    "xml.dom xml.sax html.parser html.entities zoneinfo.zoneinfo typing.re typing.io asyncio.queues "
+    "os.stat sys.platform locale.gettext unicodedata.decimal ast.keyword ast.operator".split()
 )
-"""Members of modules that are called like modules and are meant to be used."""
+"""Members of modules that are called like modules and are meant to be used, or are none."""
 
 WRITING_ATTRIBUTES = frozenset(
     """
