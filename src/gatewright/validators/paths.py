@@ -189,7 +189,7 @@ def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str =
         rule = None if form == inside else _form_rule(form)
         if rule is not None:
             return rule
-        if form.startswith("/") or _climbs(form) or _climbs(form.replace("../", "")):
+        if form.startswith("/") or _climbs(form):
             return "outside"
     return None if not root else _links_rule(inside, root, readlink)
 
@@ -243,6 +243,7 @@ _ESCAPES = re.compile(r"[%&+;?#*]|0x| (?:/|$)|(?:^|/) ")
 _PADDED = re.compile(r"(?:(?<=\.\.)[;?#+][^/]*| +)(?=/|$)|(?:(?<=/)|^) +")
 _WILD = re.compile(r"(?!\*)[^/]*[?*\[]")
 """How a component begins that is a pattern for names with a dot before them. Some shells and servers take `.*` for `..`."""
+_CLIMBING = re.compile(r"\.\.|[?*\[{]")
 _IN_BRACES = re.compile(r"(?:^|[/{,])\.\.(?:[/,}]|$)")
 _LINE = re.compile(r"[\n\r\t]")
 _NOTHING = re.compile(r"(?<=[^/])/(?:\.?/)+")
@@ -273,9 +274,16 @@ def _from_utf_7(path: str) -> str:
 
 
 def _climbs(path: str) -> bool:
-    """Whether a path leads above where it begins, whichever of its patterns are expanded."""
+    """Whether a path leads above where it begins, whichever of its patterns are expanded, also for whoever takes
+    `../` out of it once."""
+    if _CLIMBING.search(path) is None:
+        return False
     if "{" in path and _IN_BRACES.search(path):
         return True
+    return _falls(path) or ("../" in path and _falls(path.replace("../", "")))
+
+
+def _falls(path: str) -> bool:
     depth = 0
     for name in path.split("/"):
         if name == ".." or (_WILD.match(name) and fnmatchcase("..", name)):
