@@ -144,6 +144,7 @@ OTHER = {
     "nm --plugin=x f": "option",
     "diff3 --diff-program=sh a b c": "option",
     "zstdcat -o f g": "option",
+    "zstdcat --trace f g": "option",
     "test -v x": "option",
     "systemctl status -H host": "option",
     "journalctl -M x": "option",

@@ -72,6 +72,8 @@ OTHER = {
     "kubectl get -f x.yaml": "option",
     "kubectl describe --filename=x": "option",
     "kubectl cluster-info dump": "operand",
+    "kubectl get pods --profile=cpu --profile-output=x": "option",
+    "kubectl get pods --as-group=x": "option",
     "kubectl config view --raw": "option",
     "kubectl config use-context x": "subcommand",
     "kubectl rollout restart deploy/web": "subcommand",

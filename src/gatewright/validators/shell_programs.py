@@ -124,7 +124,7 @@ _DESCRIBED: dict[str, Program] = {
     "ack": Program(long=("pager", "ackrc", "env", "output", "create-ackrc")),
     "bat": Program(long=("pager", "config-file", "generate-config-file"), words=frozenset({"cache"})),
     "fd": Program(short="xX", valued="detESc", long=("exec", "exec-batch")),
-    "zstdcat": Program(short="oD", long=("rm", "output-dir-flat", "output-dir-mirror")),
+    "zstdcat": Program(short="oD", long=("rm", "output-dir-flat", "output-dir-mirror", "trace")),
     "iconv": Program(short="o", valued="ft", long=("output",)),
     "xsv": Program(short="o", long=("output",)),
     "base64": Program(short="o", valued="w", long=("output",)),

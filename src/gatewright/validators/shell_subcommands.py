@@ -82,7 +82,11 @@ _GIT = {
 }
 
 _SECRETS = re.compile(r"(?:.*,)?secrets?(?:[./,].*)?", re.IGNORECASE)
-_ELSEWHERE = ("kubeconfig", "token", "server", "raw", "as")
+_ELSEWHERE = tuple(
+    "kubeconfig token server raw as as-group as-uid user username password profile profile-output cache-dir log-file "
+    "log-dir client-key client-certificate certificate-authority insecure-skip-tls-verify".split()
+)
+"""Options that lead to another cluster or act for somebody else, and those that write a file."""
 _KUBECTL_FILES = Program(
     refused=_SECRETS, long=(*_ELSEWHERE, "filename", "kustomize"), short="sfk", valued="nlocL"
 )
