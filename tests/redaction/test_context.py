@@ -29,7 +29,7 @@ def cleaned(text: str) -> str:
         "curl -u admin:@ https://x.example", "tool --token @ run", "postgresql://app:@@db.example.org/x", '"key": "@"',
         "pass: @", "_authToken=@", "JWT_SECRET\t@", "ENV ROOT_PASSWORD @", '{"auths": {"x": {"auth": "@"}}}', 'psk="@"',
         "SECRET_KEY_BASE: @", "https://@@github.example/a", "mysql -h x -p@ db", "docker login -u x -p @ y", "redis-cli -a @ ping",
-        "sqlcmd -S x -P @",
+        "sqlcmd -S x -P @", "'hasura_key' => '@'",
         '{"value": "@", "name": "DB_PASSWORD"}', '{\\"value\\": \\"@\\",\\n  \\"name\\": \\"/prod/token\\"}',
         "- value: @\n  name: DB_PASSWORD\n", "{value: '@', key: 'api_key'}",
     ],

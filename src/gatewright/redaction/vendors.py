@@ -6,6 +6,7 @@ __all__ = ["NUMBERED", "VENDORS", "VERSION_CONTROL"]
 
 VENDORS = tuple(
     """
+    braze crowdin expensify fastmail fireworks hasura kinde readthedocs recurly userlike vimeo
     adafruit adobe adyen affirm ahrefs aiven airbrake airtable akamai algolia alibaba aliyun alchemy
     amazon amplitude anthropic apify appcenter appdynamics appveyor artifactory asana assemblyai
     atlassian auth0 authy aws azure backblaze baseten beamer benchling bintray bitbucket bitfinex
