@@ -29,6 +29,8 @@ async def said_of(client: Host, tool: str) -> str:
         return str(await client.call(tool, message="x"))
     except RpcError as problem:
         return f"{problem} {problem.data}"
+    except ConnectionError as closed:
+        return str(closed)
 
 
 async def approved_after(
@@ -55,7 +57,8 @@ def ran(gateway: Gateway, tool: str) -> bool:
 async def test_nothing_runs_with_a_key_that_was_revoked_while_its_call_waited(
     tmp_path: Path, door: str
 ) -> None:
-    """MGP-4.4-3: whose word an approval is about is asked again when it comes."""
+    """MGP-4.4-3: whose word an approval is about is asked again when it comes. A WebSocket that the key opened is closed, which
+    may be before."""
     configured = config(
         server("echo", tools={"echo": {"risk_level": "dangerous"}}),
         approvals={"approver": "operator", "hold_s": HOLD_S},
@@ -74,7 +77,8 @@ async def test_nothing_runs_with_a_key_that_was_revoked_while_its_call_waited(
             headers = {"authorization": f"Bearer {secret}"}
             async with host(gateway, door, headers=headers) as client:
                 said = await approved_after(gateway, client, "echo__echo", revoked)
-        assert "auth_failed" in said
+        closed = "the WebSocket closed" if door.startswith("websocket") else "auth_failed"
+        assert "auth_failed" in said or said == closed
         assert not ran(gateway, "echo")
 
 
