@@ -19,7 +19,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
@@ -28,7 +27,7 @@ from gatewright.stores.database import DatabaseError
 from gatewright.stores.errors import StoreError
 from gatewright.stores.feeder import Feeder, follow_on
 from gatewright.stores.flusher import Flusher
-from gatewright.stores.intents import Intents, without_end
+from gatewright.stores.intents import Intents, is_record, without_end
 from gatewright.stores.journal import SEGMENT_BYTES, Journal
 from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import (
@@ -130,11 +129,10 @@ class AuditLog:
         left = dict(self._intents.given_up())
         if not left:
             return
-        texts = {text for text in left.values() if _is_record(text)}
+        texts = {text for text in left.values() if is_record(text)}
         unknown = without_end(texts, (line for _, _, line in lines_from(folder, segment, 0)))
-        for slot, text in sorted(
-            left.items(), key=lambda one: one[1]
-        ):  # which begin with their time
+        by_time = sorted(left.items(), key=lambda one: one[1])  # they begin with it
+        for slot, text in by_time:
             if text not in texts:
                 self._report("torn", {"slot": slot, "bytes": len(text)})
             if text in unknown:
@@ -332,10 +330,3 @@ class _Trail:
                 record = replace(record, id=owner._stamps.take()[1])
         self._seq = owner._write(encode(record))
         owner._took(call, outcome, micros / 1_000_000)
-
-
-def _is_record(text: bytes) -> bool:
-    try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except msgspec.DecodeError:
-        return False

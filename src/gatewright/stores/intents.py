@@ -21,9 +21,11 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from gatewright.stores.errors import StoreDamagedError
 
-__all__ = ["INTENTS", "SLOTS", "SLOT_BYTES", "Intents", "read_intents", "without_end"]
+__all__ = ["INTENTS", "SLOTS", "SLOT_BYTES", "Intents", "is_record", "read_intents", "without_end"]
 
 INTENTS = "audit.running"
 SLOTS = 512
@@ -98,13 +100,22 @@ def _text(slots: bytes | mmap.mmap, at: int) -> bytes:
 
 
 def read_intents(folder: Path) -> list[bytes]:
-    """The intents of the calls that run now, or ran when the gateway died. For any process."""
+    """The intents of the calls that run now, or ran when the gateway died. For any process. A slot that is being written
+    meanwhile, or holds nonsense, is passed over."""
     try:
         content = (folder / INTENTS).read_bytes()
     except FileNotFoundError:
         return []
     places = range(0, len(content) - SLOT_BYTES + 1, SLOT_BYTES)
-    return [text for text in (_text(content, at) for at in places) if text]
+    return [text for text in (_text(content, at) for at in places) if is_record(text)]
+
+
+def is_record(text: bytes) -> bool:
+    """Whether a slot holds what the record takes."""
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except msgspec.DecodeError:
+        return False
 
 
 def without_end(intents: Iterable[bytes], lines: Iterable[bytes]) -> list[bytes]:
