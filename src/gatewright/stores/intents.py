@@ -82,7 +82,10 @@ class Intents:
         """Slots that nobody works with any more, and their intents: those of calls that were given up and those that a
         dead process left. Each is named once; whoever has recorded one says `leave`, and else `give_up` again."""
         for _ in range(len(self._given_up)):
-            slot = self._given_up.popleft()
+            try:
+                slot = self._given_up.popleft()
+            except IndexError:  # another thread was quicker
+                return
             yield slot, _text(self._slots, slot)
 
     def running(self) -> int:
