@@ -165,12 +165,12 @@ async def test_a_call_whose_end_was_written_is_not_said_to_be_pending(tmp_path: 
 
 async def test_a_slot_that_holds_nonsense_is_reported_and_freed(tmp_path: Path) -> None:
     await a_log(tmp_path).close()
-    Intents(tmp_path).enter(b'{"id":"half')
+    Intents(tmp_path).enter(b'{"id":"a","call":"b"')
     assert records(tmp_path) == []  # and can still be asked
     await a_log(tmp_path).close()
     (found,) = records(tmp_path)
     assert found["event_type"] == "dev.gatewright.audit.torn"
-    assert found["details"] == {"slot": 0, "bytes": 11}
+    assert found["details"] == {"slot": 0, "bytes": 20}
     assert read_intents(tmp_path) == []
     assert verified(tmp_path).problem is None
 
