@@ -48,7 +48,7 @@ class Owner:
     def __init__(self, gateway: Gateway) -> None:
         self._supervisor = gateway.supervisor
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.kind != "tool":
             return call
         tool = self._supervisor.catalogue.tool(call.profile, call.name)

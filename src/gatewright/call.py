@@ -7,7 +7,7 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -38,6 +38,7 @@ __all__ = [
     "Trust",
     "Unrecorded",
     "UserContext",
+    "verdict_of",
 ]
 
 Kind = Literal["tool", "prompt", "resource", "list", "method"]
@@ -292,8 +293,15 @@ class Gate(Protocol):
 
     name: str
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        """The call, with more facts or as it was, or why it may not pass."""
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
+        """The call, with more facts or as it was, or why it may not pass. To be awaited only where the gate has to wait
+        for somebody: most know at once."""
+
+
+async def verdict_of(gate: Gate, call: Call, back: Back) -> Call | Refusal:
+    """What a gate says of a call, whether it has to wait or not."""
+    verdict = gate(call, back)
+    return verdict if isinstance(verdict, Call | Refusal) else await verdict
 
 
 class Filter(Protocol):

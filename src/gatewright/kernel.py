@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -166,8 +166,13 @@ def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
         return _unrecorded(call, problem)
 
 
-def _refused(gate: Gate, verdict: object) -> Refusal:
-    """The refusal of a gate. Whatever is neither a call nor a refusal must not pass: fail closed."""
+async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
+    """The verdict of a gate, once it is there; a refusal says whose it is. Whatever is neither a call nor a refusal
+    must not pass: fail closed."""
+    if isinstance(verdict, Awaitable):
+        verdict = await verdict
+    if isinstance(verdict, Call):
+        return verdict
     if not isinstance(verdict, Refusal):
         raise TypeError(f"gate {gate.name} returned {type(verdict).__name__}, which is no verdict")
     return verdict if verdict.gate else replace(verdict, gate=gate.name)
@@ -228,10 +233,12 @@ class Kernel:
         self.in_flight += 1
         try:
             for gate in policy.gates:
-                verdict = await gate(call, back)
-                if type(verdict) is not Call:
-                    outcome = _refused(gate, verdict)
-                    break
+                verdict = gate(call, back)
+                if not isinstance(verdict, Call):
+                    verdict = await _waited(gate, verdict)
+                    if isinstance(verdict, Refusal):
+                        outcome = verdict
+                        break
                 call = verdict  # what is known even if we end here
             else:
                 outcome = await self._forward(policy, call, back, trail)
@@ -309,15 +316,17 @@ class Kernel:
             call = replace(call, facts=dict(call.facts))  # what each found out stays told apart
             rehearse = getattr(gate, "rehearse", None)
             try:
-                verdict = await (gate(call, _NOBODY) if rehearse is None else rehearse(call))
+                verdict = gate(call, _NOBODY) if rehearse is None else await rehearse(call)
+                verdict = await _waited(gate, verdict)
             except Exception:
                 log.exception("gate %s broke in a rehearsal", gate.name)
-                verdict = Refusal("internal", "this gate broke; the details are in the log")
-            if type(verdict) is Call:
+                said = "this gate broke; the details are in the log"
+                verdict = Refusal("internal", said, gate=gate.name)
+            if isinstance(verdict, Call):
                 call = verdict
                 found.append(Verdict(gate.name, call))
                 continue
-            found.append(Verdict(gate.name, call, _refused(gate, verdict)))
+            found.append(Verdict(gate.name, call, verdict))
             if call.target is None:
                 break
         return found

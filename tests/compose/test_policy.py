@@ -212,7 +212,7 @@ async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
             found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), FLEET
         )
         judges.take(gates)
-        verdicts = [await gates.rate(a_call(), Mute()) for _ in range(10)]
+        verdicts = [gates.rate(a_call(), Mute()) for _ in range(10)]
         return sum(isinstance(one, Call) for one in verdicts)
 
     assert await left("[limits]\ncalls_per_minute = 5\n") == 5

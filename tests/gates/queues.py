@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gatewright.call import Call, Event, Question, Refusal, Tool
+from gatewright.call import Call, Event, Question, Refusal, Tool, verdict_of
 from gatewright.gates.access import Access
 from gatewright.gates.confirm import Confirm, Operators, Queue, Rule
 from gatewright.stores.approval import Approval, Asked
@@ -107,7 +107,7 @@ class World:
     async def run(self, tool: Tool = WIPE, back: Any = None, **more: Any) -> Call | Refusal:
         call = a_tool_call(tool, **{"facts": {}, **more})
         async with asyncio.timeout(20):
-            return await self.confirm(call, back or Hearing())
+            return await verdict_of(self.confirm, call, back or Hearing())
 
 
 OPERATOR_RULE = Rule("operator")

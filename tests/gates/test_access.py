@@ -33,12 +33,12 @@ def _grant(permission: str, tool: str | None = None, **more: object) -> Grant:
 
 async def _source(access: Access, call: Call) -> str:
     """The level that let the call pass."""
-    assert await access(call, Mute()) is call
+    assert access(call, Mute()) is call
     return str(call.facts["access"])
 
 
 async def _refusal(access: Access, call: Call) -> Refusal:
-    found = await access(call, Mute())
+    found = access(call, Mute())
     assert isinstance(found, Refusal)
     return found
 
@@ -114,7 +114,7 @@ async def test_lists_show_exactly_what_can_be_called(grants: Grants, caller: Cal
     access = Access(grants, Clock())
     for tool in (TOOL, OTHER):
         call = a_tool_call(tool, caller=caller)
-        assert access.may_see(caller, tool) is (await access(call, Mute()) is call)
+        assert access.may_see(caller, tool) is (access(call, Mute()) is call)
 
 
 @pytest.mark.parametrize("kind", ["operator", "owner"])
@@ -177,7 +177,7 @@ async def test_what_would_be_is_judged_like_what_is_and_leaves_no_fact() -> None
         call = a_tool_call(tool)
         refusal = access.judge(call)
         assert call.facts == {}
-        assert (refusal or call) == await access(call, Mute())
+        assert (refusal or call) == access(call, Mute())
         allowed, source, word = access.of_tool(AGENT, "srv", tool.target.name, tool)
         assert (allowed, source) == (refusal is None, call.facts["access"])
         assert word.source == source
@@ -186,7 +186,7 @@ async def test_what_would_be_is_judged_like_what_is_and_leaves_no_fact() -> None
 
 async def test_a_list_is_open_because_its_lines_are_not() -> None:
     call = a_call("list", "", method="tools/list")
-    assert await Access(Grants(), Clock())(call, Mute()) is call
+    assert Access(Grants(), Clock())(call, Mute()) is call
 
 
 @pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
@@ -204,7 +204,7 @@ async def test_the_methods_of_the_kernel_do_not_exist_for_agents_unless_they_are
         a_call("method", "", method="logging/setLevel"),
         a_call("method", "", method="mgp/access/grant", caller=OPERATOR),
     ):
-        assert await access(call, Mute()) is call
+        assert access(call, Mute()) is call
 
 
 async def test_the_gateways_own_tools_are_open_to_operators_and_to_no_owner() -> None:

@@ -29,7 +29,7 @@ def _access(grants: Grants | None = None, **more: Any) -> Access:
 
 
 async def _refused(access: Access, call: Call) -> Refusal:
-    found = await access(call, Mute())
+    found = access(call, Mute())
     assert isinstance(found, Refusal)
     assert found.gate == "access"
     assert access.judge(call) == found
@@ -37,7 +37,7 @@ async def _refused(access: Access, call: Call) -> Refusal:
 
 
 async def _passes(access: Access, call: Call) -> dict[str, Any]:
-    assert await access(call, Mute()) is call
+    assert access(call, Mute()) is call
     assert access.judge(call) is None
     return call.facts
 
@@ -132,7 +132,7 @@ async def test_the_registry_is_opened_by_a_permission_and_nothing_else_is(
 
 
 async def _refused_by_name(access: Access, call: Call) -> str:
-    found = await access(call, Mute())
+    found = access(call, Mute())
     assert isinstance(found, Refusal)
     return found.reason
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from gatewright.call import ANONYMOUS, Call, Caller, Refusal, UserContext
+from gatewright.call import ANONYMOUS, Call, Caller, Refusal, UserContext, verdict_of
 from gatewright.gates.authenticate import LOCAL, Authenticate
 from gatewright.stores.callers import Callers
 from tests.gates.parts import Mute, a_call
@@ -48,7 +48,7 @@ def _reason(found: object) -> str:
 async def test_a_valid_key_makes_its_owner_the_caller(keys: Callers) -> None:
     key, secret = keys.create("agent.one", by="test")
     gate = Authenticate(keys)
-    call = await gate(a_call(caller=ANONYMOUS, credential=secret), Mute())
+    call = await verdict_of(gate, a_call(caller=ANONYMOUS, credential=secret), Mute())
     assert isinstance(call, Call)
     assert call.caller == Caller("agent.one", "agent", key.id)
 
@@ -59,16 +59,19 @@ async def test_a_call_whose_caller_is_known_already_is_handed_on_as_it_is(keys: 
     caller = gate.identify("http", secret)
     assert isinstance(caller, Caller)
     call = a_call(caller=caller, credential=secret)
-    assert await gate(call, Mute()) is call
+    assert await verdict_of(gate, call, Mute()) is call
 
 
 async def test_what_a_door_believed_is_not_believed_again(keys: Callers) -> None:
     """MGP-5.5-3: whoever the call says it is from, the credential decides."""
     _, secret = keys.create("agent.one", by="test")
-    call = await Authenticate(keys)(a_call(caller=LOCAL, credential=secret), Mute())
+    call = await verdict_of(Authenticate(keys), a_call(caller=LOCAL, credential=secret), Mute())
     assert isinstance(call, Call)
     assert call.caller.id == "agent.one"
-    assert _reason(await Authenticate(keys)(a_call(caller=LOCAL), Mute())) == "auth_required"
+    assert (
+        _reason(await verdict_of(Authenticate(keys), a_call(caller=LOCAL), Mute()))
+        == "auth_required"
+    )
 
 
 def test_without_a_credential_authentication_is_required(keys: Callers) -> None:
@@ -125,7 +128,7 @@ def test_no_other_door_is_owned_by_anybody(keys: Callers, door: str) -> None:
 
 
 async def test_a_refusal_never_repeats_the_credential(keys: Callers) -> None:
-    found = await Authenticate(keys)(a_call(credential="gw_secret"), Mute())
+    found = await verdict_of(Authenticate(keys), a_call(credential="gw_secret"), Mute())
     assert isinstance(found, Refusal)
     assert "gw_secret" not in f"{found.message}{found.details}"
 
@@ -211,10 +214,10 @@ async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys:
     assert isinstance(caller, Caller)
     assert caller.user == (UserContext("analyst"),)
     call = a_call(caller=caller, credential="a.b.c")
-    assert await gate(call, Mute()) is call
+    assert await verdict_of(gate, call, Mute()) is call
     assert tokens.seen == ["a.b.c"]
     tokens.refusal = Refusal("auth_failed", "revoked meanwhile")
-    assert await gate(call, Mute()) is tokens.refusal
+    assert await verdict_of(gate, call, Mute()) is tokens.refusal
 
 
 async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: Callers) -> None:
@@ -258,14 +261,14 @@ async def test_nobody_looks_at_a_key_as_at_a_token(keys: Callers) -> None:
     caller = gate.identify("http", secret)
     assert isinstance(caller, Caller)
     call = a_call(caller=caller, credential=secret)
-    assert await gate(call, Mute()) is call
+    assert await verdict_of(gate, call, Mute()) is call
     assert tokens.looked == 0
 
 
 async def test_a_call_by_token_that_shows_none_is_nobodys(keys: Callers) -> None:
     tokens = Tokens()
     gate = Authenticate(keys, bearers=tokens)
-    assert _reason(await gate(a_call(caller=BEARER), Mute())) == "auth_failed"
+    assert _reason(await verdict_of(gate, a_call(caller=BEARER), Mute())) == "auth_failed"
     assert tokens.seen == [""]
     assert gate.judge(a_call(caller=BEARER, credential="a.b.c")) is None
 

@@ -11,7 +11,7 @@ from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
 async def test_a_tool_that_is_held_back_is_refused_with_the_way_out() -> None:
     gate = Definition(lambda tool: f"{tool.target.name} has changed")
-    found = await gate(a_tool_call(a_tool("wipe")), Mute())
+    found = gate(a_tool_call(a_tool("wipe")), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "tool_disabled"
     assert "wipe has changed" in found.message
@@ -21,13 +21,13 @@ async def test_a_tool_that_is_held_back_is_refused_with_the_way_out() -> None:
 
 async def test_any_other_tool_passes_as_it_is() -> None:
     call = a_tool_call(a_tool())
-    assert await Definition(lambda _: "")(call, Mute()) is call
+    assert Definition(lambda _: "")(call, Mute()) is call
 
 
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
 async def test_what_is_no_tool_has_no_definition_to_hold_back(kind: str) -> None:
     call = a_call(kind)  # type: ignore[arg-type]
-    assert await Definition(lambda _: "held")(call, Mute()) is call
+    assert Definition(lambda _: "held")(call, Mute()) is call
 
 
 async def test_a_call_that_has_waited_is_about_the_tool_that_was_called() -> None:

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from gatewright.call import Answer, Call, Refusal
+from gatewright.call import Answer, Call, Refusal, verdict_of
 from gatewright.filters.flow import Flow as Noting
 from gatewright.gates.confirm import Confirm
 from gatewright.gates.flow import Flow, FlowRule
@@ -40,37 +40,37 @@ def gate(
 
 async def test_where_both_were_read_the_fact_says_what_brought_them() -> None:
     call = call_of()
-    assert await gate()(call, Mute()) is call
+    assert gate()(call, Mute()) is call
     assert call.facts == {"flow": BROUGHT}
 
 
 @pytest.mark.parametrize("read", [(), ("untrusted",), ("private",)])
 async def test_one_of_the_two_alone_is_nobodys_business(read: tuple[str, ...]) -> None:
     call = call_of()
-    assert await gate("refuse", read=read)(call, Mute()) is call
+    assert gate("refuse", read=read)(call, Mute()) is call
     assert call.facts == {}
 
 
 @pytest.mark.parametrize("tool", [WEB, FILES, PLAIN])
 async def test_a_tool_that_does_not_send_goes_on(tool: Any) -> None:
     call = call_of(tool)
-    assert await gate("refuse")(call, Mute()) is call
+    assert gate("refuse")(call, Mute()) is call
     assert call.facts == {}
 
 
 async def test_what_is_no_tool_goes_on() -> None:
     call = a_call("prompt", "hello", session="s")
-    assert await gate("refuse")(call, Mute()) is call
+    assert gate("refuse")(call, Mute()) is call
 
 
 async def test_another_session_has_read_nothing_unless_a_caller_counts_as_one() -> None:
     call = call_of(session="other")
-    assert await gate("refuse")(call, Mute()) is call
-    assert isinstance(await gate("refuse", per="caller")(call, Mute()), Refusal)
+    assert gate("refuse")(call, Mute()) is call
+    assert isinstance(gate("refuse", per="caller")(call, Mute()), Refusal)
 
 
 async def test_a_refusal_names_what_was_read_and_the_way_out() -> None:
-    found = await gate("refuse")(call_of(), Mute())
+    found = gate("refuse")(call_of(), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "policy_violation"
     assert found.details == {"rule": "flow", **BROUGHT}
@@ -97,7 +97,7 @@ async def test_a_person_is_asked_whatever_was_granted_and_told_why() -> None:
     call = call_of()
     call.facts.update({"flow": BROUGHT, "access": "tool_grant"})
     person = Asked({"action": "accept", "content": {"confirm": True}})
-    found = await confirm(call, person)
+    found = await verdict_of(confirm, call, person)
     assert isinstance(found, Call)
     (question,) = person.questions
     said = (question.params or {})["message"]
@@ -108,7 +108,7 @@ async def test_a_person_is_asked_whatever_was_granted_and_told_why() -> None:
 async def test_where_nobody_can_be_asked_the_refusal_says_why() -> None:
     call = call_of()
     call.facts["flow"] = BROUGHT
-    found = await Confirm(Open(), lambda: 0.0)(call, Mute())
+    found = await verdict_of(Confirm(Open(), lambda: 0.0), call, Mute())
     assert isinstance(found, Refusal)
     assert "srv__web" in found.message
     assert "because it sends data out" in found.message
@@ -129,7 +129,7 @@ class Sessions(RuleBasedStateMachine):
     @rule(session=st.sampled_from("abc"), tool=st.sampled_from([WEB, FILES, MAIL, SEND, PLAIN]))
     def call(self, session: str, tool: Any) -> None:
         call = call_of(tool, session)
-        verdict = self._walk(call)
+        verdict = self.gate(call, Mute())
         refused = "outbound" in tool.security.flow and all(
             self.now - self.read.get((session, mark), -1e9) < 100.0
             for mark in ("untrusted", "private")
@@ -144,16 +144,6 @@ class Sessions(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.0, 1.0, 40.0, 99.0, 100.0, 250.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
-
-    def _walk(self, call: Call) -> Call | Refusal:
-        """The gate waits for nothing, so one step is all of it."""
-        steps = self.gate(call, Mute())
-        try:
-            steps.send(None)
-        except StopIteration as done:
-            found: Call | Refusal = done.value
-            return found
-        raise AssertionError("the gate waited")
 
 
 TestSessions = Sessions.TestCase

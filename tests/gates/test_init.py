@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gatewright.gates
-from gatewright.call import Call, Refusal
+from gatewright.call import Call, Refusal, verdict_of
 from gatewright.gates import (
     Access,
     Authenticate,
@@ -104,7 +104,7 @@ class House:
     async def walk(self, call: Call) -> tuple[str, str]:
         """The reason of the first refusal and the gate that gave it; empty when all gates passed."""
         for gate in self.gates:
-            found = await gate(call, Mute())
+            found = await verdict_of(gate, call, Mute())
             if isinstance(found, Refusal):
                 return found.reason, gate.name
             call = found
@@ -220,10 +220,10 @@ async def test_what_the_gateway_answers_itself_passes_as_the_call_it_was(
 ) -> None:
     house = House(keys)
     call = a_call(kind, "", method="tools/list", credential=house.secret)  # type: ignore[arg-type]
-    authenticated = await house.gates[0](call, Mute())
+    authenticated = await verdict_of(house.gates[0], call, Mute())
     assert isinstance(authenticated, Call)
     for gate in house.gates[1:]:
-        assert await gate(authenticated, Mute()) is authenticated
+        assert await verdict_of(gate, authenticated, Mute()) is authenticated
 
 
 def _reasons(path: Path) -> set[str]:

@@ -21,7 +21,7 @@ def _gate(*grants: Grant, now: float = 0.0) -> Permission:
 async def test_a_missing_permission_is_named() -> None:
     """MGP-4.3-2 and MGP-14.3-1"""
     gate = _gate(Grant(AGENT.id, "srv", permissions=("filesystem.read",)))
-    found = await gate(a_tool_call(SHELL), Mute())
+    found = gate(a_tool_call(SHELL), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "permission_denied"
     assert found.details == {"missing_permissions": ["shell.execute"]}
@@ -33,7 +33,7 @@ async def test_permissions_of_the_server_and_of_the_tool_count_together() -> Non
         Grant(AGENT.id, "srv", "run", permissions=("shell.execute",)),
     )
     call = a_tool_call(SHELL)
-    assert await gate(call, Mute()) is call
+    assert gate(call, Mute()) is call
 
 
 async def test_permissions_for_another_server_tool_or_agent_do_not_count() -> None:
@@ -43,7 +43,7 @@ async def test_permissions_for_another_server_tool_or_agent_do_not_count() -> No
         Grant(AGENT.id, "srv", "walk", permissions=both),
         Grant("agent.two", "srv", permissions=both),
     )
-    found = await gate(a_tool_call(SHELL), Mute())
+    found = gate(a_tool_call(SHELL), Mute())
     assert isinstance(found, Refusal)
     assert found.details == {"missing_permissions": list(both)}
 
@@ -51,30 +51,30 @@ async def test_permissions_for_another_server_tool_or_agent_do_not_count() -> No
 async def test_a_permission_given_for_another_definition_does_not_count() -> None:
     needs = SHELL.security.permissions_required
     given = Grant(AGENT.id, "srv", "run", permissions=needs, tool_digest="of another")
-    assert isinstance(await _gate(given)(a_tool_call(SHELL), Mute()), Refusal)
+    assert isinstance(_gate(given)(a_tool_call(SHELL), Mute()), Refusal)
     digest = definition_digest(SHELL.definition)
     same = Grant(AGENT.id, "srv", "run", permissions=needs, tool_digest=digest)
     call = a_tool_call(SHELL)
-    assert await _gate(same)(call, Mute()) is call
+    assert _gate(same)(call, Mute()) is call
 
 
 async def test_a_permission_ends_with_its_grant() -> None:
     """MGP-3.6-5, as far as the gate goes."""
     grant = Grant(AGENT.id, "srv", permissions=SHELL.security.permissions_required, expires_at=10.0)
     call = a_tool_call(SHELL)
-    assert await _gate(grant, now=9.9)(call, Mute()) is call
-    assert isinstance(await _gate(grant, now=10.0)(call, Mute()), Refusal)
+    assert _gate(grant, now=9.9)(call, Mute()) is call
+    assert isinstance(_gate(grant, now=10.0)(call, Mute()), Refusal)
 
 
 async def test_a_tool_that_needs_nothing_is_handed_on() -> None:
     for call in (a_tool_call(a_tool()), a_call("prompt"), a_call("list")):
-        assert await _gate()(call, Mute()) is call
+        assert _gate()(call, Mute()) is call
 
 
 async def test_the_operator_holds_every_permission_but_an_agent_of_that_name_does_not() -> None:
     call = a_tool_call(SHELL, caller=OPERATOR)
-    assert await _gate()(call, Mute()) is call
-    assert isinstance(await _gate()(a_tool_call(SHELL, caller=Caller("local")), Mute()), Refusal)
+    assert _gate()(call, Mute()) is call
+    assert isinstance(_gate()(a_tool_call(SHELL, caller=Caller("local")), Mute()), Refusal)
 
 
 def _holding(*permissions: str) -> Caller:
@@ -85,9 +85,9 @@ async def test_who_is_said_to_hold_permissions_holds_these_and_no_others() -> No
     """GRH-sec-6: every requested permission, whatever grants give."""
     both = SHELL.security.permissions_required
     call = a_tool_call(SHELL, caller=_holding(*both))
-    assert await _gate()(call, Mute()) is call
+    assert _gate()(call, Mute()) is call
     given = Grant(AGENT.id, "srv", permissions=both)
-    found = await _gate(given)(a_tool_call(SHELL, caller=_holding("filesystem.read")), Mute())
+    found = _gate(given)(a_tool_call(SHELL, caller=_holding("filesystem.read")), Mute())
     assert isinstance(found, Refusal)
     assert found.details == {"missing_permissions": ["shell.execute"]}
 
@@ -96,8 +96,8 @@ async def test_rights_over_tools_say_nothing_of_permissions() -> None:
     named = _holding("kernel.tool.invoke:srv/run")
     given = Grant(AGENT.id, "srv", permissions=SHELL.security.permissions_required)
     call = a_tool_call(SHELL, caller=named)
-    assert await _gate(given)(call, Mute()) is call
-    assert isinstance(await _gate()(call, Mute()), Refusal)
+    assert _gate(given)(call, Mute()) is call
+    assert isinstance(_gate()(call, Mute()), Refusal)
 
 
 def _over(*grants: Grant, **values: Value) -> Permission:
@@ -107,7 +107,7 @@ def _over(*grants: Grant, **values: Value) -> Permission:
 
 
 async def _reason(gate: Permission, call: Call | None = None) -> str:
-    found = await gate(call or a_tool_call(SHELL), Mute())
+    found = gate(call or a_tool_call(SHELL), Mute())
     return found.reason if isinstance(found, Refusal) else ""
 
 
@@ -142,12 +142,12 @@ async def test_no_call_passes_to_a_server_that_is_barred() -> None:
     barred: dict[str, Refusal] = {}
     gate = Permission(Grants(()), lambda: 0.0, barred=barred)
     call = a_tool_call(a_tool("free"))
-    assert await gate(call, Mute()) is call
+    assert gate(call, Mute()) is call
     barred["srv"] = Refusal("permission_deferred", "it waits")
-    assert await gate(call, Mute()) is barred["srv"]
+    assert gate(call, Mute()) is barred["srv"]
     assert gate.judge(call) is barred["srv"]
     del barred["srv"]
-    assert await gate(call, Mute()) is call
+    assert gate(call, Mute()) is call
 
 
 async def test_permissions_that_were_not_asked_for_are_not_used() -> None:
@@ -162,7 +162,7 @@ async def test_permissions_that_were_not_asked_for_are_not_used() -> None:
         (OPERATOR, None, []),
     ):
         call = replace(a_tool_call(SHELL), caller=caller, requested=requested, facts={})
-        found = await gate(call, Mute())
+        found = gate(call, Mute())
         if missing:
             assert isinstance(found, Refusal)
             assert found.details == {"missing_permissions": missing}

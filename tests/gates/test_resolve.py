@@ -55,7 +55,7 @@ def _everything(caller: Caller, tool: Tool) -> bool:
 
 
 async def _refusal(gate: Resolve, call: Call) -> Refusal:
-    found = await gate(call, Mute())
+    found = gate(call, Mute())
     assert isinstance(found, Refusal)
     return found
 
@@ -64,14 +64,14 @@ async def test_every_name_of_a_tool_leads_to_the_same_subject() -> None:
     tool = a_tool("echo")
     gate = Resolve(Catalogue({"srv__echo": tool, "srv.echo": tool}), _everything)
     for name in ("srv__echo", "srv.echo"):
-        call = await gate(a_call(name=name), Mute())
+        call = gate(a_call(name=name), Mute())
         assert isinstance(call, Call)
         assert (call.target, call.tool, call.name) == (tool.target, tool, name)
 
 
 async def test_what_was_found_out_before_stays_with_the_call() -> None:
     call = a_call(facts={"seen": 1}, session="s", credential="c")
-    found = await Resolve(Catalogue(_tools("echo")), _everything)(call, Mute())
+    found = Resolve(Catalogue(_tools("echo")), _everything)(call, Mute())
     assert isinstance(found, Call)
     assert (found.facts, found.session, found.credential) == ({"seen": 1}, "s", "c")
 
@@ -103,9 +103,9 @@ async def test_whatever_is_said_of_a_caller_what_there_is_not_sounds_like_what_i
     access = Access(Grants(), lambda: 0.0)
     gate = Resolve(catalogue, access.may_see)
     absent = await _refusal(gate, a_call(name="srv__nothing", caller=caller))
-    present = await gate(a_call(name="srv__hidden", caller=caller), Mute())
+    present = gate(a_call(name="srv__hidden", caller=caller), Mute())
     assert isinstance(present, Call)
-    refused = await access(present, Mute())
+    refused = access(present, Mute())
     assert isinstance(refused, Refusal)
     assert absent.reason == refused.reason == "access_denied"
     assert absent.message == refused.message.replace("srv__hidden", "srv__nothing")
@@ -134,9 +134,9 @@ async def test_what_there_is_not_sounds_like_what_is_forbidden_where_something_i
     access = Access(Grants([Grant(AGENT.id, "srv", "open")]), lambda: 0.0)
     gate = Resolve(Catalogue(_tools("open", "read_file")), access.may_see)
     unknown = await _refusal(gate, a_call(name="srv__nothing"))
-    known = await gate(a_call(name="srv__read_file"), Mute())
+    known = gate(a_call(name="srv__read_file"), Mute())
     assert isinstance(known, Call)
-    forbidden = await access(known, Mute())
+    forbidden = access(known, Mute())
     assert isinstance(forbidden, Refusal)
     said = unknown.message.replace("srv__nothing", "srv__read_file")
     assert (unknown.reason, said, unknown.details, unknown.retry_after_ms) == (
@@ -178,7 +178,7 @@ async def test_a_server_that_is_not_there_yet_says_so_instead() -> None:
     starting = Refusal("server_not_ready", "server srv is still starting", retry_after_ms=1000)
     gate = Resolve(Catalogue(absent=starting), _everything)
     for kind in ("tool", "prompt", "resource"):
-        assert await gate(a_call(kind), Mute()) is starting
+        assert gate(a_call(kind), Mute()) is starting
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ async def test_prompts_resources_and_methods_find_their_owner(
     kind: str, name: str, key: str
 ) -> None:
     gate = Resolve(Catalogue(targets={key: Target("srv", "own")}), _everything)
-    call = await gate(a_call(kind, name, method="x/y"), Mute())  # type: ignore[arg-type]
+    call = gate(a_call(kind, name, method="x/y"), Mute())  # type: ignore[arg-type]
     assert isinstance(call, Call)
     assert (call.target, call.tool) == (Target("srv", "own"), None)
 
@@ -203,7 +203,7 @@ async def test_what_nobody_owns_is_not_found(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["list", "method"])
 async def test_what_the_gateway_answers_itself_is_handed_on(kind: str) -> None:
     call = a_call(kind, "", method="tools/list")  # type: ignore[arg-type]
-    assert await Resolve(Catalogue(), _everything)(call, Mute()) is call
+    assert Resolve(Catalogue(), _everything)(call, Mute()) is call
 
 
 async def test_a_long_name_is_repeated_as_far_as_it_helps() -> None:

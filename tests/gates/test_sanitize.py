@@ -16,7 +16,7 @@ EVERYWHERE = Sanitize(Wanted(True))
 
 async def cleaned(arguments: Any) -> tuple[Call, Call]:
     call = a_tool_call(a_tool(), arguments=arguments, facts={})
-    found = await EVERYWHERE(call, Mute())
+    found = EVERYWHERE(call, Mute())
     assert isinstance(found, Call)
     return call, found
 
@@ -46,7 +46,7 @@ async def test_arguments_that_nobody_could_walk_are_refused() -> None:
     deep: Any = "x"
     for _ in range(100_000):
         deep = [deep]
-    found = await EVERYWHERE(a_tool_call(a_tool(), arguments={"deep": deep}), Mute())
+    found = EVERYWHERE(a_tool_call(a_tool(), arguments={"deep": deep}), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "invalid_args"
     while isinstance(deep, list):  # by hand: taking such a thing apart at once overflows as well
@@ -76,4 +76,4 @@ def test_the_gate_is_idle_where_nobody_wants_it() -> None:
 
 async def test_what_is_no_tool_is_left_alone() -> None:
     call = a_call("prompt", "hello", method="prompts/get", arguments={"a": "\x00"})
-    assert await EVERYWHERE(call, Mute()) is call
+    assert EVERYWHERE(call, Mute()) is call

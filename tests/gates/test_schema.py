@@ -17,25 +17,25 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "require
 
 
 async def _refusal(gate: Schema, tool: Tool, arguments: Any) -> Refusal:
-    found = await gate(a_tool_call(tool, arguments=arguments), Mute())
+    found = gate(a_tool_call(tool, arguments=arguments), Mute())
     assert isinstance(found, Refusal)
     return found
 
 
 async def test_arguments_that_fit_are_handed_on_untouched() -> None:
     call = a_tool_call(a_tool(schema=SCHEMA), arguments={"text": "x", "more": 1})
-    assert await Schema()(call, Mute()) is call
+    assert Schema()(call, Mute()) is call
 
 
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
 async def test_what_is_no_tool_has_no_schema(kind: str) -> None:
     call = a_call(kind)  # type: ignore[arg-type]
-    assert await Schema()(call, Mute()) is call
+    assert Schema()(call, Mute()) is call
 
 
 async def test_a_tool_without_a_schema_takes_anything() -> None:
     call = a_tool_call(a_tool(), arguments={"anything": [1]})
-    assert await Schema()(call, Mute()) is call
+    assert Schema()(call, Mute()) is call
 
 
 async def test_arguments_that_do_not_fit_are_refused_with_place_and_rule() -> None:
@@ -50,7 +50,7 @@ async def test_absent_arguments_are_an_empty_object() -> None:
     found = await _refusal(Schema(), a_tool(schema=SCHEMA), None)
     assert found.details == {"path": "", "rule": "required"}
     call = a_tool_call(a_tool(schema={"type": "object"}))
-    assert await Schema()(call, Mute()) is call
+    assert Schema()(call, Mute()) is call
 
 
 @pytest.mark.parametrize("arguments", [[], "text", 7, False])
@@ -71,14 +71,14 @@ async def test_a_tool_whose_schema_cannot_be_used_is_refused_with_the_way_out() 
 async def test_a_server_whose_schemas_are_off_is_not_checked() -> None:
     for schema in (SCHEMA, {"$ref": "file:///etc/passwd"}):
         call = a_tool_call(a_tool(schema=schema), arguments={"text": 7})
-        assert await Schema({"srv"})(call, Mute()) is call
-        assert await Schema({"other"})(call, Mute()) is not call
+        assert Schema({"srv"})(call, Mute()) is call
+        assert Schema({"other"})(call, Mute()) is not call
 
 
 async def test_a_definition_that_changed_is_judged_by_what_it_says_now() -> None:
     gate = Schema()
     call = a_tool_call(a_tool(schema=dict(SCHEMA)), arguments={"text": "x"})
-    assert await gate(call, Mute()) is call
+    assert gate(call, Mute()) is call
     changed = {"type": "object", "properties": {"text": {"type": "integer"}}}
     assert (await _refusal(gate, a_tool(schema=changed), {"text": "x"})).reason == "invalid_args"
 
@@ -91,7 +91,7 @@ async def test_a_tool_whose_results_cannot_be_checked_is_refused_before_it_runs(
     assert found.reason == "schema_unusable"
     assert "the output schema of srv__echo" in found.message
     call = a_tool_call(tool, arguments={"text": "x"})
-    assert await Schema({"srv"})(call, Mute()) is call
+    assert Schema({"srv"})(call, Mute()) is call
 
 
 async def test_the_bounds_of_a_schema_are_those_of_the_configuration() -> None:

@@ -15,20 +15,20 @@ OWNERS = {"mine": AGENT.id, "theirs": "agent.two"}
 @pytest.mark.parametrize("session", [None, "mine"])
 async def test_a_call_in_its_own_session_or_in_none_is_handed_on(session: str | None) -> None:
     call = a_call(session=session)
-    assert await Session(OWNERS.get)(call, Mute()) is call
+    assert Session(OWNERS.get)(call, Mute()) is call
 
 
 async def test_a_foreign_session_is_answered_like_one_that_never_was() -> None:
     gate = Session(OWNERS.get)
-    foreign = await gate(a_call(session="theirs"), Mute())
-    unknown = await gate(a_call(session="never"), Mute())
+    foreign = gate(a_call(session="theirs"), Mute())
+    unknown = gate(a_call(session="never"), Mute())
     assert isinstance(foreign, Refusal)
     assert foreign.reason == "session_unknown"
     assert foreign == unknown
 
 
 async def test_the_same_person_under_another_name_is_somebody_else() -> None:
-    found = await Session(OWNERS.get)(a_call(session="mine", caller=Caller("agent.One")), Mute())
+    found = Session(OWNERS.get)(a_call(session="mine", caller=Caller("agent.One")), Mute())
     assert isinstance(found, Refusal)
 
 
@@ -37,4 +37,4 @@ async def test_what_the_door_knows_against_a_call_is_the_answer(session: str | N
     """GRH-err-10: even where the session itself is the caller's."""
     doubt = Refusal("bad_security_context", "that is not you")
     call = replace(a_call(session=session), doubt=doubt)
-    assert await Session(OWNERS.get)(call, Mute()) == doubt
+    assert Session(OWNERS.get)(call, Mute()) == doubt

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Refusal
+from gatewright.call import Refusal, verdict_of
 from gatewright.gates.validators import Validators
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
@@ -16,7 +16,7 @@ from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 async def test_the_sandbox_blocks_what_a_shell_could_read(text: str) -> None:
     """MGP-4.5-1 and MGP-14.3-5: a substitution, a pipe, a recursive delete."""
     call = a_tool_call(a_tool(validator="sandbox"), arguments={"command": text})
-    found = await Validators()(call, Mute())
+    found = await verdict_of(Validators(), call, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "validation_blocked"
     assert found.details["validator"] == "sandbox"
@@ -25,14 +25,14 @@ async def test_the_sandbox_blocks_what_a_shell_could_read(text: str) -> None:
 
 async def test_what_the_sandbox_accepts_is_handed_on_and_noted() -> None:
     call = a_tool_call(a_tool(validator="sandbox"), arguments={"command": "ls -l"})
-    assert await Validators()(call, Mute()) is call
+    assert await verdict_of(Validators(), call, Mute()) is call
     assert call.facts == {"validator_applied": "sandbox"}
 
 
 async def test_the_validator_none_applies_nothing() -> None:
     """MGP-4.5-5"""
     call = a_tool_call(a_tool(validator="none"), arguments={"command": "echo $(id)"})
-    assert await Validators()(call, Mute()) is call
+    assert await verdict_of(Validators(), call, Mute()) is call
     assert call.facts == {}
 
 
@@ -40,7 +40,7 @@ async def test_the_validator_none_applies_nothing() -> None:
 async def test_a_validator_that_nobody_has_refuses_the_call(validator: str) -> None:
     """MGP-4.3-4"""
     call = a_tool_call(a_tool(validator=validator), arguments={"command": "ls"})
-    found = await Validators()(call, Mute())
+    found = await verdict_of(Validators(), call, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "policy_violation"
     assert "is not available" in found.message
@@ -49,7 +49,7 @@ async def test_a_validator_that_nobody_has_refuses_the_call(validator: str) -> N
 
 async def test_options_that_cannot_be_used_refuse_the_call() -> None:
     tool = a_tool(validator="paths", validator_options={"paths": {"rot": "/x"}})
-    found = await Validators()(a_tool_call(tool, arguments={}), Mute())
+    found = await verdict_of(Validators(), a_tool_call(tool, arguments={}), Mute())
     assert isinstance(found, Refusal)
     assert "the options of the validator paths cannot be used" in found.message
 
@@ -68,7 +68,7 @@ async def test_each_standard_validator_blocks_with_the_place_and_the_rule(
 ) -> None:
     """MGP-4.5-2, MGP-4.5-3 and MGP-14.3-5"""
     call = a_tool_call(a_tool(validator=validator), arguments=arguments)
-    found = await Validators()(call, Mute())
+    found = await verdict_of(Validators(), call, Mute())
     assert isinstance(found, Refusal)
     assert (found.reason, found.details["path"]) == ("validation_blocked", path)
     assert found.details["validator"] in validator.split("+")
@@ -79,7 +79,9 @@ async def test_each_standard_validator_blocks_with_the_place_and_the_rule(
 async def test_rejected_code_has_a_code_of_its_own_and_the_body_of_the_specification() -> None:
     """MGP-4.5-4, MGP-7.4-1 and MGP-14.3-6"""
     tool = a_tool(validator="code_safety", validator_options={"code_safety": {"level": "strict"}})
-    found = await Validators()(a_tool_call(tool, arguments={"code": "import socket"}), Mute())
+    found = await verdict_of(
+        Validators(), a_tool_call(tool, arguments={"code": "import socket"}), Mute()
+    )
     assert isinstance(found, Refusal)
     assert found.reason == "code_safety"
     assert found.details["status"] == "rejected"
@@ -95,8 +97,10 @@ async def test_only_the_declared_arguments_are_judged() -> None:
     tool = a_tool(validator="sandbox", validator_args={"sandbox": ("/run",)})
     gate = Validators()
     passing = a_tool_call(tool, arguments={"run": "ls", "note": "a; b"})
-    assert await gate(passing, Mute()) is passing
-    assert isinstance(await gate(a_tool_call(tool, arguments={"run": "a; b"}), Mute()), Refusal)
+    assert await verdict_of(gate, passing, Mute()) is passing
+    assert isinstance(
+        await verdict_of(gate, a_tool_call(tool, arguments={"run": "a; b"}), Mute()), Refusal
+    )
 
 
 async def test_names_are_looked_up_and_judged_by_their_addresses() -> None:
@@ -110,9 +114,9 @@ async def test_names_are_looked_up_and_judged_by_their_addresses() -> None:
     gate = Validators(look_up)
     tool = a_tool(validator="network_restricted")
     out = a_tool_call(tool, arguments={"url": "https://out.example/"})
-    assert await gate(out, Mute()) is out
+    assert await verdict_of(gate, out, Mute()) is out
     found = [
-        await gate(a_tool_call(tool, arguments={"url": f"https://{host}/"}), Mute())
+        await verdict_of(gate, a_tool_call(tool, arguments={"url": f"https://{host}/"}), Mute())
         for host in ("in.example", "lost.example", "localhost")
     ]
     assert [one.details["rule"] for one in found if isinstance(one, Refusal)] == [
@@ -129,7 +133,7 @@ async def test_checks_are_made_anew_when_the_definition_changes() -> None:
     loose = a_tool(validator="sandbox")
     arguments = {"command": "ls 'a b'"}
     verdicts = [
-        isinstance(await gate(a_tool_call(tool, arguments=arguments), Mute()), Refusal)
+        isinstance(await verdict_of(gate, a_tool_call(tool, arguments=arguments), Mute()), Refusal)
         for tool in (strict, loose, strict, loose)
     ]
     assert verdicts == [True, False, True, False]
@@ -138,7 +142,7 @@ async def test_checks_are_made_anew_when_the_definition_changes() -> None:
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
 async def test_what_is_no_tool_has_no_validator(kind: str) -> None:
     call = a_call(kind, arguments={"x": "$(id)"})  # type: ignore[arg-type]
-    assert await Validators()(call, Mute()) is call
+    assert await verdict_of(Validators(), call, Mute()) is call
 
 
 async def test_names_without_end_are_not_looked_up() -> None:
@@ -153,7 +157,7 @@ async def test_names_without_end_are_not_looked_up() -> None:
 
     async def found(*names: str) -> Any:
         urls = [f"https://{name}.example.org/{number}" for number, name in enumerate(names)]
-        return await gate(a_tool_call(tool, arguments={"urls": urls}), Mute())
+        return await verdict_of(gate, a_tool_call(tool, arguments={"urls": urls}), Mute())
 
     many = await found(*(f"n{number}" for number in range(1000)))
     assert isinstance(many, Refusal)
@@ -177,7 +181,7 @@ async def test_a_resolver_that_does_not_answer_has_an_end(
     tool = a_tool(validator="network_restricted")
     arguments = {"urls": ["https://a.example.org/", "https://b.example.org/"]}
     async with asyncio.timeout(20):
-        found = await Validators(never)(a_tool_call(tool, arguments=arguments), Mute())
+        found = await verdict_of(Validators(never), a_tool_call(tool, arguments=arguments), Mute())
     assert isinstance(found, Refusal)
     assert found.details["rule"] == "unresolved"
 
@@ -190,6 +194,6 @@ async def test_as_many_names_as_are_looked_up_for_one_call_are_enough_for_an_hon
 
     gate, tool = Validators(look_up), a_tool(validator="network_restricted")
     urls = [f"https://n{number}.example.org/" for number in range(16)]
-    found = await gate(a_tool_call(tool, arguments={"urls": urls}), Mute())
+    found = await verdict_of(gate, a_tool_call(tool, arguments={"urls": urls}), Mute())
     assert isinstance(found, Refusal)
     assert (found.details["rule"], found.details["path"]) == ("internal_address", "/urls/15")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from gatewright import filters, gates
-from gatewright.call import Back, Call, Caller, Filter, Refusal
+from gatewright.call import Back, Call, Caller, Filter, Refusal, verdict_of
 from gatewright.compose.approving import queue_of, rules_of
 from gatewright.compose.identity import Known, known_of
 from gatewright.compose.limiting import Meters, meters_of
@@ -257,10 +257,10 @@ class Still:
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
         current = self._current()
-        known = await current.authenticate(call, back)
+        known = await verdict_of(current.authenticate, call, back)
         if isinstance(known, Refusal):
             return replace(known, gate=current.authenticate.name)
-        verdict = await self._access(known, back)
+        verdict = self._access(known, back)
         if isinstance(verdict, Refusal):
             return verdict
         if current.access is not self._access and (refusal := current.access.judge(verdict)):

@@ -95,7 +95,7 @@ class Access:
         self._folders = folders or {}
         self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         refusal, source = self._judged(call)
         if source:
             call.facts["access"] = source

@@ -8,7 +8,7 @@ Doors ask `identify` too, before they look up a session: both get their answer f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from hashlib import sha256
 from typing import Literal, Protocol
 
@@ -139,12 +139,16 @@ class Authenticate:
             self._known[caller] = known
         return known
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         if self._bearers is not None and call.caller.token:
-            # What only its issuer can judge may have been taken back since the connection was made.
-            refusal = await self._bearers.look(call.credential or "")
-            if refusal is not None:
-                return refusal
+            return self._looked_at(call, self._bearers)
+        return self._known_by(call)
+
+    async def _looked_at(self, call: Call, bearers: Bearers) -> Call | Refusal:
+        """What only its issuer can judge may have been taken back since the connection was made."""
+        return await bearers.look(call.credential or "") or self._known_by(call)
+
+    def _known_by(self, call: Call) -> Call | Refusal:
         found = self.who(call)
         if found is call.caller:
             return call

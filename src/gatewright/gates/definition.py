@@ -33,7 +33,7 @@ class Definition:
         self._held = held
         self._present = present
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
         return call if tool is None else self._refused(tool) or call
 

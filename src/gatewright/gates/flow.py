@@ -43,7 +43,7 @@ class Flow:
         self.rule = rule
         self.idle = rule.then == "off"
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
         if tool is None or "outbound" not in tool.security.flow:
             return call

@@ -45,7 +45,7 @@ class Permission:
         self._barred = barred
         self._value = value
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         return self.judge(call) or call
 
     def judge(self, call: Call) -> Refusal | None:

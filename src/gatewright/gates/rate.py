@@ -24,7 +24,7 @@ class Rate:
         self.idle = meter.idle
         self._looks = looks
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if self._looks.free(call):
             return call
         caller = call.caller

@@ -71,7 +71,7 @@ class Resolve:
         self._may_see = may_see
         self._may_use = may_use or may_see
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.kind == "tool":
             tool = self._catalogue.tool(call.profile, call.name)
             if tool is None:

@@ -45,7 +45,7 @@ class Sanitize:
         self._wanted = wanted
         self.idle = not wanted
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
         if tool is None or not self._wanted.of(tool.target.server, tool.target.name):
             return call

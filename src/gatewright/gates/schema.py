@@ -33,7 +33,7 @@ class Schema:
         self.off = off
         self.compiled = compiled or Compiled()
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool
         if tool is None or tool.target.server in self.off:
             return call

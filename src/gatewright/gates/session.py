@@ -26,7 +26,7 @@ class Session:
         """`owner` gives the id of the caller who opened a session; None where there is no such session."""
         self._owner = owner
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.doubt is not None:
             return call.doubt
         if call.session is None or self._owner(call.session) == call.caller.id:

@@ -26,7 +26,7 @@ class ToolRate:
         self._callers = callers
         self._looks = looks
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
         target = call.target
         if target is None or self._looks.free(call):
             return call

@@ -39,7 +39,7 @@ class Validators:
         self._look_up = look_up
         self._known: dict[int, tuple[Security, Checks | str]] = {}
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool = call.tool
         if tool is None or tool.security.validator == "none":
             return call
@@ -48,8 +48,14 @@ class Validators:
         if isinstance(checks, str):
             return _unavailable(tool.security.validator, checks)
         found = checks.objection(call.arguments)
-        if found is None and self._look_up is not None:
-            found = await self._looked_up(checks, call.arguments, self._look_up)
+        if found is not None:
+            return _blocked(*found)
+        if self._look_up is None or not checks.leads_anywhere:
+            return call
+        return self._reached(call, checks, self._look_up)
+
+    async def _reached(self, call: Call, checks: Checks, look_up: LookUp) -> Call | Refusal:
+        found = await self._looked_up(checks, call.arguments, look_up)
         return call if found is None else _blocked(*found)
 
     def _checks(self, tool: Tool) -> Checks | str:

@@ -61,6 +61,8 @@ class Checks:
         self._validators = tuple(
             (name, one, _chooser(one, pointers.get(name, ()))) for name, one in validators
         )
+        self.leads_anywhere = any(hasattr(one, "hosts") for _, one in validators)
+        """Whether there can be `hosts` at all."""
 
     def objection(self, arguments: Any) -> tuple[str, Objection] | None:
         """The first validator that speaks against these arguments, and what it says."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.call import Back, Call, Event, Question, Refusal, Tool
+from gatewright.call import Back, Call, Event, Question, Refusal, Tool, verdict_of
 from gatewright.gates.access import Access
 from gatewright.gates.confirm import Confirm
 from gatewright.stores.grants import Grant, Grants, Layer
@@ -37,9 +37,9 @@ def _gate(*grants: Grant, clock: Clock | None = None) -> tuple[Access, Confirm]:
 async def _run(tool: Tool, back: Back, *grants: Grant, **more: Any) -> Call | Refusal:
     """What both gates make of a call, one after the other as in the kernel."""
     access, confirm = _gate(*grants)
-    passed = await access(a_tool_call(tool, **more), back)
+    passed = access(a_tool_call(tool, **more), back)
     assert isinstance(passed, Call)
-    return await confirm(passed, back)
+    return await verdict_of(confirm, passed, back)
 
 
 async def test_a_safe_or_moderate_tool_is_not_asked_about() -> None:
@@ -51,7 +51,7 @@ async def test_a_safe_or_moderate_tool_is_not_asked_about() -> None:
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
 async def test_what_is_no_tool_is_not_asked_about(kind: str) -> None:
     call = a_call(kind)  # type: ignore[arg-type]
-    assert await _gate()[1](call, Mute()) is call
+    assert await verdict_of(_gate()[1], call, Mute()) is call
 
 
 async def test_a_dangerous_tool_is_refused_when_nobody_can_be_asked() -> None:
@@ -146,9 +146,9 @@ async def test_access_is_asked_once_more_after_the_wait() -> None:
     access = Access(Grants(issued=issued), lambda: 0.0)
     confirm = Confirm(access, Clock())
     back = Asked(YES, meanwhile=lambda: issued.remove((AGENT.id, "srv", None)))
-    passed = await access(a_tool_call(DANGEROUS), back)
+    passed = access(a_tool_call(DANGEROUS), back)
     assert isinstance(passed, Call)
-    found = await confirm(passed, back)
+    found = await verdict_of(confirm, passed, back)
     assert isinstance(found, Refusal)
     assert (found.reason, found.gate) == ("access_denied", "access")
 
@@ -160,7 +160,9 @@ async def test_the_time_of_a_person_is_not_the_time_of_the_tool() -> None:
         clock.now += 25
 
     _, confirm = _gate(clock=clock)
-    found = await confirm(a_tool_call(DANGEROUS, deadline=80.0), Asked(YES, meanwhile=think))
+    found = await verdict_of(
+        confirm, a_tool_call(DANGEROUS, deadline=80.0), Asked(YES, meanwhile=think)
+    )
     assert isinstance(found, Call)
     assert found.deadline == 105.0
 
@@ -175,7 +177,7 @@ async def test_somebody_who_never_answers_is_not_waited_for_without_end() -> Non
     access, _ = _gate()
     confirm = Confirm(access, Clock(), patience_s=0.01)
     async with asyncio.timeout(10):
-        found = await confirm(a_tool_call(DANGEROUS), Silent())
+        found = await verdict_of(confirm, a_tool_call(DANGEROUS), Silent())
     assert isinstance(found, Refusal)
     assert found.reason == "confirmation_required"
     assert "nobody answered within 0.01 s" in found.message
@@ -186,9 +188,9 @@ async def test_a_rehearsal_says_whether_somebody_would_be_asked_and_asks_nobody(
     access, confirm = _gate()
     back = Asked(YES)
     call = a_tool_call(tool)
-    assert isinstance(await access(call, back), Call)
+    assert isinstance(access(call, back), Call)
     found = await confirm.rehearse(call)
     assert back.questions == []
-    await confirm(call, back)
+    await verdict_of(confirm, call, back)
     asked = isinstance(found, Refusal) and found.reason == "confirmation_required"
     assert asked is bool(back.questions)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Call, Caller, Client, Event, Refusal
+from gatewright.call import Call, Caller, Client, Event, Refusal, verdict_of
 from gatewright.gates.access import Access
 from gatewright.gates.confirm import Confirm, Rule
 from gatewright.stores.approval import CannotDecideError
@@ -162,7 +162,9 @@ async def test_a_caller_that_gives_up_leaves_its_request_in_the_queue(tmp_path: 
 async def test_without_a_queue_a_rule_that_wants_an_operator_refuses() -> None:
     access = Access(Grants((Grant(AGENT.id, "srv"),)), lambda: 0.0)
     confirm = Confirm(access, lambda: 0.0, rule=lambda _: OPERATOR_RULE)
-    found = refused(await confirm(a_tool_call(WIPE, facts={}), Hearing()), "confirmation_required")
+    found = refused(
+        await verdict_of(confirm, a_tool_call(WIPE, facts={}), Hearing()), "confirmation_required"
+    )
     assert "no queue" in found.message
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.call import Call
+from gatewright.call import Call, verdict_of
 from tests.gates.parts import a_tool_call
 from tests.gates.queues import NEVER, OPERATOR_RULE, WIPE, Hearing, World, refused
 
@@ -43,7 +43,7 @@ async def test_a_look_that_runs_in_the_end_was_never_counted_and_gives_nothing_b
     world.desk.store.approve((await world.desk.first()).id, by="olga")
     look = a_tool_call(WIPE, facts={})
     assert world.looks.free(look)
-    assert isinstance(await world.confirm(look, Hearing()), Call)
+    assert isinstance(await verdict_of(world.confirm, look, Hearing()), Call)
     assert world.redeemed == []
     assert not world.looks.free(a_tool_call(WIPE, facts={}))
 
@@ -69,8 +69,8 @@ async def test_looks_end_with_the_wait(tmp_path: Path, end: str) -> None:
     assert world.looks.free(look)
     if end == "denied":
         world.desk.store.deny((await world.desk.first()).id, by="olga")
-        refused(await world.confirm(look, Hearing()), "permission_denied")
+        refused(await verdict_of(world.confirm, look, Hearing()), "permission_denied")
     else:
         look.facts["access"] = "tool_grant"
-        assert await world.confirm(look, Hearing()) is look
+        assert await verdict_of(world.confirm, look, Hearing()) is look
     assert not world.looks.free(a_tool_call(WIPE, facts={}))

@@ -23,14 +23,14 @@ record has the digests of both. A client that can show its user a page is given 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Back, Call, CannotAsk, Gate, Refusal, Target, Tool
+from gatewright.call import Back, Call, CannotAsk, Gate, Refusal, Target, Tool, verdict_of
 from gatewright.gates.confirm import words
 from gatewright.gates.confirm.operators import Agreed, Operators
 from gatewright.validators.definition import canonical
@@ -74,9 +74,16 @@ class Confirm:
         self._operators = operators
         self._rule = rule
 
-    async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool = _to_confirm(call)
-        verdict = call if tool is None else await self._confirm(call, tool, back)
+        if tool is not None:
+            return self._confirmed(call, tool, back)
+        if self._operators is not None:
+            self._operators.passed(call)
+        return call
+
+    async def _confirmed(self, call: Call, tool: Tool, back: Back) -> Call | Refusal:
+        verdict = await self._confirm(call, tool, back)
         if self._operators is not None and isinstance(verdict, Call):
             self._operators.passed(call)
         return verdict
@@ -122,14 +129,14 @@ class Confirm:
             if isinstance(edited, Refusal):
                 return edited
             call = edited
-        return await self._access(call, back)
+        return await verdict_of(self._access, call, back)
 
     async def _edited(self, call: Call, arguments: str, back: Back) -> Call | Refusal:
         """The call with other arguments, if it may pass like that."""
         call.facts["edited_from"] = sha256(canonical(call.arguments)).hexdigest()
         call = replace(call, params={**call.params, "arguments": decode(arguments.encode())})
         for gate in self._again:
-            verdict = await gate(call, back)
+            verdict = await verdict_of(gate, call, back)
             if isinstance(verdict, Refusal):
                 said = f"an operator changed the arguments, and then: {verdict.message}"
                 return replace(verdict, message=said, gate=verdict.gate or gate.name)
