@@ -102,6 +102,8 @@ class Redact:
 
     def rest(self, call: Call) -> Event | None:
         """What was held back of a text in chunks, once its call has ended."""
+        if not self._chunks:
+            return None
         params, rules = self._chunks.rest(call.id)
         if rules:
             _count(call, rules)

@@ -96,10 +96,16 @@ class Access:
         self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        tool, caller = call.tool, call.caller
+        if tool is not None and not caller.user and call.kind == "tool":
+            target = tool.target
+            decided = self._decide(caller, target.server, target.name, tool.definition)
+            allowed, call.facts["access"], word = decided
+            return call if allowed else self._denied(call, word)
         refusal, source = self._judged(call)
         if source:
             call.facts["access"] = source
-        if call.caller.user:
+        if caller.user:
             _note(call)
         return refusal or call
 
@@ -161,12 +167,14 @@ class Access:
         """Remembered for as long as the table and the tool's definition stay the same."""
         now = self._clock()
         version = self._grants.version(now)
-        if version != self._decided_at or len(self._decided) > _REMEMBERED:
+        if version != self._decided_at:
             self._decided = {}
             self._decided_at = version
         question = (caller.id, caller.kind, server, tool)
         found = self._decided.get(question)
         if found is None or found[0] is not definition:
+            if len(self._decided) > _REMEMBERED:
+                self._decided = {}
             word = self._grants.decide(caller.id, server, tool, now, _digest_of(definition))
             found = self._decided[question] = definition, _judge(caller, server, word)
         return found[1]

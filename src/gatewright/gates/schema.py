@@ -11,7 +11,7 @@ from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.validators.compiled import Compiled
-from gatewright.validators.schema import CompiledSchema
+from gatewright.validators.objection import Objection
 from gatewright.wire import jsonrpc
 
 __all__ = ["Schema"]
@@ -47,18 +47,16 @@ class Schema:
         compiled = self.compiled.of(tool.schema)
         if isinstance(compiled, str):
             return _unusable(tool, "input schema", compiled, "its arguments cannot be checked")
-        return _judged(call, compiled) or call
+        arguments: Any = call.params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        elif type(arguments) is not dict:
+            return _NO_OBJECT
+        objection = compiled.objection(arguments)
+        return call if objection is None else _refused(objection)
 
 
-def _judged(call: Call, compiled: CompiledSchema) -> Refusal | None:
-    arguments: Any = call.params.get("arguments")
-    if arguments is None:
-        arguments = {}
-    elif type(arguments) is not dict:
-        return _NO_OBJECT
-    objection = compiled.objection(arguments)
-    if objection is None:
-        return None
+def _refused(objection: Objection) -> Refusal:
     where = "arguments" + objection.path
     return Refusal(
         "invalid_args",

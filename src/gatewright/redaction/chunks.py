@@ -33,6 +33,9 @@ class Chunks:
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
     def clean(
         self, call: str, params: dict[str, Any], stream: Callable[[], Stream]
     ) -> tuple[dict[str, Any], Sequence[str]]:

@@ -105,10 +105,21 @@ def visible(text: str) -> tuple[str, int]:
 def visible_value(value: Any) -> tuple[Any, int]:
     """A decoded JSON value without what nobody sees in any of its texts, names included; the very value where there is
     nothing. Two names that become one stay as they are: nothing is dropped."""
+    try:
+        raw = msgspec.json.encode(value)
+    except (
+        TypeError,
+        ValueError,
+    ):  # holds what is no JSON of this encoder, a number with its own text, say
+        return _visible_value(value)
+    return (value, 0) if not _may_hide(raw) else _visible_value(value)
+
+
+def _visible_value(value: Any) -> tuple[Any, int]:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, list):
-        items = [visible_value(one) for one in value]
+        items = [_visible_value(one) for one in value]
         count = sum(number for _, number in items)
         return ([one for one, _ in items], count) if count else (value, 0)
     if isinstance(value, dict):
@@ -123,14 +134,19 @@ def _visible_members(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
         clean, renamed = visible(name)
         if clean in found or (renamed and clean in value):
             clean, renamed = name, 0
-        found[clean], changed = visible_value(one)
+        found[clean], changed = _visible_value(one)
         count += renamed + changed
     return (found, count) if count else (value, 0)
 
 
+def _may_hide(raw: bytes) -> bool:
+    """False for JSON text in none of whose texts anything can be hidden. The quick half."""
+    return not raw.isascii() or _ESCAPED.search(raw) is not None
+
+
 def visible_json(raw: bytes) -> tuple[bytes, int]:
     """The same for JSON text, of which everything else stays as it came."""
-    if raw.isascii() and _ESCAPED.search(raw) is None:
+    if not _may_hide(raw):
         return raw, 0
     count = 0
 

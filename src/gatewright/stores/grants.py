@@ -107,9 +107,11 @@ class Layer:
 
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
         self._table: dict[Key, Grant] = {}
-        self._ends: list[tuple[float, int, Key]] = []  # a heap; the number keeps keys uncompared
+        self.ends: list[tuple[float, int, Key]] = []
+        """When grants end, a heap; the number keeps keys uncompared."""
         self._numbers = count()
-        self._version = 1
+        self.changes = 1
+        """What `version` says where nothing has ended meanwhile."""
         for grant in grants:
             self._put(grant)
 
@@ -130,45 +132,45 @@ class Layer:
         if not grant.agent or not grant.server or grant.tool == "":
             raise ValueError("a grant names an agent and a server, and no empty tool")
         self._put(grant)
-        self._version += 1
+        self.changes += 1
 
     def remove(self, key: Key) -> Grant | None:
         """Take one word out and return it; None where there was none."""
         gone = self._table.pop(key, None)
         if gone is not None:
-            self._version += 1
+            self.changes += 1
         return gone
 
     def replace(self, grants: Iterable[Grant]) -> None:
         """From now on these are all."""
-        self._table, self._ends = {}, []
+        self._table, self.ends = {}, []
         for grant in grants:
             self._put(grant)
-        self._version += 1
+        self.changes += 1
 
     def version(self, now: float) -> int:
         """A number that changes with every change, expiry included. Grants that have expired by Unix
         second `now` leave the layer here."""
-        while self._ends and self._ends[0][0] <= now:
-            known = self._table.get(key := heappop(self._ends)[2])
+        while self.ends and self.ends[0][0] <= now:
+            known = self._table.get(key := heappop(self.ends)[2])
             if known is not None and not known.holds(now):
                 del self._table[key]
-                self._version += 1
-        return self._version
+                self.changes += 1
+        return self.changes
 
     def _put(self, grant: Grant) -> None:
         key = grant.key
         self._table[key] = grant
         if grant.expires_at is None:
             return
-        heappush(self._ends, (grant.expires_at, next(self._numbers), key))
-        if len(self._ends) > 2 * len(self._table) + 64:  # mostly ends of grants since replaced
-            self._ends = [
+        heappush(self.ends, (grant.expires_at, next(self._numbers), key))
+        if len(self.ends) > 2 * len(self._table) + 64:  # mostly ends of grants since replaced
+            self.ends = [
                 (each.expires_at, next(self._numbers), key)
                 for key, each in self._table.items()
                 if each.expires_at is not None
             ]
-            heapify(self._ends)
+            heapify(self.ends)
 
 
 class Grants:
@@ -246,7 +248,10 @@ class Grants:
 
         What was decided under one version holds as long as the version does.
         """
-        return self._intended.version(now) + self._issued.version(now)
+        one, other = self._intended, self._issued
+        if one.ends or other.ends:
+            return one.version(now) + other.version(now)
+        return one.changes + other.changes  # nothing ends: asked with every call
 
     def _level(
         self, agent: str, server: str, tool: str | None, now: float, digest: Digest | None = None

@@ -36,6 +36,8 @@ ReadLink = Callable[[str], str | None]
 
 _MAX_CHARS = 4096
 _MAX_NAME_BYTES = 255
+_SHORT = _MAX_NAME_BYTES // 4
+"""So many characters are never too many: none takes more than four bytes."""
 _MAX_DECODES = 4
 _MAX_LINKS = 40
 
@@ -199,8 +201,9 @@ def _form_rule(path: str) -> str | None:
         return "empty"
     if not path.isprintable() and (_LINE.search(path) or hidden(path)):
         return "control_character"
-    if len(path) > _MAX_CHARS or any(
-        len(name.encode()) > _MAX_NAME_BYTES for name in path.split("/")
+    if len(path) > _SHORT and (
+        len(path) > _MAX_CHARS
+        or any(len(name.encode()) > _MAX_NAME_BYTES for name in path.split("/"))
     ):
         return "too_long"
     if "\\" in path:

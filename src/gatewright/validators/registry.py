@@ -93,16 +93,17 @@ def _chooser(
     if not pointers:
         return validator.parts
     words = getattr(validator, "takes_words", False)
-    return lambda arguments: _declared(arguments, pointers, words=words)
+    steps = [tuple(_steps(one)) for one in pointers]
+    return lambda arguments: _declared(arguments, steps, words=words)
 
 
 def _declared(
-    arguments: Any, pointers: Sequence[str], *, words: bool
+    arguments: Any, pointers: Sequence[Sequence[str]], *, words: bool
 ) -> Iterator[tuple[Place | None, Any]]:
-    """Every text at or below some JSON pointers; with `words` a list of texts stays one value."""
+    """Every text at or below some JSON pointers, taken apart; with `words` a list of texts stays one value."""
     for one in pointers:
         place, value = _at(arguments, one)
-        if (
+        if isinstance(value, str) or (
             words
             and isinstance(value, list)
             and value
@@ -122,10 +123,14 @@ def _under(place: Place | None, deep: Place | None) -> Place | None:
     return place
 
 
-def _at(value: Any, pointed: str) -> tuple[Place | None, Any]:
+def _steps(pointer: str) -> Iterator[str]:
+    for step in pointer.split("/")[1:]:
+        yield step.replace("~1", "/").replace("~0", "~")
+
+
+def _at(value: Any, steps: Sequence[str]) -> tuple[Place | None, Any]:
     place: Place | None = None
-    for step in pointed.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in steps:
         if isinstance(value, list):
             value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
         else:

@@ -69,7 +69,11 @@ class CompiledSchema:
         if cost is not None and not (cost.cheap or affordable(cost, value)):
             return Objection("", "too_costly", _TOO_COSTLY)
         try:
-            self._check.validate(_exact(value))
+            _probe(value)
+        except TypeError:
+            value = _decimals(value)
+        try:
+            self._check.validate(value)
         except jsonschema_rs.ValidationError as error:
             path = pointer(error.instance_path)
             return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
