@@ -177,10 +177,32 @@ def test_parsing_is_total(frame: bytes) -> None:
         b'{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}',
         b'{"jsonrpc":"2.0","id":1,"m\\u0065thod":"a","method":"b"}',
         b'{"jsonrpc":"2.0","id":1,"method":"a","params":{},"params":{"b":1}}',
+        b'{"id":2,"jsonrpc":"2.0","id":1,"method":"m","params":{}}',
+        b'{"id":1,"jsonrpc":"2.0","id":"long","method":"m","params":{}}',
+        b'{"method":"","jsonrpc":"2.0","id":1,"method":"m","params":{}}',
+        b'{"jsonrpc":"2.0","method":"","method":"m"}',
+        b'{"id":1,"jsonrpc":"2.0","id":1,"method":"m"}',
+        b'{"jsonrpc":"2.0","params":[],"method":"m","params":[]}',
     ],
 )
 def test_a_member_that_stands_twice_is_refused(frame: bytes) -> None:
     assert isinstance(jsonrpc.parse(frame), Malformed)
+
+
+@pytest.mark.parametrize("space", [b"", b" " * 6, b" " * 7, b" " * 80])
+def test_room_for_a_second_member_is_none_yet(space: bytes) -> None:
+    frame = b'{"jsonrpc":"2.0","id":1,"method":"m",%b"params":{"id":1,"method":""}}' % space
+    assert isinstance(jsonrpc.parse(frame), Request)
+
+
+@pytest.mark.parametrize("ident", [b"12345", b'"12345"'])
+def test_an_id_is_as_long_as_the_limit_at_most(ident: bytes) -> None:
+    for frame in (
+        b'{"jsonrpc":"2.0","id":%b,"method":"m","params":{}}' % ident,
+        b'{"jsonrpc":"2.0","id":%b,"result":{}}' % ident,
+    ):
+        assert not isinstance(jsonrpc.parse(frame, Limits(id_chars=5)), Malformed)
+        assert isinstance(jsonrpc.parse(frame, Limits(id_chars=2)), Malformed)
 
 
 def test_the_same_name_further_inside_is_no_repetition() -> None:

@@ -52,7 +52,9 @@ __all__ = [
 ]
 
 _NO_RESOURCE_LEGACY = -32002
-_ENVELOPE_KEYS = (META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
+_ENVELOPE_KEYS = frozenset(
+    (META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
+)
 _ADDED = ("resultType", "ttlMs", "cacheScope")
 _INPUT_REQUIRED = b'"input_required"'
 
@@ -80,9 +82,12 @@ def legacy_params(params: dict[str, Any]) -> dict[str, Any]:
     meta = params.get("_meta")
     if not isinstance(meta, dict) or META_VERSION not in meta:
         return params
-    rest = {key: value for key, value in meta.items() if key not in _ENVELOPE_KEYS}
-    without = {key: value for key, value in params.items() if key != "_meta"}
-    return {**without, "_meta": rest} if rest else without
+    without = params.copy()
+    del without["_meta"]
+    if not _ENVELOPE_KEYS.issuperset(meta):
+        rest = {key: value for key, value in meta.items() if key not in _ENVELOPE_KEYS}
+        without["_meta"] = rest
+    return without
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -93,17 +98,35 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     modern = is_modern(client.revision)
     if modern == answer.modern:
         return answer.raw
-    if answer.own:
-        return _spliced(answer.raw, method, server_info)
-    members = _members(answer.raw)
+    raw = answer.raw
+    if answer.own:  # it may be long, and is not read again
+        return b"{" + _expected(method, server_info) + b"," + raw[1:]
+    if modern and method not in CACHED and _lacks_both(raw):
+        return raw[:-1] + b"," + _expected(method, server_info) + b"}"
+    members = _members(raw)
     if members is None:
-        return answer.raw  # no object, so nothing of ours can stand in it
+        return raw  # no object, so nothing of ours can stand in it
     return _up(members, method, server_info) if modern else _down(members)
 
 
-def _spliced(raw: bytes, method: str, server_info: Mapping[str, Any]) -> bytes:
-    """Our own text with what a modern caller expects in front; it may be long, and is not read again."""
-    return _up({}, method, server_info)[:-1] + b"," + raw[1:]
+def _expected(method: str, server_info: Mapping[str, Any]) -> bytes:
+    """The members that a modern caller expects in every result, as text."""
+    fresh = b'"ttlMs":0,"cacheScope":"private",' if method in CACHED else b""
+    about = b'"_meta":{"%b":%b}' % (META_SERVER_INFO.encode(), jsonrpc.encode(server_info))
+    return b'"resultType":"complete",' + fresh + about
+
+
+def _lacks_both(raw: bytes) -> bool:
+    """Whether it is an object with members, for certain without `resultType` and `_meta`. Where the names stand
+    further inside, or are perhaps spelled with escapes, it has to be read."""
+    return (
+        raw[:1] == b"{"
+        and raw[-1:] == b"}"
+        and raw.find(b'"') >= 0
+        and raw.find(b'"resultType"') < 0
+        and raw.find(b'"_meta"') < 0
+        and raw.find(b"\\u") < 0
+    )
 
 
 def _members(raw: bytes | msgspec.Raw) -> dict[str, Any] | None:

@@ -56,6 +56,8 @@ __all__ = [
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """RFC 5424 severities in MCP's spelling, least severe first."""
 
+_MODERN_MARK = META_VERSION.encode()
+_SHAPES = {META_VERSION: "a string", META_CLIENT_CAPABILITIES: "an object"}
 _OTHER = Method("method")
 _OWN = frozenset({"initialize", "ping", "server/discover", "subscriptions/listen"})
 """What a connection is asked about itself; never anybody's tool, whatever the era."""
@@ -150,7 +152,9 @@ def needed_capability(method: str) -> str | None:
 
 def is_modern_params(params: bytes) -> bool:
     """Whether a request on a shared pipe carries the modern per-request metadata."""
-    if META_VERSION.encode() not in params:
+    if (
+        params.find(_MODERN_MARK) < 0
+    ):  # quicker than `in`, which tries its left side as a number first
         return False
     try:
         decoded = jsonrpc.decode(params)
@@ -170,10 +174,11 @@ def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
     if not request.params:
         return {}
     params = jsonrpc.decode(request.params)
-    if not isinstance(params, dict):
-        raise ValueError("params must be an object")  # noqa: TRY004 - bad input, not a bad program
-    if not isinstance(params.get("_meta"), (dict, type(None))):
-        raise ValueError("params._meta must be an object")  # noqa: TRY004 - the same
+    if type(params) is not dict:
+        raise ValueError("params must be an object")
+    meta = params.get("_meta")
+    if meta is not None and type(meta) is not dict:
+        raise ValueError("params._meta must be an object")
     return params
 
 
@@ -193,63 +198,57 @@ def read_modern(
     except ValueError as problem:
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
     meta = params.get("_meta")
-    missing = _missing(meta)
-    if missing:
-        return Rejected(request.id, jsonrpc.INVALID_PARAMS, missing)
-    version = meta[META_VERSION]  # type: ignore[index]
+    if meta is None:
+        flaw = f"params._meta must carry {META_VERSION} and {META_CLIENT_CAPABILITIES}"
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw)
+    version, capabilities = meta.get(META_VERSION), meta.get(META_CLIENT_CAPABILITIES)
+    if type(version) is not str or type(capabilities) is not dict:
+        lacks = META_CLIENT_CAPABILITIES if type(version) is str else META_VERSION
+        flaw = f"params._meta must carry {lacks}, {_SHAPES[lacks]}"
+        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw)
     if version_header is not None and version_header != version:
-        return Rejected(
-            request.id, -32020, "MCP-Protocol-Version does not match the version in _meta"
-        )
+        flaw = "MCP-Protocol-Version does not match the version in _meta"
+        return Rejected(request.id, -32020, flaw)
     if version not in MODERN:
         data = {"supported": [*MODERN, *LEGACY], "requested": version}
         return Rejected(request.id, -32022, "Unsupported protocol version", data)
-    return _modern_request(request, params, _modern_client(meta, face))  # type: ignore[arg-type]
-
-
-def _missing(meta: Any) -> str:
-    if not isinstance(meta, dict):
-        return f"params._meta must carry {META_VERSION} and {META_CLIENT_CAPABILITIES}"
-    if not isinstance(meta.get(META_VERSION), str):
-        return f"params._meta must carry {META_VERSION}, a string"
-    if not isinstance(meta.get(META_CLIENT_CAPABILITIES), dict):
-        return f"params._meta must carry {META_CLIENT_CAPABILITIES}, an object"
-    return ""
-
-
-def _modern_client(meta: dict[str, Any], face: negotiate.Face) -> Client:
-    capabilities = meta[META_CLIENT_CAPABILITIES]
-    info = meta.get(META_CLIENT_INFO)
     level = meta.get(META_LOG_LEVEL)
+    client = _client(version, capabilities, meta.get(META_CLIENT_INFO), face, level)
+    spec = METHODS.get(request.method, _OTHER)
+    if request.method in _OWN or not spec.modern:
+        return _of_itself(request, params, client)
+    return _inbound(request, params, client, spec)
+
+
+def _client(
+    version: str, capabilities: dict[str, Any], info: Any, face: negotiate.Face, level: Any = None
+) -> Client:
     return Client(
-        meta[META_VERSION],
+        version,
         capabilities,
-        info if isinstance(info, dict) else {},
+        info if type(info) is dict else {},
         negotiate.agree(negotiate.read_offer(capabilities), face) if capabilities else None,
-        level if level in LOG_LEVELS else None,
+        None if level is None or level not in LOG_LEVELS else level,
     )
 
 
-def _modern_request(
+def _of_itself(
     request: jsonrpc.Request, params: dict[str, Any], client: Client
-) -> Inbound | Hello | Listen | Rejected:
-    method = request.method
-    if method == "server/discover":
+) -> Hello | Listen | Rejected:
+    if request.method == "server/discover":
         return Hello(request.id, client, modern=True)
-    if method == "subscriptions/listen":
+    if request.method == "subscriptions/listen":
         return Listen(request.id, client, params.get("notifications"))
-    spec = METHODS.get(method, _OTHER)
-    if not spec.modern or method in _OWN:
-        flaw = f"{method} does not exist in MCP {client.revision}"
-        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=404, client=client)
-    return _inbound(request, params, client, spec)
+    flaw = f"{request.method} does not exist in MCP {client.revision}"
+    return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=404, client=client)
 
 
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
-    if spec.names is not None and not isinstance(params.get(spec.names), str):
-        flaw = f"params.{spec.names} must be a string"
+    names = spec.names
+    if names is not None and type(params.get(names)) is not str:
+        flaw = f"params.{names} must be a string"
         http = 400 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
     return Inbound(request.id, request.method, params, client, spec, request.trace_id)
@@ -282,13 +281,16 @@ def discovered(
 class Conversation:
     """What one host has told us so far, and the questions we have put to it."""
 
+    client: Client | None = None
+    """Set by the handshake; None before it, and for ever with a modern host."""
+    initialized = False
+    log_level: str | None = None
+    _asked = (
+        0  # on the class, since most conversations are of one modern request and stay as they begin
+    )
+
     def __init__(self, face: negotiate.Face) -> None:
         self._face = face
-        self._asked = 0
-        self.client: Client | None = None
-        """Set by the handshake; None before it, and for ever with a modern host."""
-        self.initialized = False
-        self.log_level: str | None = None
 
     def assume(self, name: str) -> None:
         """Take the host to speak a legacy revision without a handshake (sessionless requests)."""
@@ -297,7 +299,7 @@ class Conversation:
 
     def receive(self, message: jsonrpc.Message) -> Effect | None:
         """What a message asks for; None where nothing is to be done."""
-        if isinstance(message, jsonrpc.Request):
+        if type(message) is jsonrpc.Request:
             return self._request(message)
         if isinstance(message, jsonrpc.Notification):
             return self._notification(message)
@@ -306,26 +308,29 @@ class Conversation:
         return Rejected(message.id, message.code, message.message)
 
     def _request(self, request: jsonrpc.Request) -> Effect:
-        if request.method == "initialize":
-            return self._initialize(request)
-        if request.method == "server/discover" or is_modern_params(request.params):
-            return read_modern(request, self._face)
-        if request.method == "ping":
-            return Reply(request.id, b"{}")
         if request.method in _OWN:
-            flaw = f"{request.method} does not exist in the revisions that open with initialize"
-            return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=200)
+            return self._of_itself(request)
+        if request.params.find(_MODERN_MARK) >= 0 and is_modern_params(request.params):
+            return read_modern(request, self._face)
         try:
             params = _params(request)
         except ValueError as problem:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         client = self.client or Client(LATEST_LEGACY)
-        spec = METHODS.get(request.method, _OTHER)
-        return _inbound(request, params, client, spec)
+        return _inbound(request, params, client, METHODS.get(request.method, _OTHER))
+
+    def _of_itself(self, request: jsonrpc.Request) -> Effect:
+        """What the connection is asked about itself."""
+        if request.method == "server/discover" or is_modern_params(request.params):
+            return read_modern(request, self._face)
+        if request.method == "initialize":
+            return self._initialize(request)
+        if request.method == "ping":
+            return Reply(request.id, b"{}")
+        flaw = f"{request.method} does not exist in the revisions that open with initialize"
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=200)
 
     def _initialize(self, request: jsonrpc.Request) -> Effect:
-        if is_modern_params(request.params):
-            return read_modern(request, self._face)
         try:
             params = _params(request)
         except ValueError as problem:
@@ -337,15 +342,9 @@ class Conversation:
         if not isinstance(asked, str):
             flaw = "protocolVersion must be a string"
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
-        if not isinstance(capabilities, dict):
-            capabilities = {}
+        can = capabilities if isinstance(capabilities, dict) else {}
         info = params.get("clientInfo")
-        self.client = Client(
-            answer_version(asked),
-            capabilities,
-            info if isinstance(info, dict) else {},
-            negotiate.agree(negotiate.read_offer(capabilities), self._face),
-        )
+        self.client = _client(answer_version(asked), can, info, self._face)
         return Hello(request.id, self.client, modern=False)
 
     def set_level(self, level: str) -> None:

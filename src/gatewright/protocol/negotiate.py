@@ -83,10 +83,15 @@ class Face(msgspec.Struct, frozen=True):
 
 def read_offer(capabilities: Mapping[str, Any]) -> Offer | None:
     """The first MGP offer among a peer's capabilities, or None where it makes none."""
+    if _PLACES.isdisjoint(capabilities):
+        return None
     for place, found in _places(capabilities):
         if found is not None:
             return _check(place, found)
     return None
+
+
+_PLACES: frozenset[Place] = frozenset(("mgp", "experimental", "extensions"))
 
 
 def _places(capabilities: Mapping[str, Any]) -> Iterable[tuple[Place, Any]]:

@@ -188,23 +188,29 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
     if envelope.method is None:
         return _parse_response(envelope, limits)
-    if _repeats(data if type(data) is bytes else bytes(data)):
+    return _parse_request(data, envelope, envelope.method, limits)
+
+
+_ROOM = len(b'{"jsonrpc":"2.0","id":,"method":"","params":}') + len(b',"id":') + 1
+"""How long a request is at least that says everything and one thing twice, besides its id, method and params."""
+
+
+def _parse_request(
+    data: bytes | msgspec.Raw, envelope: _Envelope, method: str, limits: Limits
+) -> Message:
+    params, ident = bytes(envelope.params), bytes(envelope.id)
+    room = len(data) - len(ident) - len(method) - len(params)
+    if (room >= _ROOM or not ident or not params) and _repeats(bytes(data)):
         return Malformed(INVALID_REQUEST, "a member of the message stands twice")
-    return _parse_request(envelope, envelope.method, limits)
-
-
-def _parse_request(envelope: _Envelope, method: str, limits: Limits) -> Message:
-    params = bytes(envelope.params)
     flaw = flaw_of(params, limits)
-    ident = bytes(envelope.id)
     if not ident:
         return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
-    if not _valid_id(ident, limits):
+    if not ((ident.isdigit() and len(ident) <= limits.id_chars) or _valid_id(ident, limits)):
         return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
     if flaw:
         return Malformed(INVALID_REQUEST, flaw, ident)
     trace = envelope.trace_id
-    return Request(ident, method, params, _text(trace) if trace is not _NONE else None)
+    return Request(ident, method, params, None if trace is _NONE else _text(trace))
 
 
 def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malformed:
@@ -256,6 +262,10 @@ def _repeats(data: bytes) -> bool:
 
 def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
     ident = bytes(envelope.id)
+    if envelope.error is _NONE and ident.isdigit() and len(ident) <= limits.id_chars:
+        result = bytes(envelope.result)
+        if result:
+            return Response(ident, result)  # nearly all of them
     result, error_ = bytes(envelope.result), bytes(envelope.error)
     if bool(result) == bool(error_):
         return Malformed(
@@ -291,9 +301,8 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
-    if (
-        params.count(b"{") + params.count(b"[") <= limits.depth
-        and params.count(b":") <= limits.keys
+    if params.count(b"{") + params.count(b"[") <= limits.depth and (
+        len(params) <= limits.keys or params.count(b":") <= limits.keys
     ):
         return ""
     return _measure(params, limits)
@@ -323,8 +332,6 @@ def _measure(params: bytes, limits: Limits) -> str:
 
 
 def _valid_id(ident: bytes, limits: Limits) -> bool:
-    if len(ident) <= 9 and ident.isdigit() and limits.id_chars >= 9:
-        return True  # nearly all of them
     if len(ident) > limits.id_chars + 2 or not is_utf8(ident):
         return False
     if ident[:1] == b'"':
@@ -349,7 +356,9 @@ def _text(raw: msgspec.Raw) -> str | None:
 
 
 def _body(params: bytes | dict[str, Any] | list[Any] | None) -> bytes:
-    if not params and type(params) is not dict:
+    if type(params) is dict:
+        return b',"params":' + _encoder.encode(params)
+    if not params:
         return b""
     return b',"params":' + (params if isinstance(params, bytes) else _encoder.encode(params))
 

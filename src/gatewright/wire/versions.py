@@ -67,6 +67,7 @@ LEGACY: tuple[str, ...] = tuple(one.name for one in _TABLE if not one.modern)
 """Revisions that open with `initialize`, oldest first."""
 MODERN: tuple[str, ...] = tuple(one.name for one in _TABLE if one.modern)
 """Revisions that carry everything in each request, oldest first."""
+_WITH_TASKS = tuple(one.name for one in _TABLE if one.tasks)
 LATEST_LEGACY = LEGACY[-1]
 LATEST_MODERN = MODERN[-1]
 
@@ -78,14 +79,12 @@ def revision(name: str) -> Revision:
 
 def is_modern(name: str) -> bool:
     """Whether a revision carries its handshake in every request."""
-    row = _BY_NAME.get(name)
-    return row is not None and row.modern
+    return name in MODERN
 
 
 def known_tasks(name: str) -> bool:
     """Whether a revision has tasks in its core."""
-    row = _BY_NAME.get(name)
-    return row is not None and row.tasks
+    return name in _WITH_TASKS
 
 
 def answer_version(asked: object) -> str:
