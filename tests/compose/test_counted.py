@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
-from gatewright.compose.counted import BOUNDS, Counted
+from gatewright.compose.counted import BOUNDS, TOOL_BOUNDS, Counted
 from gatewright.kernel import Kernel
 from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
 from tests.stores.parts import a_tool
@@ -77,3 +77,13 @@ def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> N
         (name, "failure"): (1, 0.02),
         ("_other", "denied"): (2, 0.04),
     }
+
+
+@pytest.mark.parametrize("spent", [0.0, *BOUNDS, *(bound * 1.001 for bound in BOUNDS)])
+def test_the_buckets_of_a_tool_hold_what_lies_within_their_bounds(spent: float) -> None:
+    counted, tool = Counted(), a_tool()
+    counted.took(replace(a_call(), tool=tool), ANSWER, spent)
+    _, *counts = counted.tools[tool.exposed, "success"]
+    below = [bound for bound in TOOL_BOUNDS if spent <= bound]
+    assert counts.index(1) == len(TOOL_BOUNDS) - len(below)
+    assert sum(counts) == 1

@@ -22,7 +22,7 @@ class Source:
         return b"".join((start + at).to_bytes(4) for at in range(0, count, 4))[:count]
 
 
-@given(st.lists(st.integers(0, 6000), max_size=30))
+@given(st.lists(st.integers(0, 20) | st.integers(0, 6000), max_size=90))
 def test_what_is_given_out_is_fresh_and_as_long_as_asked(counts: list[int]) -> None:
     pool = Pool(Source())
     words: list[bytes] = []
@@ -46,3 +46,17 @@ def test_threads_never_share_bytes() -> None:
     for thread in threads:
         thread.join(20)
     assert len(set(seen)) == 20_000
+
+
+def test_the_source_is_asked_once_for_many() -> None:
+    asked: list[int] = []
+
+    def source(count: int) -> bytes:
+        asked.append(count)
+        return bytes(count)
+
+    pool = Pool(source)
+    assert {len(pool(size)) for size in (16, 8) for _ in range(250)} == {16, 8}
+    assert asked == [4096] * 2, "250 of 16 bytes, and 250 of 8"
+    assert len(pool(65)) == 65
+    assert asked == [4096, 4096, 65], "what is long is not kept"

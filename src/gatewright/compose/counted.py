@@ -6,8 +6,9 @@ The kernel tells of each end exactly once, and the record, which times every cal
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import inf
 
-from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Call, Failure, Outcome
 from gatewright.doors.health import NO_TOOL
 
 __all__ = ["BOUNDS", "TOOL_BOUNDS", "Counted"]
@@ -19,7 +20,7 @@ BOUNDS = (
 """Seconds that a tool call took at most, for the buckets that are counted; one more is for the rest."""
 
 TOOL_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""The same where each tool has buckets of its own."""
+"""The same where each tool has buckets of its own; each is one of `BOUNDS`."""
 
 
 class Counted:
@@ -27,12 +28,8 @@ class Counted:
 
     def __init__(self) -> None:
         self.calls: dict[tuple[str, str], int] = {}
-        self.durations = [0] * (len(BOUNDS) + 1)
-        """How many tool calls took how long, by bucket; refused ones are not among them."""
-        self.spent_s = 0.0
-        """All of them together."""
-        self.tools: dict[tuple[str, str], list[float]] = {}
-        """(the name that callers know a tool by, how it ended) → seconds in all, then how many took how long, by bucket."""
+        self._took: dict[tuple[str, str], _Took] = {}
+        """By the name that callers know a tool by, and how it ended."""
         self.warnings: dict[tuple[str, str], int] = {}
         """(the same name, `slow_execution` or `high_memory`) → how often."""
 
@@ -51,14 +48,52 @@ class Counted:
         if call.kind != "tool":
             return
         key = _name(call), _word(outcome)
-        known = self.tools.get(key)
+        known = self._took.get(key)
         if known is None:
-            known = self.tools[key] = [0.0] * (len(TOOL_BOUNDS) + 2)
-        known[0] += spent_s
-        known[1 + bisect_left(TOOL_BOUNDS, spent_s)] += 1
-        if type(outcome) is not Refusal:
-            self.durations[bisect_left(BOUNDS, spent_s)] += 1
-            self.spent_s += spent_s
+            known = self._took[key] = _Took()
+        known.counts[bisect_left(BOUNDS, spent_s)] += 1
+        known.spent_s += spent_s
+
+    @property
+    def tools(self) -> dict[tuple[str, str], list[float]]:
+        """(the name that callers know a tool by, how it ended) → seconds in all, then how many took how long, by bucket."""
+        return {key: [one.spent_s, *_coarse(one.counts)] for key, one in self._took.copy().items()}
+
+    @property
+    def durations(self) -> list[int]:
+        """How many tool calls took how long, by bucket; refused ones are not among them."""
+        rows = (one.counts for one in self._let())
+        return [sum(column) for column in zip(_Took().counts, *rows, strict=True)]
+
+    @property
+    def spent_s(self) -> float:
+        """All of them together."""
+        return sum(one.spent_s for one in self._let())
+
+    def _let(self) -> list[_Took]:
+        return [one for (_, word), one in self._took.copy().items() if word != _DENIED]
+
+
+class _Took:
+    """How many calls took how long, by the buckets of `BOUNDS`, and all of them together."""
+
+    __slots__ = ("counts", "spent_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.spent_s = 0.0
+
+
+_DENIED = "denied"
+_WITHIN = [bisect_left(TOOL_BOUNDS, bound) for bound in (*BOUNDS, inf)]
+"""The bucket of a tool's in which each of `BOUNDS` lies."""
+
+
+def _coarse(counts: list[int]) -> list[int]:
+    found = [0] * (len(TOOL_BOUNDS) + 1)
+    for bucket, count in zip(_WITHIN, counts, strict=True):
+        found[bucket] += count
+    return found
 
 
 def _name(call: Call) -> str:
@@ -71,4 +106,4 @@ def _word(outcome: Outcome) -> str:
         return "tool_error" if outcome.tool_error else "success"
     if type(outcome) is Failure:
         return "cancelled" if outcome.reason == "cancelled" else "failure"
-    return "denied"
+    return _DENIED

@@ -4,12 +4,14 @@ as the rest of a gate, and every call needs several ids."""
 from __future__ import annotations
 
 import os
-import threading
+import re
 from collections.abc import Callable
 
 __all__ = ["Pool"]
 
 _POOL_BYTES = 4096
+_SLICE_BYTES = 64
+"""Whoever asks for more asks rarely, and is given what comes from the source."""
 
 
 class Pool:
@@ -18,18 +20,20 @@ class Pool:
 
     def __init__(self, source: Callable[[int], bytes] = os.urandom) -> None:
         self._source = source
-        self._lock = threading.Lock()
-        self._bytes = b""
-        self._size = 0
-        self._at = 0
+        # By length, cut already; at most what one question to the source brought, for each thread that asked it.
+        self._slices: dict[int, list[bytes]] = {}
 
     def __call__(self, count: int) -> bytes:
         """`count` fresh random bytes."""
-        with self._lock:
-            end = self._at + count
-            if end > self._size:
-                self._bytes = self._source(max(_POOL_BYTES, count))
-                self._size = len(self._bytes)
-                end = count
-            self._at = end
-            return self._bytes[end - count : end]
+        try:
+            return self._slices[count].pop()  # one step, in which no other thread can be
+        except (KeyError, IndexError):
+            return self._fresh(count)
+
+    def _fresh(self, count: int) -> bytes:
+        if not 0 < count <= _SLICE_BYTES:
+            return self._source(count)
+        found: list[bytes] = re.findall(rb"(?s).{%d}" % count, self._source(_POOL_BYTES))
+        given = found.pop()
+        self._slices.setdefault(count, []).extend(found)
+        return given

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -125,10 +125,13 @@ class Tasks:
 
     # -- calls ---------------------------------------------------------------------------------------
 
-    async def handle(self, call: Call, back: Back) -> Outcome:
+    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
         """How the call ends; with a task, where it waits for an operator and its caller takes one."""
-        if call.kind != "tool" or call.door not in _DOORS or not tasks.wanted(call):
-            return await self._inner.handle(call, back)
+        if call.kind == "tool" and call.door in _DOORS and tasks.wanted(call):
+            return self._takes_task(call, back)
+        return self._inner.handle(call, back)
+
+    async def _takes_task(self, call: Call, back: Back) -> Outcome:
         tool = self._tool(call) if tasks.in_core(call.client) else None
         if tool is not None and tasks.runs_as_task(tool.definition):
             return await self._inner.handle(call, back)  # its server's task, and nobody else's

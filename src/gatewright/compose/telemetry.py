@@ -17,7 +17,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -267,9 +267,9 @@ class _Handler:
         self._owner = owner
         self._inner = inner
 
-    async def handle(self, call: Call, back: Back) -> Outcome:
+    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
         self._owner.began(call)
-        return await self._inner.handle(call, back)
+        return self._inner.handle(call, back)
 
 
 def _parent(call: Call) -> tuple[Any, bool | None]:

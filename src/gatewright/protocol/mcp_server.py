@@ -299,7 +299,7 @@ class Conversation:
 
     def receive(self, message: jsonrpc.Message) -> Effect | None:
         """What a message asks for; None where nothing is to be done."""
-        if type(message) is jsonrpc.Request:
+        if isinstance(message, jsonrpc.Request):
             return self._request(message)
         if isinstance(message, jsonrpc.Notification):
             return self._notification(message)

@@ -78,7 +78,7 @@ def in_core(client: Client) -> bool:
 def declared(client: Client) -> bool:
     """Whether a modern caller declares the extension."""
     extensions = client.capabilities.get("extensions")
-    return is_modern(client.revision) and isinstance(extensions, dict) and EXTENSION in extensions
+    return isinstance(extensions, dict) and EXTENSION in extensions and is_modern(client.revision)
 
 
 def undeclared(client: Client) -> bytes | None:
@@ -88,7 +88,7 @@ def undeclared(client: Client) -> bytes | None:
 
 def wanted(call: Call) -> bool:
     """Whether the caller takes a task for this call."""
-    if in_core(call.client):
+    if known_tasks(call.client.revision):
         return isinstance(call.params.get("task"), dict)
     return declared(call.client)
 
