@@ -244,3 +244,30 @@ async def test_a_sink_that_takes_nothing_is_refused_at_once_or_in_time() -> None
     sink.stuck = 15
     await within(slow.wait())
     outbox.stop()
+
+
+async def test_what_is_read_in_the_middle_of_a_turn_counts_only_as_far_as_it_matters() -> None:
+    """How much waits in the sink is asked once a turn, and again where that would be too much."""
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(queue_bytes=20, burst_bytes=20), pytest.fail)
+    sink.stuck = 16
+    assert outbox.send(b"abcd")
+    assert not outbox.send(b"e")  # 21 wait
+    sink.stuck = 0
+    assert outbox.send(b"f" * 15)  # after 5
+    assert not outbox.send(b"g")
+    outbox.flush()
+    assert sink.writes == [b"abcd\n" + b"f" * 15 + b"\n"]
+    assert outbox.send(b"h" * 100)  # nothing waits
+    outbox.stop()
+
+
+async def test_many_small_messages_of_one_turn_make_a_peer_slow_that_reads_none() -> None:
+    slow = asyncio.Event()
+    sink = Sink()
+    limits = Limits(queue_bytes=100, burst_bytes=10_000, patience_s=0.01)
+    outbox = LineOutbox(sink, limits, slow.set)
+    assert all(outbox.send(b"x" * 9) for _ in range(30))
+    sink.stuck = 300  # all of it
+    await within(slow.wait())
+    outbox.stop()

@@ -10,20 +10,23 @@ from gatewright.links.exchange import Reply
 from gatewright.links.questions import UNATTRIBUTABLE
 from gatewright.protocol.eras import Interim
 from gatewright.wire import jsonrpc
+from gatewright.wire.jsonrpc import Response
 
 __all__ = ["ask_all", "read_reply"]
+
+_BRACE = ord("{")
 
 
 def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
     """The outcome in an answer: the result's own text, or the server's own error object."""
-    if type(reply) is not jsonrpc.Response:
+    if type(reply) is not Response:
         return reply  # type: ignore[return-value]
     raw = reply.result
     if not raw:
         return _failed(reply.error)
-    if not jsonrpc.is_utf8(raw):
+    if not (raw.isascii() or jsonrpc.is_utf8(raw)):
         return Failure("upstream_error", "the server's answer is not UTF-8")
-    if raw[:1] != b"{" and kind != "method":
+    if raw[0] != _BRACE and kind != "method":
         return Failure("upstream_error", "the server's answer is not an object")
     tool_error = False
     # The member's name may be spelled with escapes; a plain search rules out nearly everything.

@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 from gatewright.call import Failure
 from gatewright.links.authorization import Authorizer
 from gatewright.links.endpoint import ApiPlace, Endpoint
-from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, Sink, UpstreamFailed
 from gatewright.protocol.api_document import Api, definition_of, read_api, server_url
 from gatewright.protocol.api_request import BadArgument, Prepared, prepare
@@ -89,8 +89,7 @@ class ApiLink(Link):
         self._operations = {one.name: one for one in api.operations}
         tools = [definition_of(one) for one in api.operations]
         self._listed = jsonrpc.encode({"tools": tools})
-        self._ended: asyncio.Future[str] = self._loop.create_future()
-        self._calls: set[asyncio.Future[Any]] = set()
+        self._calls: set[asyncio.Task[None]] = set()
         self.hello = Hello(
             LATEST_LEGACY,
             {"tools": {}},
@@ -100,26 +99,18 @@ class ApiLink(Link):
 
     # -- life
 
-    @property
-    def open(self) -> bool:
-        """Whether a call can be sent now."""
-        return not self._ended.done()
-
     def close(self, reason: str) -> None:
         """End what is in flight. Idempotent."""
-        if not self._ended.done():
-            self._ended.set_result(reason or "closed")
+        self._retire(reason)
+        stopped = Failure("upstream_unavailable", f"server {self.spec.id} was stopped")
+        for exchange in self._pending.values():
+            exchange.settle(stopped)
         for one in list(self._calls):
             one.cancel()
 
-    async def wait_closed(self) -> str:
-        """Wait for the end, and return its reason."""
-        return await asyncio.shield(self._ended)
-
     async def stop(self, grace_s: float) -> None:
         """Like `close`, after what is in flight had its time."""
-        if not self._ended.done():
-            self._ended.set_result("stopped")
+        self._retire("stopped")
         if self._calls:
             await asyncio.wait(self._calls, timeout=grace_s)
         self.close("stopped")
@@ -133,9 +124,7 @@ class ApiLink(Link):
 
     # -- calls
 
-    async def _exchange(
-        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
-    ) -> Reply:
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
         if method == "tools/list":
             return jsonrpc.Response(b"0", self._listed)
         operation = self._operations.get(str(params.get("name")))
@@ -146,26 +135,26 @@ class ApiLink(Link):
             request = prepare(self._api, operation, arguments, self._credentials())
         except BadArgument as problem:
             return Failure("invalid_args", str(problem))
-        asking = asyncio.ensure_future(self._ask(request))
+        exchange.work = asking = self._loop.create_task(self._answer(exchange, request))
         self._calls.add(asking)
-        self._pending[exchange.ident] = exchange  # counted: there is a most that may be in flight
+        asking.add_done_callback(self._calls.discard)
+        return None
+
+    def _abandon(self, exchange: Exchange, reason: str) -> None:
+        if exchange.work is not None:
+            exchange.work.cancel()
+
+    async def _answer(self, exchange: Exchange, request: Prepared) -> None:
+        """Ask the API and settle the exchange."""
         try:
-            async with asyncio.timeout_at(deadline):
-                answer = await asyncio.shield(asking)
-        except TimeoutError:
-            return EXPIRED
+            result = self._result(await self._ask(request), request)
+            exchange.settle(jsonrpc.Response(b"0", result))
         except ApiFailed as problem:
             details = {} if problem.sent else {"sent": False}
-            return Failure(_REASONS[problem.kind], str(problem), details)
-        except asyncio.CancelledError:
-            if asking.cancelled() and self._ended.done():
-                return Failure("upstream_unavailable", f"server {self.spec.id} was stopped")
-            raise
-        finally:
-            asking.cancel()
-            self._calls.discard(asking)
-            del self._pending[exchange.ident]
-        return jsonrpc.Response(b"0", self._result(answer, request))
+            exchange.settle(Failure(_REASONS[problem.kind], str(problem), details))
+        except Exception:
+            log.exception("server %s: a call broke the link", self.spec.id)
+            exchange.settle(Failure("internal"))
 
     def _credentials(self) -> Mapping[str, str]:
         return {} if self.spec.api is None else self.spec.api.credentials

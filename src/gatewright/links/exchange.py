@@ -1,4 +1,4 @@
-"""One request of ours that waits for a tool server's answer, and the clock that it waits under.
+"""Requests of ours that wait for a tool server's answer, and the clock that they wait under.
 
 The clock stops while the caller is being asked something: a person who thinks must not use up the
 time that the tool was given.
@@ -7,13 +7,15 @@ time that the tool was given.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from gatewright.call import Back, Call, Failure, Refusal
-from gatewright.transport.alarms import Alarm, Alarms
 from gatewright.wire import jsonrpc
 
-__all__ = ["EXPIRED", "Exchange", "Reply"]
+__all__ = ["EXPIRED", "Clock", "Exchange", "Reply"]
 
 _NEVER = float("inf")
 
@@ -23,42 +25,22 @@ EXPIRED: Final = Failure("upstream_timeout")
 """What an exchange is given when its time is over; its owner makes the message."""
 
 
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """A request in flight. `call` and `back` are None for what the gateway itself asks."""
 
-    __slots__ = (
-        "_alarm",
-        "_alarms",
-        "_left",
-        "_loop",
-        "_pauses",
-        "back",
-        "call",
-        "future",
-        "ident",
-        "token",
-    )
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        alarms: Alarms,
-        ident: int,
-        call: Call | None,
-        back: Back | None,
-        token: Any,
-    ) -> None:
-        self._loop = loop
-        self._alarms = alarms
-        self._alarm: Alarm | None = None
-        self._pauses = 0
-        self._left = 0.0
-        self.future: asyncio.Future[Reply] = loop.create_future()
-        self.ident = ident
-        self.call = call
-        self.back = back
-        self.token = token
-        """The caller's own progress token; ours is `ident`."""
+    ident: int
+    call: Call | None
+    back: Back | None
+    clock: Clock
+    future: asyncio.Future[Reply]
+    due: float = _NEVER
+    """When its time is over, in the loop's own (monotonic) seconds; infinity is no limit."""
+    token: Any = None
+    """The caller's own progress token; ours is `ident`."""
+    work: asyncio.Task[Any] | None = None
+    """What fetches the answer, where it does not come by itself."""
+    _pauses: int = 0
+    _left: float = _NEVER
 
     @property
     def party(self) -> str:
@@ -69,39 +51,56 @@ class Exchange:
     @property
     def left(self) -> float:
         """Seconds until its time is over."""
-        alarm = self._alarm
-        return _NEVER if alarm is None else alarm.when - self._loop.time()
-
-    def arm(self, deadline: float) -> None:
-        """Start the clock. `deadline` is in the loop's own (monotonic) seconds; infinity is no clock."""
-        if deadline != _NEVER:
-            self._alarm = self._alarms.at(deadline, self._expire)
+        return self._left if self._pauses else self.due - self.clock.loop.time()
 
     def settle(self, reply: Reply) -> bool:
         """Give the answer; False where there was one already."""
-        if self.future.done():
+        future = self.future
+        if future.done():
             return False
-        self.future.set_result(reply)
+        future.set_result(reply)
         return True
-
-    def end(self) -> None:
-        """Stop the clock for good."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
 
     def pause(self) -> None:
         """Stop the clock; pauses nest."""
+        if not self._pauses:
+            self._left, self.due = max(0.0, self.left), _NEVER
         self._pauses += 1
-        if self._pauses == 1 and self._alarm is not None:
-            self._left = max(0.0, self._alarm.when - self._loop.time())
-            self._alarm.cancel()
 
     def resume(self) -> None:
         """Let the clock go on with the time that was left."""
         self._pauses -= 1
-        if self._pauses == 0 and self._alarm is not None and not self.future.done():
-            self.arm(self._loop.time() + self._left)
+        if self._pauses == 0 and not self.future.done():
+            self.due = self.clock.loop.time() + self._left
+            self.clock.heed(self.due)
 
-    def _expire(self) -> None:
-        self.settle(EXPIRED)
+
+class Clock:
+    """Ends the exchanges whose time is over: one timer of the loop for all that are in flight on one link. Nearly
+    every request is answered in time, so the timer is not touched for one that ends later than it rings."""
+
+    __slots__ = ("_exchanges", "_timer", "loop", "rings")
+
+    def __init__(self, exchanges: Mapping[int, Exchange]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.rings = _NEVER
+        """When it looks for exchanges whose time is over; infinity where it does not."""
+        self._exchanges = exchanges
+        self._timer: asyncio.TimerHandle | None = None
+
+    def heed(self, due: float) -> None:
+        """Look no later than at `due`, in the loop's seconds."""
+        if due < self.rings:
+            if self._timer is not None:
+                self._timer.cancel()
+            self.rings = due
+            self._timer = self.loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer, self.rings = None, _NEVER
+        now = self.loop.time()
+        open_ = [one for one in self._exchanges.values() if not one.future.done()]
+        for one in open_:
+            if one.due <= now:
+                one.settle(EXPIRED)
+        self.heed(min((one.due for one in open_ if one.due > now), default=_NEVER))

@@ -18,10 +18,11 @@ from typing import Any
 from gatewright.call import RECONNECT, Event, Failure
 from gatewright.links.authorization import NotAuthorized
 from gatewright.links.endpoint import Endpoint
-from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.http_rules import error_in, may_repeat, messages, refusal, session_is_lost
 from gatewright.links.http_wire import HttpWire
 from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
+from gatewright.links.outgoing import question
 from gatewright.transport.http_client import (
     AnswerTooLarge,
     BadAnswer,
@@ -63,8 +64,6 @@ class HttpLink(Link):
         super().__init__(spec, info, sink)
         self.wire = wire
         self._greet = greet
-        self._closing = ""
-        self._ended: asyncio.Future[str] = self._loop.create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
@@ -80,11 +79,6 @@ class HttpLink(Link):
         if not self.modern:
             self._listening = self.spawn(self._listen_for_unsolicited())
 
-    @property
-    def open(self) -> bool:
-        """Whether a call can be sent now."""
-        return self.hello is not None and not self._closing
-
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent."""
         self._retire(reason)
@@ -93,16 +87,6 @@ class HttpLink(Link):
             exchange.settle(self._gone(sent=True))
         for task in list(self._tasks):
             task.cancel()
-
-    def _retire(self, reason: str) -> None:
-        """Take no more calls. What is in flight on its own connection may still be answered."""
-        if not self._closing:
-            self._closing = reason or "closed"
-            self._ended.set_result(self._closing)
-
-    async def wait_closed(self) -> str:
-        """Wait for the end, and return its reason."""
-        return await asyncio.shield(self._ended)
 
     async def stop(self, grace_s: float) -> None:
         """Like `close`, after what is in flight had its time; ends the session where there is one."""
@@ -142,32 +126,21 @@ class HttpLink(Link):
 
     # -- one request ---------------------------------------------------------------------------------
 
-    async def _exchange(
-        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
-    ) -> Reply:
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
         if self._closing:
             return self._gone(sent=False)
-        ident = exchange.ident
-        self._pending[ident] = exchange
-        exchange.arm(deadline)
-        talk = self.spawn(self._talk(exchange, method, params))
-        reply: Reply = EXPIRED
-        try:
-            reply = await exchange.future
-        finally:
-            exchange.end()
-            self._pending.pop(ident, None)
-            if reply is EXPIRED:
-                self._abandon(exchange, talk)
-            else:
-                self._questions.answered(exchange)
-            if not talk.done():
-                self._loop.call_later(DRAIN_S, talk.cancel)
-        return reply
+        exchange.work = self.spawn(self._talk(exchange, method, params))
+        return None
 
-    def _abandon(self, exchange: Exchange, talk: asyncio.Task[Any]) -> None:
-        """Nobody waits for the answer any more."""
-        talk.cancel()  # closes the stream, which is how a modern call is cancelled
+    def _over(self, exchange: Exchange) -> None:
+        super()._over(exchange)
+        talk = exchange.work
+        if talk is not None and not talk.done():
+            self._loop.call_later(DRAIN_S, talk.cancel)
+
+    def _abandon(self, exchange: Exchange, reason: str) -> None:
+        if exchange.work is not None:
+            exchange.work.cancel()  # closes the stream, which is how a modern call is cancelled
         if self.modern:
             self._questions.answered(exchange)
             return
@@ -197,7 +170,7 @@ class HttpLink(Link):
 
     async def _converse(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
         """Send one request, again where that is right."""
-        body = jsonrpc.request(b"%d" % exchange.ident, method, params)
+        body = question(exchange.ident, method, params)
         headers = self._headers(exchange, method, params)
         take = partial(self._arrived, exchange)
         again = may_repeat(exchange.call)

@@ -11,18 +11,18 @@ from __future__ import annotations
 import abc
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Client, Event, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
 from gatewright.links.answers import ask_all, read_reply
 from gatewright.links.endpoint import Endpoint
-from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
+from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
-from gatewright.protocol.eras import legacy_params, modern_params, read_interim, retry_params
-from gatewright.protocol.mcp_client import Hello, offered, relayed
-from gatewright.transport.alarms import Alarms
+from gatewright.protocol.eras import read_interim, retry_params
+from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
 from gatewright.wire.versions import is_modern
@@ -73,17 +73,19 @@ class Link(abc.ABC):
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
+        self.open = False
+        """Whether a call can be sent now."""
         self._hello: Hello | None = None
         self.dropped = 0
         """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
-        self._info = dict(info)
         self._loop = asyncio.get_running_loop()
-        self._alarms = Alarms()
+        self._closing = ""
+        self._ended: asyncio.Future[str] = self._loop.create_future()
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
+        self._clock = Clock(self._pending)
         self._questions = Questions(spec.id, self._reply)
-        self._ours = Client("", offered({}, spec.face))
-        self._theirs: tuple[Client, Client] | None = None
+        self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
 
@@ -98,6 +100,8 @@ class Link(abc.ABC):
     def hello(self, hello: Hello) -> None:
         self._hello = hello
         self.modern = hello.modern
+        self.open = not self._closing
+        self._outgoing.meet(hello)
 
     @property
     def asks(self) -> bool:
@@ -119,18 +123,20 @@ class Link(abc.ABC):
         """Whether a call is in flight."""
         return any(one.call is not None for one in self._pending.values())
 
-    @property
-    @abc.abstractmethod
-    def open(self) -> bool:
-        """Whether a call can be sent now."""
-
     @abc.abstractmethod
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent, returns at once."""
 
-    @abc.abstractmethod
     async def wait_closed(self) -> str:
         """Wait for the end, and return its reason."""
+        return await asyncio.shield(self._ended)
+
+    def _retire(self, reason: str) -> None:
+        """Take no more calls. What is in flight on its own connection may still be answered."""
+        if not self._closing:
+            self._closing = reason or "closed"
+            self.open = False
+            self._ended.set_result(self._closing)
 
     @abc.abstractmethod
     async def stop(self, grace_s: float) -> None:
@@ -141,22 +147,19 @@ class Link(abc.ABC):
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell the server something. Lost without a word when the connection is gone."""
 
-    async def request(
+    def request(
         self, method: str, params: dict[str, Any], *, call: Call, back: Back, deadline: float
-    ) -> Outcome:
+    ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
-        reply = await self._once(method, params, call, back, deadline)
-        modern = self.modern
-        outcome = read_reply(reply, call.kind, modern)
-        if not modern or type(outcome) is not Answer or is_modern(call.client.revision):
-            return outcome
-        return await self._rounds(method, params, call, back, deadline, outcome)
+        if self.modern and not is_modern(call.client.revision):
+            return self._rounds(method, params, call, back, deadline)
+        return self._once(method, params, call, back, deadline)
 
     async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
         """Ask for something on the gateway's own behalf. Raises `UpstreamFailed`."""
         deadline = self._loop.time() + timeout_s
-        outcome = read_reply(await self._once(method, params, None, None, deadline), "list", False)
+        outcome = await self._once(method, params, None, None, deadline)
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
@@ -169,20 +172,25 @@ class Link(abc.ABC):
         ident = str(self._next)
         self._told[ident] = told
         try:
-            reply = await self._once("subscriptions/listen", params, None, None, float("inf"))
+            outcome = await self._once("subscriptions/listen", params, None, None, float("inf"))
         finally:
             del self._told[ident]
-        outcome = read_reply(reply, "list", True)
         error = outcome.error if isinstance(outcome, Failure) else None
         raise UpstreamFailed((error or b"the server ended it").decode(errors="replace")[:300])
 
     # -- requests ------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    async def _exchange(
-        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
-    ) -> Reply:
-        """Send one request and wait for its answer."""
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+        """Put one request on its way, whose answer will settle `exchange`; or what there is to say at once."""
+
+    @abc.abstractmethod
+    def _abandon(self, exchange: Exchange, reason: str) -> None:
+        """Nobody waits for the answer any more."""
+
+    def _over(self, exchange: Exchange) -> None:
+        """A request was answered, or has failed. Told where a question waits, or the request has work of its own."""
+        self._questions.answered(exchange)
 
     @abc.abstractmethod
     def _reply(self, frame: bytes) -> None:
@@ -195,76 +203,42 @@ class Link(abc.ABC):
         call: Call | None,
         back: Back | None,
         deadline: float,
-    ) -> Reply:
-        if len(self._pending) >= self.spec.in_flight:
+    ) -> Outcome:
+        """Put one request to the server, and wait for its answer."""
+        pending = self._pending
+        if len(pending) >= self.spec.in_flight:
             return Refusal(
                 "resource_exhausted",
                 f"server {self.spec.id} already works on {self.spec.in_flight} calls",
             )
         ident = self._next
         self._next = ident + 1
-        exchange = Exchange(self._loop, self._alarms, ident, call, back, None)
-        reply = await self._exchange(
-            exchange, method, self._outgoing(params, exchange, call), deadline
-        )
+        clock = self._clock
+        exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
+        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+            params, exchange.token = self._outgoing.adapted(params, call, ident)
+        said = self._send(exchange, method, params)
+        if said is not None:
+            return read_reply(said, "list" if call is None else call.kind, self.modern)
+        pending[ident] = exchange
+        if deadline < clock.rings:
+            clock.heed(deadline)
+        try:
+            reply = await exchange.future
+        except asyncio.CancelledError:
+            self._abandon(exchange, "the caller cancelled the call")
+            raise
+        finally:
+            del pending[ident]
         if reply is EXPIRED:
+            self._abandon(exchange, "the time limit was reached")
             return Failure(
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
-        return reply
-
-    def _outgoing(
-        self, params: dict[str, Any], exchange: Exchange, call: Call | None
-    ) -> dict[str, Any]:
-        """`params` as this server is to see them."""
-        hello = self._hello
-        if call is None:
-            client = self._ours
-        else:
-            client = call.client
-            params = self._traced(params, call, hello)
-        if hello is not None and self.modern:
-            params = modern_params(
-                params, self._as_theirs(client), revision=hello.revision, info=self._info
-            )
-        elif "_meta" in params and is_modern(client.revision):
-            params = legacy_params(params)
-        meta = params.get("_meta")
-        if type(meta) is dict and "progressToken" in meta:
-            exchange.token = meta["progressToken"]
-            params = {**params, "_meta": {**meta, "progressToken": exchange.ident}}
-        return params
-
-    @staticmethod
-    def _traced(params: dict[str, Any], call: Call, hello: Hello | None) -> dict[str, Any]:
-        """The MGP trace id goes to servers that negotiated `audit` and to nobody else (MGP §6.5).
-
-        A plain client's own member of that name is just an unknown member, and passes.
-        """
-        mgp = None if hello is None else hello.mgp
-        if mgp is not None and "audit" in mgp.extensions:
-            return {**params, "trace_id": call.trace_id}
-        if call.client.mgp is not None and "trace_id" in params:
-            return {key: value for key, value in params.items() if key != "trace_id"}
-        return params
-
-    def _as_theirs(self, client: Client) -> Client:
-        """The caller as a modern server may know it; the last one is remembered."""
-        if client is self._ours:
-            return client
-        known = self._theirs
-        if known is not None and known[0] is client:
-            return known[1]
-        shown = Client(
-            client.revision,
-            relayed(client.capabilities, self.spec.face),
-            client.info,
-            None,
-            client.log_level,
-        )
-        self._theirs = client, shown
-        return shown
+        if self._questions.held or exchange.work is not None:
+            self._over(exchange)
+        return read_reply(reply, "list" if call is None else call.kind, self.modern)
 
     async def _rounds(
         self,
@@ -273,10 +247,9 @@ class Link(abc.ABC):
         call: Call,
         back: Back,
         deadline: float,
-        outcome: Answer,
     ) -> Outcome:
         """Ask a legacy caller what a modern server wants to know, and repeat the call with it."""
-        current: Outcome = outcome
+        current = await self._once(method, params, call, back, deadline)
         for _ in range(_ROUNDS):
             interim = read_interim(current.raw) if isinstance(current, Answer) else None
             if interim is None:
@@ -287,8 +260,7 @@ class Link(abc.ABC):
                 return answers
             deadline += self._loop.time() - begun  # a person's time is not the tool's
             again = retry_params(params, answers, interim.state)
-            reply = await self._once(method, again, call, back, deadline)
-            current = read_reply(reply, call.kind, True)
+            current = await self._once(method, again, call, back, deadline)
         return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
 
     # -- what comes back -------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from typing import Any
 
 from gatewright.call import Failure
 from gatewright.links.endpoint import Endpoint
-from gatewright.links.exchange import EXPIRED, Exchange, Reply
+from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, LinkClosed, Sink
+from gatewright.links.outgoing import question
 from gatewright.protocol.mcp_client import (
     INITIALIZED,
     Ask,
@@ -45,8 +46,6 @@ class PipeLink(Link):
         self.opening: asyncio.Future[Child] | None = None
         """The child, while it is being started."""
         self._pipe: Pipe | None = None
-        self._closing = ""
-        self._ended: asyncio.Future[str] = self._loop.create_future()
         self._handshake: Handshake | None = None
         self._steps: asyncio.Queue[Step] = asyncio.Queue()
         self._garbage = 0
@@ -94,11 +93,6 @@ class PipeLink(Link):
                 if found is not None:
                     return found
 
-    @property
-    def open(self) -> bool:
-        """Whether a call can be sent now."""
-        return self.hello is not None and not self._closing
-
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent."""
         if self._pipe is not None:
@@ -121,10 +115,6 @@ class PipeLink(Link):
                 async with asyncio.timeout(grace_s):
                     await pipe.wait_closed()
 
-    async def wait_closed(self) -> str:
-        """Wait for the end, and return its reason."""
-        return await asyncio.shield(self._ended)
-
     def closed(self, reason: str) -> None:
         """The pipe is gone (`Receiver`)."""
         self._end(reason)
@@ -132,8 +122,7 @@ class PipeLink(Link):
     def _end(self, reason: str) -> None:
         if self._closing:
             return
-        self._closing = reason or "closed"
-        self._ended.set_result(self._closing)
+        self._retire(reason)
         self._steps.put_nowait(Failed(self._closing))
         self._questions.close()
         for exchange in list(self._pending.values()):
@@ -150,32 +139,16 @@ class PipeLink(Link):
 
     # -- out -----------------------------------------------------------------------------------------
 
-    async def _exchange(
-        self, exchange: Exchange, method: str, params: dict[str, Any], deadline: float
-    ) -> Reply:
-        ident = exchange.ident
-        if self._closing or self._pipe is None:
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+        pipe = self._pipe
+        if self._closing or pipe is None:
             return self._gone(sent=False)
         try:
-            self._pipe.send(jsonrpc.request(b"%d" % ident, method, params))
+            pipe.send(question(exchange.ident, method, params))
         except Closed as gone:
             self._end(gone.reason)
             return self._gone(sent=False)
-        self._pending[ident] = exchange
-        exchange.arm(deadline)
-        try:
-            reply = await exchange.future
-        except asyncio.CancelledError:
-            self._abandon(exchange, "the caller cancelled the call")
-            raise
-        finally:
-            exchange.end()
-            self._pending.pop(ident, None)
-        if reply is EXPIRED:
-            self._abandon(exchange, "the time limit was reached")
-        else:
-            self._questions.answered(exchange)
-        return reply
+        return None
 
     def _abandon(self, exchange: Exchange, reason: str) -> None:
         self._questions.abandoned(exchange)
@@ -200,20 +173,24 @@ class PipeLink(Link):
 
     def message(self, data: bytes) -> None:
         """Take one whole message (`Receiver`)."""
-        self._take(jsonrpc.parse(data), data)
+        message = jsonrpc.parse(data)
+        if type(message) is jsonrpc.Response:  # nearly all of them
+            self._garbage = 0
+            self._answered(message)
+        else:
+            self._take(message, data)
 
     def _take(self, message: jsonrpc.Message, data: bytes) -> None:
-        kind = type(message)
-        if kind is jsonrpc.Malformed:
-            self._malformed(message, data)  # type: ignore[arg-type]
+        if type(message) is jsonrpc.Malformed:
+            self._malformed(message, data)
             return
         self._garbage = 0
-        if kind is jsonrpc.Response:
-            self._answered(message)  # type: ignore[arg-type]
-        elif kind is jsonrpc.Notification:
-            self._notified(message)  # type: ignore[arg-type]
-        else:
-            self._questions.put(message, list(self._pending.values()))  # type: ignore[arg-type]
+        if type(message) is jsonrpc.Response:
+            self._answered(message)
+        elif type(message) is jsonrpc.Notification:
+            self._notified(message)
+        elif type(message) is jsonrpc.Request:
+            self._questions.put(message, list(self._pending.values()))
 
     def _answered(self, response: jsonrpc.Response) -> None:
         try:
@@ -223,8 +200,11 @@ class PipeLink(Link):
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
-            if not exchange.settle(response):
+            future = exchange.future
+            if future.done():
                 self._stray("a second answer to one request")
+            else:
+                future.set_result(response)
         elif self._handshake is not None:
             step = self._handshake.answered(response)
             if step is not None:

@@ -76,7 +76,8 @@ class Questions:
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._running: dict[bytes, asyncio.Task[None]] = {}
-        self._held: list[_Held] = []
+        self.held: list[_Held] = []
+        """The questions that are waiting: for their candidates to become one session's, or for its answer."""
         self._ghosts: dict[int, tuple[str, asyncio.TimerHandle]] = {}
         self.asked = False
         """Whether the server has ever asked something in the middle of a call."""
@@ -123,15 +124,14 @@ class Questions:
             task.cancel()
 
     def answered(self, exchange: Exchange) -> None:
-        """An exchange got its answer, and can no longer be the one that asks."""
-        if self._held:
-            self._leave(exchange)
+        """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
+        self._leave(exchange)
 
     def abandoned(self, exchange: Exchange) -> None:
         """We gave an exchange up; the server may not have."""
         if exchange.call is None:
             return
-        for held in self._held:
+        for held in self.held:
             if exchange in held.live:
                 held.ghosts[exchange.ident] = exchange.party
         handle = self._loop.call_later(GHOST_S, self.laid, exchange.ident)
@@ -144,7 +144,7 @@ class Questions:
         if ghost is None:
             return False
         ghost[1].cancel()
-        for held in self._held:
+        for held in self.held:
             held.ghosts.pop(ident, None)
             held.wake()
         return True
@@ -182,7 +182,7 @@ class Questions:
         held = _Held(self._loop, candidates)
         if not exact:
             held.ghosts.update((n, who) for n, (who, _) in self._ghosts.items())
-        self._held.append(held)
+        self.held.append(held)
         try:
             await self._settle(held)
             if not held.live:
@@ -195,7 +195,7 @@ class Questions:
         except CannotAsk as no:
             self._refuse(ident, no.message, no.code, no.data)
         finally:
-            self._held.remove(held)
+            self.held.remove(held)
 
     async def _settle(self, held: _Held) -> None:
         # While the calls themselves still have time to fail with a better reason than its end.
@@ -248,7 +248,7 @@ class Questions:
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _leave(self, exchange: Exchange) -> None:
-        for held in self._held:
+        for held in self.held:
             if exchange in held.live:
                 held.live.remove(exchange)
                 held.wake()

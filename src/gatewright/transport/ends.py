@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gatewright.transport.base import SLOW_READER, Closed, Limits, Receiver
 
@@ -24,12 +24,18 @@ class End:
 
     def deliver(self, data: bytes) -> None:
         """Hand one message on, unless the pipe has ended."""
-        if self.reason is not None:
-            return
-        try:
-            self._message(data)
-        except Exception:
-            log.exception("a receiver raised on a message; the message is lost")
+        self.deliver_all((data,))
+
+    def deliver_all(self, messages: Iterable[bytes]) -> None:
+        """Hand messages on, for as long as the pipe has not ended."""
+        message = self._message
+        for data in messages:
+            if self.reason is not None:
+                return
+            try:
+                message(data)
+            except Exception:
+                log.exception("a receiver raised on a message; the message is lost")
 
     def finish(self, reason: str) -> None:
         """End with `reason`. Only the first call counts.
@@ -67,7 +73,8 @@ class Backlog:
         self._limits = limits
         self._waiting = waiting
         self._slow = slow
-        self._sent = 0
+        self.sent = 0
+        """All that was ever to be sent. Who knows that no more than `queue_bytes` wait may add here instead of asking."""
         self._taken = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -77,9 +84,9 @@ class Backlog:
         limit = self._limits.queue_bytes
         if before > limit and before + size > self._limits.burst_bytes:
             return False
-        self._sent += size
+        self.sent += size
         if before + size > limit and self._timer is None:
-            self._taken = self._sent - size - before
+            self._taken = self.sent - size - before
             self._arm()
         return True
 
@@ -108,7 +115,7 @@ class Backlog:
         limit = self._limits.queue_bytes
         if waiting <= limit:
             return
-        taken = self._sent - waiting
+        taken = self.sent - waiting
         if taken - self._taken < limit:
             self._slow()
             return

@@ -74,10 +74,8 @@ class LineSplitter:
         """Take the next bytes and return the lines they complete."""
         if self.broken:
             return []
-        size = len(data)
-        if not self._held and data.find(b"\n") == size - 1 and 1 < size <= self._limit:
-            line = data[:-1]  # the usual: one line, whole
-            return [line] if line[-1:] != b"\r" else self._clean([line])
+        if not self._held and len(data) <= self._limit and data.find(b"\r") < 0:
+            return self._plain(data)
         first, *lines = data.split(b"\n")
         # One byte more than the limit may be a carriage return that belongs to the line end.
         if self._held + len(first) > self._limit + 1:
@@ -95,6 +93,15 @@ class LineSplitter:
         if rest:
             self._pieces.append(rest)
         return self._clean([first, *lines])
+
+    def _plain(self, data: bytes) -> list[bytes]:
+        """The usual: whole lines, none of which can be over the limit or has a carriage return."""
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if rest:
+            self._held = len(rest)
+            self._pieces.append(rest)
+        return list(filter(None, lines))
 
     def _clean(self, lines: list[bytes]) -> list[bytes]:
         whole: list[bytes] = []
@@ -126,7 +133,7 @@ class LineInbox:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._source = source
-        self._deliver = end.deliver
+        self._deliver = end.deliver_all
         self._limits = limits
         self._broken = broken
         self._splitter = LineSplitter(limits.frame_bytes)
@@ -174,12 +181,15 @@ class LineInbox:
         self._next_turn()
 
     def _hand_on(self) -> None:
-        lines, deliver = self._lines, self._deliver
+        lines = self._lines
         room = self._limits.turn_messages - self._messages
-        while lines and room > 0:
-            room -= 1
-            deliver(lines.popleft())
-        self._messages = self._limits.turn_messages - room
+        if len(lines) > room:
+            batch = [lines.popleft() for _ in range(room)]
+        else:
+            batch = list(lines)
+            lines.clear()
+        self._messages += len(batch)
+        self._deliver(batch)
         if self._splitter.broken and self._started and not lines and not self._dropped:
             self._dropped = True
             self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
@@ -224,30 +234,40 @@ class LineOutbox:
         self._loop = asyncio.get_running_loop()
         self._sink = sink
         self._backlog = Backlog(limits, self._waiting, slow)
+        self._limit = limits.queue_bytes
         self._pieces: list[bytes] = []
-        self._size = 0
+        self._behind = 0
+        """What waited already when the first piece came; it can only get less before they are written."""
+        self._most = 0
+        """That, and the pieces."""
 
     def send(self, message: bytes) -> bool:
         """Queue one message as a line. False: the peer is a slow reader, and the message is not queued."""
         if _LF in message or _CR in message:
             message = message.translate(_NEWLINES)
         size = len(message) + 1
-        if not self._backlog.admit(size):
-            return False
-        if not self._pieces:
+        pieces = self._pieces
+        if not pieces:
             self._loop.call_soon(self.flush)
-        self._pieces.append(message)
-        self._size += size
+            self._behind = self._most = self._sink.get_write_buffer_size()
+        most = self._most + size
+        if most <= self._limit:
+            self._backlog.sent += size
+        elif not self._backlog.admit(size):
+            return False
+        pieces.append(message)
+        self._most = most
         return True
 
     def flush(self) -> None:
         """Write what is queued now instead of at the end of the turn."""
-        if not self._pieces:
+        pieces = self._pieces
+        if not pieces:
             return
-        self._pieces.append(b"")
-        data = b"\n".join(self._pieces)
-        self._pieces.clear()
-        self._size = 0
+        pieces.append(b"")
+        data = b"\n".join(pieces)
+        pieces.clear()
+        self._behind = self._most = 0
         if not self._sink.is_closing():
             self._sink.write(data)
 
@@ -256,4 +276,4 @@ class LineOutbox:
         self._backlog.stop()
 
     def _waiting(self) -> int:
-        return self._size + self._sink.get_write_buffer_size()
+        return self._most - self._behind + self._sink.get_write_buffer_size()

@@ -141,7 +141,7 @@ class Catalogue:
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by its exposed or canonical name."""
-        return self.view(profile).tools.get(name)
+        return (self._views.get(profile) or self.view(profile)).tools.get(name)
 
     def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
         """What a caller knows a server's tool as, by the server's name for it or by that one already; None where it

@@ -76,8 +76,25 @@ class Dispatch:
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
         target = call.target
-        if target is not None:
-            return await self._owned(call, target, back)
+        if target is None:
+            return await self._unowned(call, back)
+        owner = self._owners.get(target.server)
+        if owner is None:
+            return Failure("upstream_unavailable", f"server {target.server} is no longer there")
+        params = call.params
+        member = "uri" if call.kind == "resource" else "name"
+        if params.get(member) != target.name:
+            params = params.copy()
+            params[member] = target.name
+        outcome = await owner.call(call.method, params, call, back)
+        if type(outcome) is Answer:
+            if outcome.raw.find(b'"taskId"') >= 0:
+                self._tasks.remember(outcome.raw, target.server, call)
+        elif type(outcome) is Failure and outcome.error is not None:
+            return await self._failed(outcome, owner, params, call, back)
+        return outcome
+
+    async def _unowned(self, call: Call, back: Back) -> Outcome:
         if call.kind == "list":
             return await self._list(call, back)
         builtin = self._builtin.get(call.method)
@@ -92,21 +109,6 @@ class Dispatch:
         return await (known(call, back) if known is not None else self._unknown(call, back))
 
     # -- what has an owner ---------------------------------------------------------------------------
-
-    async def _owned(self, call: Call, target: Target, back: Back) -> Outcome:
-        owner = self._owners.get(target.server)
-        if owner is None:
-            return Failure("upstream_unavailable", f"server {target.server} is no longer there")
-        params = call.params
-        member = "uri" if call.kind == "resource" else "name"
-        if params.get(member) != target.name:
-            params = {**params, member: target.name}
-        outcome = await owner.call(call.method, params, call, back)
-        if type(outcome) is Failure and outcome.error is not None:
-            return await self._failed(outcome, owner, params, call, back)
-        if type(outcome) is Answer and b'"taskId"' in outcome.raw:
-            self._tasks.remember(outcome.raw, target.server, call)
-        return outcome
 
     async def _failed(
         self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back

@@ -105,7 +105,7 @@ class Keeper:
                 return link
             refusal = self._hopeless(deadline, self._attempts > attempts)
             if refusal is not None:
-                return refusal
+                return self._explained(refusal)
             await asyncio.wait([self._turn], timeout=max(0.0, deadline - self._loop.time()))
 
     async def settled(self) -> None:
@@ -242,6 +242,14 @@ class Keeper:
             due = self._idle or (remote and now - self._tried_at >= _AT_LEAST_S)
         if due:
             self._poke.set()
+
+    def _explained(self, failure: Failure) -> Failure:
+        """Why there is no connection, in the configuration's words where it says so."""
+        if self.spec.problem:
+            return Failure("upstream_unavailable", f"server {self.spec.id}: {self.spec.problem}")
+        if not self.spec.enabled:
+            return Failure("upstream_unavailable", f"server {self.spec.id} is disabled")
+        return failure
 
     def _hopeless(self, deadline: float, tried: bool) -> Failure | None:
         """Why it makes no sense to wait any longer, if so."""

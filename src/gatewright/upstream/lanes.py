@@ -35,9 +35,11 @@ class Lanes:
     ) -> None:
         self._share = spec.share
         self._main = main
+        self._common: tuple[Keeper, str | None] = main, None
         self._make = make
         self._own: dict[str, Keeper] = {}
-        self._shared: set[str] = set()
+        self._shared: set[str | None] = set()
+        """The sessions that the common connection has served; they stay on it."""
         self._idle: list[str] = []
         self._leases = 0
         self._asks = False
@@ -63,19 +65,21 @@ class Lanes:
     def take(self, call: Call) -> tuple[Keeper, str | None]:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
+        if session in self._shared:
+            return self._common
         if self._share == "gateway" or (session is None and self._share == "session"):
-            return self._main, None
+            return self._common
         if session is None:
             return self._lease(call)
         found = self._own.get(session)
         if found is not None:
             return found, None
-        if self._share == "session" or (session not in self._shared and self._alone(call)):
+        if self._share == "session" or self._alone(call):
             found = self._own[session] = self._make(session, call)
             return found, None
         if len(self._shared) < _REMEMBERED:
             self._shared.add(session)
-        return self._main, None
+        return self._common
 
     def give_back(self, lease: str) -> None:
         """The call that had the lease is over."""
@@ -84,7 +88,7 @@ class Lanes:
     def _lease(self, call: Call) -> tuple[Keeper, str | None]:
         link = self._main.link
         if not self._alone(call) or link is None or not link.busy:
-            return self._main, None
+            return self._common
         if self._idle:
             lease = self._idle.pop()
         elif self._leases < LEASES:
@@ -92,7 +96,7 @@ class Lanes:
             lease = f"lease {self._leases}"
             self._own[lease] = self._make(lease, None)
         else:
-            return self._main, None
+            return self._common
         return self._own[lease], lease
 
     def _alone(self, call: Call) -> bool:

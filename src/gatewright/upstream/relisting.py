@@ -25,15 +25,16 @@ class Relisting:
     def __init__(self, server: str, listing: Callable[[], Listing]) -> None:
         self._server = server
         self._listing = listing
-        self._open = 0
         self._done = asyncio.Event()
         self.count = 0
         """How many connections were made so far."""
+        self.unlisted = 0
+        """The lists of how many of them are not known yet."""
 
     def begins(self) -> None:
         """There is a new connection, whose lists are not known yet."""
         self.count += 1
-        self._open += 1
+        self.unlisted += 1
         self._done.clear()
 
     @contextmanager
@@ -42,16 +43,16 @@ class Relisting:
         try:
             yield
         finally:
-            self._open -= 1
-            if self._open <= 0:
-                self._open = 0
+            self.unlisted -= 1
+            if self.unlisted <= 0:
+                self.unlisted = 0
                 self._done.set()
 
     async def objection(self, call: Call, count: int, patience_s: float) -> Failure | None:
         """Why a call that was judged when there were `count` connections is not to go to the one that is there now. While the
         lists of a connection are not known, nobody knows by what a call was judged."""
         tool = call.tool
-        if tool is None or (count == self.count and not self._open):
+        if tool is None or (count == self.count and not self.unlisted):
             return None
         try:
             async with asyncio.timeout(patience_s):

@@ -25,6 +25,7 @@ from gatewright.upstream.lanes import Lanes
 from gatewright.upstream.listing import EMPTY, fetch_listing
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
+from gatewright.upstream.session_sink import SessionSink
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
@@ -172,14 +173,20 @@ class Server:
         keeper = self._lanes.own(session)
         return self._main.link if keeper is None else keeper.link
 
-    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+    def call(
+        self, method: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Coroutine[Any, Any, Outcome]:
         """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
         keeper, lease = self._lanes.take(call)
+        if lease is None:
+            return self._through(keeper, method, params, call, back)
+        return self._leased(lease, self._through(keeper, method, params, call, back))
+
+    async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
         try:
-            return await self._through(keeper, method, params, call, back)
+            return await call
         finally:
-            if lease is not None:
-                self._lanes.give_back(lease)
+            self._lanes.give_back(lease)
 
     async def call_common(
         self, method: str, params: dict[str, Any], call: Call, back: Back
@@ -192,18 +199,17 @@ class Server:
     ) -> Outcome:
         now = self._loop.time()
         deadline = now + self.spec.call_s if call.deadline is None else call.deadline
-        outcome: Outcome | None = None
-        known = self._relisting.count
+        unsent: Failure | None = None
+        relisting = self._relisting
+        known = relisting.count
         for _ in range(2):
             link = keeper.link
-            if link is None or not link.open:
-                ready = await keeper.ready(min(self.spec.restart_wait_s, deadline - now))
+            if link is None or not link.open or relisting.unlisted or relisting.count != known:
+                waits = min(self.spec.restart_wait_s, deadline - now)
+                ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
-                    return outcome or self._explained(ready)
+                    return ready
                 link = ready
-            changed = await self._relisting.objection(call, known, deadline - self._loop.time())
-            if changed is not None:
-                return changed
             outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
             if type(outcome) is not Failure:
                 return outcome
@@ -211,14 +217,27 @@ class Server:
                 return _with_limit(outcome, deadline - now)
             if outcome.details.get("sent") is not False:
                 return outcome
-        return outcome or Failure("internal")
+            unsent = outcome
+        return unsent or Failure("internal")
 
-    def _explained(self, failure: Failure) -> Failure:
-        if self.spec.problem:
-            return Failure("upstream_unavailable", f"server {self.id}: {self.spec.problem}")
-        if not self.spec.enabled:
-            return Failure("upstream_unavailable", f"server {self.id} is disabled")
-        return failure
+    async def _ready(
+        self,
+        keeper: Keeper,
+        call: Call,
+        known: int,
+        deadline: float,
+        waits_s: float,
+        unsent: Failure | None,
+    ) -> Link | Failure:
+        """The connection, once it is there and its lists are known, where the tool is still the one that was judged; else why
+        the call does not go there. `unsent` is why it did not before."""
+        link = keeper.link
+        if link is None or not link.open:
+            ready = await keeper.ready(waits_s)
+            if isinstance(ready, Failure):
+                return unsent or ready
+            link = ready
+        return await self._relisting.objection(call, known, deadline - self._loop.time()) or link
 
     def has_own(self, call: Call) -> bool:
         """Whether the call goes on a connection of its session's own."""
@@ -228,7 +247,7 @@ class Server:
         """A connection for one session, with what its client can be asked, or for calls without one."""
         theirs = call.client.capabilities if call is not None else ASKABLE
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
-        sink = _SessionSink(self, key)
+        sink = SessionSink(self, key)
 
         async def make() -> Link:
             return await self._make(sink, capabilities)
@@ -304,7 +323,7 @@ class Server:
                 self.listing = listing
                 self._told.listed(self.id, listing, stale)
 
-    async def _make(self, sink: Server | _SessionSink, capabilities: Mapping[str, Any]) -> Link:
+    async def _make(self, sink: Server | SessionSink, capabilities: Mapping[str, Any]) -> Link:
         admits = None if self._admission is None else sink
         around = Around(
             self._info, sink, self._stderr, self._leave, self._authorizer, admits=admits
@@ -375,25 +394,3 @@ def _with_limit(failure: Failure, seconds: float) -> Failure:
     """A time limit that was reached, and which one it was."""
     details = {**failure.details, "timeout_ms": round(seconds * 1000)}
     return replace(failure, details=details)
-
-
-class _SessionSink:
-    """Remembers whose connection it was that said something."""
-
-    keeper: Keeper | None = None
-
-    def __init__(self, server: Server, session: str) -> None:
-        self._server = server
-        self._session = session
-
-    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
-        self._server.said_to(self._session, link, method, params)
-
-    def renewed(self, link: Link) -> None:
-        self._server.renewed(link)
-
-    async def admit(self, link: Link) -> None:
-        await self._server.admit(link, self.keeper)
-
-    async def asked(self, link: Link, params: Any) -> dict[str, Any]:
-        return await self._server.asked(link, params)
