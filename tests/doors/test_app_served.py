@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
+from gatewright.serving.guard import Guard
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
 from gatewright.wire import jsonrpc
@@ -18,6 +19,7 @@ from gatewright.wire.sse import SseEvent, SseParser
 from tests.doors.client import Sent, modern, rpc, within
 from tests.doors.house import House, text
 from tests.doors.steps import CALL, TOLD, Hang, progress, progressed
+from tests.transport.raw_http import dialled
 
 BOTH = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 ABLE: dict[str, Any] = {"elicitation": {}}
@@ -49,12 +51,12 @@ async def posted(session: aiohttp.ClientSession, sent: Sent) -> tuple[int, Any]:
         return response.status, jsonrpc.decode(body)
 
 
-def raw(sent: Sent, length: int | None = None) -> bytes:
+def raw(sent: Sent, length: int | None = None, path: str = "/mcp", **more: str) -> bytes:
     """A request as bytes."""
     size = len(sent.body) if length is None else length
-    headers = {"host": "localhost", **BOTH, **sent.headers, "content-length": str(size)}
+    headers = {"host": "localhost", **BOTH, **sent.headers, **more, "content-length": str(size)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + sent.body
+    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + sent.body
 
 
 async def connected(server: HttpServer, receive_buffer: int = 0) -> socket.socket:
@@ -256,3 +258,63 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_nothing_beh
             connection.close()
         await eventually(lambda: server.connections == 0)
         assert house.script.calls == []
+
+
+# -- what is remembered of a head that comes again
+
+
+async def test_a_known_head_means_what_the_configuration_of_now_makes_of_it() -> None:
+    """The same bytes on the same connection, before and after the names and profiles of ours change."""
+    ours = Guard(("gate.example",))
+    request = raw(Sent(rpc("ping", None, 1), {}), path="/mcp/small", host="gate.example")
+    async with House(guard=ours) as house, served(house) as server, dialled(server) as one:
+
+        async def status() -> int:
+            one.say(request)
+            return (await one.hear())[0]
+
+        assert [await status() for _ in range(3)] == [200] * 3
+        house.app.adopt(ours, frozenset({"large"}))
+        assert [await status() for _ in range(2)] == [404] * 2
+        house.app.adopt(ours, frozenset({"small"}))
+        assert [await status() for _ in range(2)] == [200] * 2
+        house.app.adopt(Guard(), frozenset({"small"}))
+        assert [await status() for _ in range(2)] == [403] * 2
+        house.app.adopt(ours, frozenset({"small"}))
+        assert await status() == 200
+
+
+async def test_a_known_head_says_nothing_about_who_its_key_is_now() -> None:
+    request = raw(Sent(rpc("ping", None, 1), {}), authorization="Bearer key-ann")
+    async with House() as house, served(house) as server, dialled(server) as one:
+        for gone, status in ((False, 200), (True, 401), (True, 401), (False, 200)):
+            house.gone = {"key-ann"} if gone else set()
+            for _ in range(2):
+                one.say(request)
+                assert (await one.hear())[0] == status
+
+
+async def test_a_known_head_says_nothing_about_its_session() -> None:
+    async with House() as house, served(house) as server, dialled(server) as one:
+        session = await house.session(key="key-ann")
+        asked = Sent(rpc("ping", None, 1), {"mcp-session-id": session.ident})
+        mine, foreign = (raw(asked, authorization=f"Bearer key-{who}") for who in ("ann", "bob"))
+        for request, status in ((mine, 200), (mine, 200), (foreign, 404), (foreign, 404)):
+            one.say(request)
+            assert (await one.hear())[0] == status
+        house.app.streamable.sessions.close(session.ident)
+        one.say(mine)
+        assert (await one.hear())[0] == 404
+
+
+async def test_headers_of_a_known_head_are_compared_with_each_body() -> None:
+    """Two bodies of the same length under the same head; the second is not what the head says."""
+    async with House() as house, served(house) as server, dialled(server) as one:
+        house.script.does("echo", text("hi"))
+        good = raw(modern("tools/call", CALL))
+        bad = good.replace(b'"name":"echo"', b'"name":"ohce"')
+        assert (len(bad), bad != good) == (len(good), True)
+        for request, status in ((good, 200), (good, 200), (bad, 400), (bad, 400), (good, 200)):
+            one.say(request)
+            assert (await one.hear())[0] == status
+        assert len(house.script.calls) == 3

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import ANONYMOUS
+from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_request import Connection, HttpRequest, nowhere
 from gatewright.transport.http_server import read_body
 from tests.doors.client import MODERN, Sent, modern, rpc, within
@@ -26,10 +27,9 @@ def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpReq
 
     scope = {"type": "http", "method": "POST", "headers": list(headers)}
     http = HttpRequest(
-        Connection(scope, receive, send),
-        headers=dict(headers),
+        *Connection(scope, receive, send),
+        headers=HttpHeaders(headers),
         caller=ANONYMOUS,
-        credential=None,
         profile="",
         refused=lambda *told: refusals.append(told),
     )
@@ -132,8 +132,8 @@ async def test_only_routing_headers_must_not_stand_twice() -> None:
     twice[b"mcp-param-x"] = "mcp-param-x appears more than once"
     for name, flaw in twice.items():
         http, _ = request((name, b"1"), (b"host", b"x"), (name, b"1"))
-        assert http.duplicated() == flaw
-    assert request((b"mcp-name", b"1"))[0].duplicated() is None
+        assert http.headers.duplicated() == flaw
+    assert request((b"mcp-name", b"1"))[0].headers.duplicated() is None
 
 
 async def test_a_request_that_stands_alone_has_no_other_channel() -> None:
@@ -153,8 +153,12 @@ async def test_a_refusal_is_told_with_who_was_refused_and_why() -> None:
 
 async def test_headers_of_mcp_are_read_as_text() -> None:
     http, _ = request((b"mcp-name", b"\xfc"), (b"accept", b"application/json"))
-    assert http.text_headers() == {"mcp-name": "ü"}
-    assert (http.header(b"mcp-name"), http.header(b"missing"), http.reads_streams) == (
+    assert http.headers.routing() == {"mcp-name": "ü"}
+    assert (
+        http.headers.text(b"mcp-name"),
+        http.headers.text(b"missing"),
+        http.headers.reads_streams,
+    ) == (
         "ü",
         "",
         False,

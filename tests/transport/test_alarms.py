@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from gatewright.transport.alarms import Alarms
+from gatewright.transport.alarms import Alarms, Overdue
 
 
 async def _until(over: asyncio.Event) -> None:
@@ -92,3 +94,73 @@ async def test_a_hundred_deadlines_that_are_met_cost_one_timer(
         alarms.at(loop.time() + 60, lambda: None).cancel()
     assert len(timers) == 1
     assert not alarms.pending
+
+
+class _Work:
+    """Something that begins and ends."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.done = False
+
+
+async def test_only_what_has_not_ended_in_time_is_overdue() -> None:
+    loop = asyncio.get_running_loop()
+    heard, over = list[tuple[str, float]](), asyncio.Event()
+
+    def late(one: _Work) -> None:
+        heard.append((one.name, loop.time()))
+        if one.name == "last":
+            over.set()
+        else:
+            raise RuntimeError(one.name)  # which costs the others nothing
+
+    problems = list[Any]()
+    loop.set_exception_handler(lambda _, context: problems.append(context))
+    overdue, begun = Overdue(0.02, late), loop.time()
+    works = [_Work(name) for name in ("quick", "slow", "quick", "slow", "last")]
+    for work in works:
+        overdue.began(work)
+        work.done = work.name == "quick"
+    await _until(over)
+    loop.set_exception_handler(None)
+    assert [name for name, _ in heard] == ["slow", "slow", "last"]
+    assert all(when >= begun + 0.02 for _, when in heard)
+    assert len(problems) == 2
+
+
+async def test_the_time_of_each_begins_when_it_begins() -> None:
+    heard, over = list[str](), asyncio.Event()
+
+    def late(one: _Work) -> None:
+        heard.append(one.name)
+        one.done = True
+        over.set()
+
+    overdue = Overdue(0.02, late)
+    overdue.began(_Work("first"))
+    await asyncio.sleep(0.01)
+    overdue.began(_Work("second"))
+    await _until(over)
+    assert heard == ["first"]
+    over.clear()
+    await _until(over)
+    assert heard == ["first", "second"]
+    over.clear()
+    overdue.began(_Work("third"))
+    await _until(over)
+    assert heard == ["first", "second", "third"]
+
+
+async def test_work_that_is_done_in_time_keeps_no_timer_running() -> None:
+    heard: list[_Work] = []
+    overdue = Overdue(0.01, heard.append)
+    for name in ("a", "b"):
+        work = _Work(name)
+        overdue.began(work)
+        work.done = True
+        held = weakref.ref(work)
+        del work
+        await asyncio.sleep(0.05)
+        assert held() is None
+    assert heard == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from gatewright.transport import http_exchange
 from tests.transport.asgi import answer
+from tests.transport.collecting import within
 from tests.transport.raw_http import GET, HEAD, OLD, connected, heard
 
 
@@ -68,3 +70,85 @@ async def test_a_header_with_a_line_break_is_not_sent_at_once_either(
         assert await client.hear() == (500, b"Internal Server Error")
     ours = [one.message for one in caplog.records if one.name == http_exchange.__name__]
     assert ours == ["the application broke on a request"]
+
+
+async def test_a_body_that_is_too_long_is_left_where_it_is() -> None:
+    found: list[Any] = []
+
+    class Wary(Taking):
+        async def __call__(self, scope: Any, receive: Any, send: Any, exchange: Any) -> None:
+            found.append(exchange.take_whole(3))
+            found.append((await receive())["body"])
+            found.append(exchange.take_whole())
+            await answer(send, 200, b"")
+
+    async with connected(Wary()) as client:
+        client.say(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nabcd")
+        await client.hear()
+    assert found == [None, b"abcd", None]
+
+
+class Watching(Taking):
+    """An application that wants to know whether its client leaves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = 0
+        self.asked, self.left, self.over = (asyncio.Event() for _ in range(3))
+        self.late = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, exchange: Any) -> None:
+        if not self.late:
+            exchange.when_gone(self._tell)
+        self.asked.set()
+        if scope["path"] != "/quick":
+            while not exchange.gone:
+                await asyncio.sleep(0)
+        if self.late:
+            exchange.when_gone(self._tell)
+            assert self.told == 0
+        await asyncio.sleep(0.01)
+        exchange.answer(200, (), b"")
+        self.over.set()
+
+    def _tell(self) -> None:
+        self.told += 1
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_who_asks_is_told_that_the_client_left(late: bool) -> None:
+    app = Watching()
+    app.late = late
+    async with connected(app) as client:
+        client.say(GET)
+        await within(app.asked.wait())
+        client.writer.close()
+        await within(app.over.wait())
+    assert app.told == 1
+
+
+async def test_who_was_answered_does_not_leave() -> None:
+    app = Watching()
+    async with connected(app) as client:
+        client.say(GET.replace(b"/a?b", b"/quick"))
+        assert await client.hear() == (200, b"")
+        client.writer.close()
+        await within(app.over.wait())
+        await asyncio.sleep(0.05)
+    assert app.told == 0
+
+
+async def test_nothing_is_answered_at_once_when_something_was_said() -> None:
+    found: list[bool] = []
+
+    class Twice(Taking):
+        async def __call__(self, scope: Any, receive: Any, send: Any, exchange: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            found.append(exchange.answer(200, (), b"x"))
+            await send({"type": "http.response.body", "body": b"y"})
+            found.append(exchange.answer(200, (), b"z"))
+
+    async with connected(Twice()) as client:
+        client.say(GET)
+        assert await client.hear() == (200, b"y")
+    assert found == [False, False]

@@ -41,7 +41,8 @@ def _made(scope: dict[str, Any], *, keep_alive: bool = True, expects: bool = Fal
 
 
 def _scope(length: bytes = b"2", version: str = "1.1") -> dict[str, Any]:
-    return {"headers": [(b"content-length", length)], "http_version": version}
+    headers = [(b"content-length", length)]
+    return {"method": "POST", "headers": headers, "http_version": version}
 
 
 @pytest.mark.parametrize(
@@ -71,13 +72,35 @@ async def test_a_known_head_with_the_body_in_pieces_waits_for_all_of_it() -> Non
         assert await client.hear() == whole
 
 
-def test_what_was_learned_is_found_with_the_new_body_and_a_scope_of_its_own() -> None:
+def test_what_was_learned_is_found_with_the_new_body_and_what_the_application_noted() -> None:
     heads, scope = KnownHeads(), _scope()
-    heads.learn(_made(scope), PLAIN + b"xy")
+    first = _made(scope)
+    heads.learn(first, PLAIN + b"xy")
+    assert first.head is not None
+    first.head.notes = "noted"
     found = heads.request(NOBODY, PLAIN + b"ab")
     assert found is not None
     assert (found.scope, found.take_whole(), found.keep_alive) == (scope, b"ab", True)
-    assert found.scope is not scope
+    assert found.head is first.head
+    other = PLAIN.replace(b"X-A", b"X-B")
+    assert heads.request(NOBODY, other + b"ab") is None
+    heads.learn(another := _made(_scope()), other + b"ab")
+    assert another.head is not None
+    assert another.head.notes is None
+    again = heads.request(NOBODY, PLAIN + b"cd")
+    assert again is not None
+    assert again.head is first.head
+
+
+async def test_an_application_that_is_given_no_exchange_has_a_scope_of_its_own() -> None:
+    async def spoil(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, 200, scope["path"].encode())
+        scope["path"] = "/spoiled"
+
+    async with connected(spoil) as client:
+        for _ in range(3):
+            client.say(REQUESTS[0])
+            assert await client.hear() == (200, b"/a")
 
 
 @pytest.mark.parametrize("data", [PLAIN + b"x", PLAIN + b"xyz", PLAIN.lower() + b"xy", b""])

@@ -6,7 +6,7 @@ browser), then who asks; a door sees only requests that passed both.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from gatewright.call import Caller, Refusal
@@ -21,6 +21,7 @@ from gatewright.doors.rooms_admin import ADMIN
 from gatewright.doors.unasked import Shown
 from gatewright.serving.front import Front
 from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import Send, Whole, send_json, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.protected import WELL_KNOWN, Protected
@@ -31,7 +32,27 @@ __all__ = ["App"]
 
 _OPEN_A_WEBSOCKET = b'{"error":"upgrade_required","message":"a room is a WebSocket: ws://\xe2\x80\xa6/ws?topic=NAME"}'
 
-Door = Callable[[HttpRequest], Awaitable[None]]
+Answering = Coroutine[Any, Any, None]
+Door = Callable[[HttpRequest], Answering]
+
+
+class _Way:
+    """Where a request with these headers leads, and whether its Host and Origin are ours (`flaw`): what follows from its
+    head alone, as long as the names and profiles that are `ours` are the same."""
+
+    __slots__ = ("door", "flaw", "headers", "ours", "profile")
+
+    def __init__(
+        self, ours: _Ours, headers: HttpHeaders, flaw: str, door: Door | None, profile: str
+    ) -> None:
+        self.ours = ours
+        self.headers = headers
+        self.flaw = flaw
+        self.door = door
+        self.profile = profile
+
+
+_Ours = tuple[Guard, frozenset[str]]
 
 
 class App:
@@ -47,8 +68,7 @@ class App:
         groundhog: GroundhogDoor | None = None,
     ) -> None:
         self._front = front
-        self._guard = guard
-        self._profiles = profiles
+        self._ours: _Ours = guard, profiles
         self._health = health
         self.ggen = Ggen(front, shown)
         self.rest = Rest(front, shown)
@@ -63,26 +83,53 @@ class App:
 
     takes_exchange = True
 
-    async def __call__(
+    def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None
-    ) -> None:
+    ) -> Answering:
         """One ASGI connection; `whole` is there where our own server makes the call."""
-        kind = scope["type"]
-        if kind == "http":
-            await self._http(Connection(scope, receive, send, whole))
-        elif kind == "websocket":
-            await self._websocket(scope, receive, send)
+        if scope["type"] != "http":
+            return self._websocket(scope, receive, send)
+        head = None if whole is None else whole.head
+        way: _Way | None = None if head is None else head.notes
+        if way is None or way.ours is not self._ours:
+            way = self._way(scope)
+            if head is not None:
+                head.notes = way
+        front, door, headers = self._front, way.door, way.headers
+        if door is None or front.protected is not None:
+            return self._http(Connection(scope, receive, send, whole), way)
+        # Who it is may be another one with every request; all before follows from the head.
+        caller = front.identify("http", headers.credential)
+        if isinstance(caller, Refusal):
+            return self._nobody(Connection(scope, receive, send, whole), way, caller)
+        return door(
+            HttpRequest(
+                scope,
+                receive,
+                send,
+                whole,
+                headers=headers,
+                caller=caller,
+                profile=way.profile,
+                refused=front.refused,
+            )
+        )
 
-    async def _http(self, connection: Connection) -> None:
-        scope, send = connection.scope, connection.send
+    def _way(self, scope: dict[str, Any]) -> _Way:
+        headers = HttpHeaders(scope["headers"])
+        flaw = self._ours[0].refuses(headers.values)
+        door, profile = (None, "") if flaw else self._route(scope["path"])
+        return _Way(self._ours, headers, flaw, door, profile)
+
+    async def _http(self, connection: Connection, way: _Way) -> None:
+        scope, send, headers = connection.scope, connection.send, way.headers
         path = scope["path"]
-        headers = dict(scope["headers"])
-        flaw = self._guard.refuses(headers)
-        if flaw:
-            await refuse_place(send, flaw)
+        if way.flaw:
+            await refuse_place(send, way.flaw)
             return
+        credential = headers.credential
         if path in ("/livez", "/readyz"):
-            known = self._front.identify("http", bearer(headers))
+            known = self._front.identify("http", credential)
             await self._health(path, send, known if isinstance(known, Caller) else None)
             return
         if self._front.protected is not None:
@@ -91,37 +138,33 @@ class App:
                 return
             send = self._front.protected.telling(send, self._resource(path))
             connection = connection._replace(send=send)
-        door, profile = self._route(path)
-        credential = bearer(headers)
-        if door is None:
+        if way.door is None:
             await self._by_itself(connection, headers, credential)
             return
-        front = self._front
-        caller = (
-            front.identify("http", credential)
-            if front.protected is None
-            else await front.admit("http", credential, path)
-        )
+        caller = await self._front.admit("http", credential, path)
         if isinstance(caller, Refusal):
-            if (
-                credential is not None
-                or door is not self.streamable
-                or not await self.ggen.instead(connection, headers, profile)
-            ):
-                await refuse_caller(send, caller)
+            await self._nobody(connection, way, caller)
             return
         request = HttpRequest(
-            connection,
+            *connection,
             headers=headers,
             caller=caller,
-            credential=credential,
-            profile=profile,
+            profile=way.profile,
             refused=self._front.refused,
         )
-        await door(request)
+        await way.door(request)
+
+    async def _nobody(self, connection: Connection, way: _Way, refusal: Refusal) -> None:
+        """Nobody is known for the request, unless its body says who sends it."""
+        if (
+            way.headers.credential is not None
+            or way.door is not self.streamable
+            or not await self.ggen.instead(connection, way.headers, way.profile)
+        ):
+            await refuse_caller(connection.send, refusal)
 
     async def _by_itself(
-        self, connection: Connection, headers: dict[bytes, bytes], credential: str | None
+        self, connection: Connection, headers: HttpHeaders, credential: str | None
     ) -> None:
         """Doors that find out themselves who asks, and say it in their own words where nobody does."""
         path = connection.scope["path"]
@@ -168,14 +211,14 @@ class App:
         if path == root:
             return ""
         name = path.removeprefix(root + "/")
-        return name if name != path and name in self._profiles else None
+        return name if name != path and name in self._ours[1] else None
 
     def _within(self, path: str) -> tuple[str | None, str]:
         """The profile whose paths begin with `/profiles/NAME`, and the path there."""
         if not path.startswith("/profiles/"):
             return "", path
         name, _, rest = path[10:].partition("/")
-        return (name if name in self._profiles else None), "/" + rest
+        return (name if name in self._ours[1] else None), "/" + rest
 
     def _route(self, path: str) -> tuple[Door | None, str]:
         if path == "/mcp":
@@ -186,13 +229,15 @@ class App:
             return self.legacy_sse.post, ""
         if path == "/metrics":
             return self._health.metrics, ""
-        if path.startswith("/mcp/") and path[5:] in self._profiles:
+        if path.startswith("/mcp/") and path[5:] in self._ours[1]:
             return self.streamable, path[5:]
         return None, ""
 
     async def _websocket(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            return
         headers = dict(scope["headers"])
-        flaw = self._guard.refuses(headers)
+        flaw = self._ours[0].refuses(headers)
         if self.rooms is not None and scope["path"] in PATHS:
             await self.rooms(scope, receive, send, flaw=flaw)
             return
@@ -220,20 +265,19 @@ class App:
 
     async def groundhog_post(self, connection: Connection) -> None:
         """A POST that is Groundhog's whatever its path."""
-        headers = dict(connection.scope["headers"])
-        flaw = self._guard.refuses(headers)
+        headers = HttpHeaders(connection.scope["headers"])
+        flaw = self._ours[0].refuses(headers.values)
         if flaw or self.groundhog is None:
             await refuse_place(connection.send, flaw or "host_refused")
             return
-        credential = bearer(headers)
+        credential = headers.credential
         path = connection.scope["path"]
         caller = await self._front.admit("groundhog", credential, path)
         await self.groundhog.post(connection, headers, caller, credential)
 
     def adopt(self, guard: Guard, profiles: frozenset[str]) -> None:
         """Go on with other names of ours, and other profiles."""
-        self._guard = guard
-        self._profiles = profiles
+        self._ours = guard, profiles
 
     def farewell(self) -> None:
         """End what would not end by itself: who listens is told goodbye, streams of sessions end, and

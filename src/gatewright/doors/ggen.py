@@ -19,6 +19,7 @@ from gatewright.call import ANONYMOUS, Answer, Call, Failure, Outcome, Refusal
 from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone
 from gatewright.protocol import ggen
 from gatewright.serving.front import Front, Presented
+from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.websocket import Sockets
@@ -62,7 +63,7 @@ class Ggen:
     async def __call__(
         self,
         connection: Connection,
-        headers: dict[bytes, bytes],
+        headers: HttpHeaders,
         credential: str | None,
         profile: str,
     ) -> None:
@@ -75,15 +76,13 @@ class Ggen:
         if body is not None:
             await self.serve(http, body)
 
-    async def instead(
-        self, connection: Connection, headers: dict[bytes, bytes], profile: str
-    ) -> bool:
+    async def instead(self, connection: Connection, headers: HttpHeaders, profile: str) -> bool:
         """Serve a request to `/mcp` that nobody is known for, where its body says who sends it. False
         where it has to be refused; its body may have been read then."""
-        if connection.scope["method"] != "POST" or b"mcp-protocol-version" in headers:
+        if connection.scope["method"] != "POST" or b"mcp-protocol-version" in headers.values:
             return False
         http = _request(connection, headers, None, profile)
-        if not http.acceptable:
+        if headers.flaw is not None:
             return False
         body = await http.body(self._front.frame_bytes)
         if body is None:
@@ -280,14 +279,13 @@ class _Socket:
 
 
 def _request(
-    connection: Connection, headers: dict[bytes, bytes], credential: str | None, profile: str
+    connection: Connection, headers: HttpHeaders, credential: str | None, profile: str
 ) -> HttpRequest:
     """A request of whom nobody knows yet who sends it."""
     return HttpRequest(
-        connection,
+        *connection,
         headers=headers,
         caller=ANONYMOUS,
-        credential=credential,
         profile=profile,
         refused=lambda *_: None,
     )

@@ -24,6 +24,7 @@ from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone
 from gatewright.protocol import ggen, openapi
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.serving.front import Front, trace_of
+from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest
 from gatewright.wire import jsonrpc
@@ -121,7 +122,7 @@ class Rest:
     async def __call__(
         self,
         connection: Connection,
-        headers: dict[bytes, bytes],
+        headers: HttpHeaders,
         credential: str | None,
         path: str,
         profile: str,
@@ -131,10 +132,9 @@ class Rest:
         caller = await self._front.admit(_DOOR, credential, self.resource(profile))
         known = not isinstance(caller, Refusal)
         http = _Request(
-            connection,
+            *connection,
             headers=headers,
             caller=ANONYMOUS if isinstance(caller, Refusal) else caller,
-            credential=credential,
             profile=profile,
             refused=self._front.refused if known else lambda *_: None,
         )
@@ -288,8 +288,8 @@ def _described(listed: bytes, base: str, anonymous: bool) -> bytes:
 
 
 def _inbound(method: str, http: HttpRequest, **params: Any) -> Inbound:
-    parent = {"_meta": {"traceparent": http.header(b"traceparent")}}
-    trace = http.header(b"x-trace-id") or trace_of(parent)
+    parent = {"_meta": {"traceparent": http.headers.text(b"traceparent")}}
+    trace = http.headers.text(b"x-trace-id") or trace_of(parent)
     return Inbound(b"0", method, params, ggen.CLIENT, METHODS[method], trace)
 
 

@@ -18,6 +18,7 @@ from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.transport.base import Limits
 from gatewright.transport.ends import Backlog
+from gatewright.transport.http_head import KnownHead
 from gatewright.wire import jsonrpc, sse
 
 __all__ = [
@@ -42,11 +43,19 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 class Whole(Protocol):
     """What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
 
-    def take_whole(self) -> bytes | None:
-        """The body, where all of it is there; else None, and it is to be received."""
+    head: KnownHead | None
+    """The head, where it is one that the connection remembers; see its `notes`."""
+    done: bool
+    """Whether it was answered."""
+
+    def take_whole(self, most: int = ...) -> bytes | None:
+        """The body, where all of it is there, and no more than `most` bytes; else None, and it is to be received."""
 
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
         """Send a whole response at once. False where it has to be sent in the other way."""
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Call `tell` should the client leave before it was answered."""
 
 
 EVENT_STREAM = (
@@ -56,6 +65,7 @@ EVENT_STREAM = (
 )
 
 _JSON = (b"content-type", b"application/json")
+_PLAIN = (_JSON,)
 _KEEP_ALIVE_S = 15.0
 _PIECE = 64 * 1024
 _RETRY_MS = 1000
@@ -268,6 +278,8 @@ class HttpReply:
         self._primed = primed
         self._headers = headers
         self._modern = modern
+        self.resumable = primed and readable and streams is not None
+        """Whether a client whose connection breaks can come back for the answer."""
         self._writer: StreamWriter | None = None
         self._stream: Stream | None = None
         self.done = False
@@ -287,12 +299,13 @@ class HttpReply:
 
     def commit(self) -> None:
         """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
-        if self._primed and self._readable and not self.done and self._streams is not None:
+        answered = self.done or (self._whole is not None and self._whole.done)
+        if self.resumable and not answered:
             self._open()
 
     def reconnect(self, retry_ms: int) -> None:
         """End the response here; the answer waits in the session's streams. Only where it can be resumed."""
-        if not self._primed or not self._readable or self.done or self._streams is None:
+        if not self.resumable or self.done:
             return
         writer = self._open()
         writer.put(
@@ -334,13 +347,14 @@ class HttpReply:
         if self.done:
             return
         self.done = True
-        frame = self._frame(ident, spelled)
+        frame = self._frame(ident, spelled) if spelled.error else spelled.frame(ident)
         writer = self._writer
         if writer is None:
-            whole = None if spelled.scope else self._whole
-            if whole is None or not whole.answer(spelled.http, (_JSON, *self._headers), frame):
+            whole, headers = self._whole, self._headers
+            said = (_JSON, *headers) if headers else _PLAIN
+            if whole is None or spelled.scope or not whole.answer(spelled.http, said, frame):
                 more = step_up(spelled.scope) if spelled.scope else ()
-                await send_json(self._send, frame, spelled.http, (*self._headers, *more))
+                await send_json(self._send, frame, spelled.http, (*headers, *more))
             return
         self._put(frame, last=True)
         if self._stream is not None:
@@ -349,7 +363,7 @@ class HttpReply:
         await writer.closed()
 
     def _frame(self, ident: bytes, spelled: Spelled) -> bytes:
-        if self._modern and ident == b"null" and spelled.error:
+        if self._modern and ident == b"null":
             # In the modern schema an error without a request has no id at all.
             return b'{"jsonrpc":"2.0","error":' + spelled.error + b"}"
         return spelled.frame(ident)

@@ -87,14 +87,17 @@ class Sessions:
         `credential` is what the caller presented now: its key may have been replaced meanwhile.
         """
         session = self._sessions.get(ident)
-        if session is None or session.peer.caller.id != caller.id:
+        if session is None:
+            return None
+        peer, standing = session.peer, session.standing
+        if peer.caller.id != caller.id:
             return None
         now = self._front.clock()
-        if session.is_over(now):
+        if now - standing.used > IDLE_S and session.is_over(now):
             self.close(ident)
             return None
-        session.standing.used = now
-        session.peer.credential = credential
+        standing.used = now
+        peer.credential = credential
         self._sessions.move_to_end(ident)
         return session
 

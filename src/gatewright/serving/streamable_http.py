@@ -8,7 +8,9 @@ where they name one, and stand alone otherwise: no session header is ever demand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any
 
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.ggen import says_auth
@@ -22,7 +24,7 @@ from gatewright.serving.lasting import lasting
 from gatewright.serving.parked import Parked
 from gatewright.serving.peer import Peer
 from gatewright.serving.sessions import HttpSession, Sessions
-from gatewright.transport.alarms import Alarms
+from gatewright.transport.alarms import Alarms, Overdue
 from gatewright.wire import jsonrpc, sse
 from gatewright.wire.mcp import META_VERSION, check_headers
 from gatewright.wire.versions import LEGACY, MODERN, is_modern, revision
@@ -30,9 +32,14 @@ from gatewright.wire.versions import LEGACY, MODERN, is_modern, revision
 __all__ = ["StreamableHttp"]
 
 _WATCH_AFTER_S = 0.02
-"""A modern call is cancelled when its client goes away; calls quicker than this are not watched."""
+"""A modern call is cancelled when its client goes away; where the HTTP server does not tell us, calls
+quicker than this are not watched."""
 
-Other = Callable[[HttpRequest, bytes], Awaitable[None]]
+Answering = Coroutine[Any, Any, None]
+"""What is left to do of a request, to be awaited at once. What leads to it is no coroutine of its own: each would be
+resumed on every way back from a server."""
+
+Other = Callable[[HttpRequest, bytes], Answering]
 """Serves a request whose body has been read."""
 
 _NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
@@ -48,15 +55,25 @@ class StreamableHttp:
         self._ggen = ggen
         self._loop = asyncio.get_running_loop()
         self._alarms = Alarms()
+        self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
         self.parked: Parked[Exchange] = Parked(front)
         self.sessions = Sessions(front, self.parked)
 
-    async def __call__(self, http: HttpRequest) -> None:
+    def __call__(self, http: HttpRequest) -> Answering:
         """Serve one request."""
+        if http.scope["method"] == "POST":
+            body = http.ready(self._front.frame_bytes)
+            return self._received(http) if body is None else self._post(http, body)
+        return self._other(http)
+
+    async def _received(self, http: HttpRequest) -> None:
+        body = await http.body(self._front.frame_bytes)
+        if body is not None:
+            await self._post(http, body)
+
+    async def _other(self, http: HttpRequest) -> None:
         method = http.scope["method"]
-        if method == "POST":
-            await self._post(http)
-        elif http.header(b"mcp-protocol-version") in MODERN:
+        if http.headers.modern:
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
         elif method == "GET":
             await self._get(http)
@@ -65,34 +82,30 @@ class StreamableHttp:
         else:
             await send_plain(http.send, 405, headers=((b"allow", b"GET, POST, DELETE"),))
 
-    async def _post(self, http: HttpRequest) -> None:
-        body = await http.body(self._front.frame_bytes)
-        if body is None:
-            return
-        version = http.header(b"mcp-protocol-version")
-        if version in MODERN or (version not in LEGACY and _says_modern(body)):
-            await self._modern(http, body, version)
-        elif version and version not in LEGACY:
+    def _post(self, http: HttpRequest, body: bytes) -> Answering:
+        said = http.headers
+        if said.modern or (not said.legacy and _says_modern(body)):
+            return self._modern(http, body)
+        version = said.version
+        if version and not said.legacy:
             data = {"supported": [*MODERN, *LEGACY], "requested": version}
             flaw = "Unsupported protocol version"
-            await http.refuse(400, flaw, -32022, ident=_ident(body), data=data)
-        elif self._ggen is not None and not version and _is_ggen(http, body):
-            await self._ggen(http, body)
-        else:
-            await self._legacy(http, body, version)
+            return http.refuse(400, flaw, -32022, ident=_ident(body), data=data)
+        if self._ggen is not None and not version and _is_ggen(http, body):
+            return self._ggen(http, body)
+        return self._legacy(http, body)
 
     # -- modern
 
-    async def _modern(self, http: HttpRequest, body: bytes, version: str) -> None:
-        front = self._front
+    def _modern(self, http: HttpRequest, body: bytes) -> Answering:
+        front, said = self._front, http.headers
         message = jsonrpc.parse(body, front.limits)
         if isinstance(message, jsonrpc.Notification):
             # The core protocol has none over modern HTTP; who sends one anyway is acknowledged.
-            await send_plain(http.send, 202)
-            return
+            return send_plain(http.send, 202)
         reply = HttpReply(
             http.send,
-            readable=http.reads_streams,
+            readable=said.reads_streams,
             limit_bytes=front.queue_bytes,
             modern=True,
             whole=http.whole,
@@ -100,37 +113,42 @@ class StreamableHttp:
         if not isinstance(message, jsonrpc.Request):
             flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
             error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
-            await reply.finish(flaw.id, Spelled(error=error, http=400))
-            return
-        effect: mcp.Effect = mcp.read_modern(message, front.face, version)
+            return reply.finish(flaw.id, Spelled(error=error, http=400))
+        effect: mcp.Effect = mcp.read_modern(message, front.face, said.version)
         effect = self._check_headers(http, effect, message.method) or effect
-        if isinstance(effect, mcp.Listen) and not http.reads_streams:
-            await http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
-            return
+        if isinstance(effect, mcp.Listen) and not said.reads_streams:
+            return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
         peer = http.peer(front, self.parked)
-        await self._serve_watched(peer, message.id, peer.serve(effect, reply), http)
+        work = peer.serve(effect, reply)
+        if http.whole is None:
+            return self._serve_watched(peer, message.id, work, http)
+        http.whole.when_gone(partial(_gone, peer, message.id))
+        return work
 
     def _check_headers(
         self, http: HttpRequest, effect: mcp.Effect, method: str
     ) -> mcp.Rejected | None:
         """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
+        params: Mapping[str, Any] = {}
+        annotations: Mapping[tuple[str, ...], str] = {}
+        flaw = None
         if isinstance(effect, mcp.Rejected):
             if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
                 return None
-            flaw = check_headers(http.text_headers(), method, {}, {})
-            return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
-        if not isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
+        elif isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
+            if type(effect) is mcp.Inbound:
+                params = effect.params
+            if method == "tools/call":
+                name = str(params.get("name"))
+                annotations = self._front.upstream.annotations(http.profile, name, http.caller)
+            flaw = http.headers.duplicated()
+        else:
             return None
-        params = effect.params if isinstance(effect, mcp.Inbound) else {}
-        annotations: Mapping[tuple[str, ...], str] = {}
-        if method == "tools/call":
-            name = str(params.get("name"))
-            annotations = self._front.upstream.annotations(http.profile, name, http.caller)
-        flaw = http.duplicated() or check_headers(http.text_headers(), method, params, annotations)
+        flaw = flaw or check_headers(http.headers.routing(), method, params, annotations)
         return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
-        self, peer: Peer, ident: bytes, work: Awaitable[None], http: HttpRequest
+        self, peer: Peer, ident: bytes, work: Answering, http: HttpRequest
     ) -> None:
         """Serve; closing the connection cancels, unless the request has been answered."""
         watchers: list[asyncio.Task[None]] = []
@@ -148,26 +166,22 @@ class StreamableHttp:
 
     # -- legacy
 
-    async def _legacy(self, http: HttpRequest, body: bytes, version: str) -> None:
+    def _legacy(self, http: HttpRequest, body: bytes) -> Answering:
         session = None
-        if b"mcp-session-id" in http.headers:
-            session = self._session(http)
+        if http.headers.session is not None:
+            session = self._session(http, http.headers.session)
             if session is None:
-                await http.refuse(404, _NO_SESSION, ident=_ident(body))
-                return
-        if body.lstrip()[:1] == b"[":
-            await self._batch(http, body, session, version)
-            return
+                return http.refuse(404, _NO_SESSION, ident=_ident(body))
+        if body[:1] != b"{" and body.lstrip()[:1] == b"[":
+            return self._batch(http, body, session)
         message = jsonrpc.parse(body, self._front.limits)
         if session is None and _opens(message):
-            await self._open(http, message)
-            return
-        peer = self._peer(http, session, version)
-        await self._one(http, peer, peer.conversation.receive(message), session, ())
+            return self._open(http, message)
+        peer = self._peer(http, session)
+        return self._one(http, peer, peer.conversation.receive(message), session, ())
 
-    def _session(self, http: HttpRequest) -> HttpSession | None:
-        """The session that the request names, where it is the caller's."""
-        named = http.header(b"mcp-session-id")
+    def _session(self, http: HttpRequest, named: str) -> HttpSession | None:
+        """The session of this id, where it is the caller's."""
         return self.sessions.find(named, http.caller, http.credential)
 
     async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
@@ -180,49 +194,40 @@ class StreamableHttp:
         if not extra:
             self.sessions.close(ident)
 
-    async def _one(
+    def _one(
         self,
         http: HttpRequest,
         peer: Peer,
         effect: mcp.Effect | None,
         session: HttpSession | None,
         extra: tuple[tuple[bytes, bytes], ...],
-    ) -> None:
+    ) -> Answering:
         if effect is None or peer.take(effect):
-            await send_plain(http.send, 202)
-            return
-        effect = _of_this_era(effect)
+            return send_plain(http.send, 202)
         client = peer.conversation.client
         reply = HttpReply(
             http.send,
-            readable=http.reads_streams,
+            readable=http.headers.reads_streams,
             limit_bytes=self._front.queue_bytes,
             streams=session.streams if session else None,
             primed=client is not None and revision(client.revision).primed,
             headers=extra,
             whole=http.whole,
         )
-        if session is None:
-            await peer.serve(effect, reply)
-            return
-        later = self._alarms.at(self._loop.time() + self._front.stream_after_s, reply.commit)
-        try:
-            await peer.serve(effect, reply)
-        finally:
-            later.cancel()
+        if reply.resumable:
+            self._overdue.began(reply)
+        return peer.serve(_of_this_era(effect), reply)
 
-    def _peer(self, http: HttpRequest, session: HttpSession | None, version: str) -> Peer:
+    def _peer(self, http: HttpRequest, session: HttpSession | None) -> Peer:
         if session is not None:
             return session.peer
         peer = http.peer(self._front, self.parked)
-        peer.conversation.assume(version or "2025-03-26")
+        peer.conversation.assume(http.headers.version or "2025-03-26")
         return peer
 
-    async def _batch(
-        self, http: HttpRequest, body: bytes, session: HttpSession | None, version: str
-    ) -> None:
+    async def _batch(self, http: HttpRequest, body: bytes, session: HttpSession | None) -> None:
         """A JSON-RPC batch: what MCP 2025-03-26 asks servers to take, and no other revision has."""
-        peer = self._peer(http, session, version)
+        peer = self._peer(http, session)
         client = peer.conversation.client
         if client is None or not revision(client.revision).batches:
             await http.refuse(400, "batches exist in MCP 2025-03-26 only")
@@ -246,19 +251,20 @@ class StreamableHttp:
     # -- GET and DELETE
 
     async def _get(self, http: HttpRequest) -> None:
-        if b"mcp-session-id" not in http.headers:
+        named = http.headers.session
+        if named is None:
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
-        if not http.reads_streams:
+        if not http.headers.reads_streams:
             await http.refuse(406, "a GET opens an event stream; accept text/event-stream")
             return
-        session = self._session(http)
+        session = self._session(http, named)
         if session is None:
             await http.refuse(404, _NO_SESSION)
             return
         stream = session.streams.own
         after = stream.handed  # what no connection has carried yet
-        last = http.headers.get(b"last-event-id")
+        last = http.headers.values.get(b"last-event-id")
         if last is not None:
             found = session.streams.find(last.decode("latin-1"))
             if found is None:
@@ -288,7 +294,7 @@ class StreamableHttp:
                 one.cancel()
 
     async def _delete(self, http: HttpRequest) -> None:
-        session = self._session(http)
+        session = self._session(http, http.headers.session or "")
         if session is None:
             await http.refuse(404, _NO_SESSION)
             return
@@ -342,7 +348,7 @@ def _says_modern(body: bytes) -> bool:
 
 def _is_ggen(http: HttpRequest, body: bytes) -> bool:
     """Whether a request that says no revision is no MCP at all."""
-    return b"mcp-session-id" not in http.headers and says_auth(body)
+    return http.headers.session is None and says_auth(body)
 
 
 def _of_this_era(effect: mcp.Effect) -> mcp.Effect:
@@ -364,4 +370,9 @@ def _ident(body: bytes) -> bytes:
 async def _cancel_when_gone(http: HttpRequest, peer: Peer, ident: bytes) -> None:
     """Cancel the request, which means nothing to one that has been answered."""
     await http.gone()
+    _gone(peer, ident)
+
+
+def _gone(peer: Peer, ident: bytes) -> None:
+    """The client of a modern request has left."""
     peer.take(mcp.Cancelled(ident))

@@ -2,15 +2,18 @@
 
 Every request has a deadline, and a timer of the loop's own costs as much as a gate or two. Here a deadline is an
 entry in a table, and the timer rings when the earliest of those that were set is due; what was met by then is gone
-from the table.
+from the table. Where all have the same time, they come due in the order in which they began, and meeting one need not
+even be told (`Overdue`).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Alarm", "Alarms"]
+__all__ = ["Alarm", "Alarms", "Overdue"]
 
 
 class Alarm:
@@ -65,6 +68,39 @@ class Alarms:
             self._set(min(one.when for one in self.pending))
         for one in sorted(due, key=lambda alarm: alarm.when):
             self._loop.call_soon(one.go)  # each by itself: one that breaks must not cost the others
+
+
+class _Ending(Protocol):
+    done: bool
+
+
+T = TypeVar("T", bound=_Ending)
+
+
+class Overdue(Generic[T]):
+    """Calls `late` with each of those that are not `done` so many seconds after they began."""
+
+    def __init__(self, seconds: float, late: Callable[[T], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._seconds = seconds
+        self._late = late
+        self._begun: deque[tuple[float, T]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def began(self, one: T) -> None:
+        """Its time runs from now. It may be held until then, though it is done."""
+        self._begun.append((self._loop.time() + self._seconds, one))
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._ring)
+
+    def _ring(self) -> None:
+        begun, now = self._begun, self._loop.time()
+        # Who has ended needs no timer, though it is not due: where all are quick, this rings once for all of them.
+        while begun and (begun[0][1].done or begun[0][0] <= now):
+            one = begun.popleft()[1]
+            if not one.done:
+                self._loop.call_soon(self._late, one)  # each by itself, like alarms
+        self._timer = self._loop.call_at(begun[0][0], self._ring) if begun else None
 
 
 def _met() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
+import sys
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
-from gatewright.transport.http_head import end_of_head, refusal, spell, whole_head
+from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
 
 __all__ = ["App", "Connection", "Exchange", "Serving"]
 
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 
 App = Callable[..., Awaitable[None]]
 """An ASGI application. One that has an attribute `takes_exchange` that is true is given the `Exchange` as a fourth
-argument, and may use `take_whole` and `answer` where that saves it a few messages."""
+argument, and may use `take_whole`, `answer` and `when_gone` where that saves it a few messages. Its scope is the one
+of every request with this head (`head`): it changes nothing in it, and may leave in `head.notes` what it found out."""
 
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
@@ -85,10 +87,13 @@ class Exchange:
         "_length",
         "_news",
         "_taken",
+        "_tell",
+        "_unusual",
         "begun",
         "body",
         "done",
         "gone",
+        "head",
         "keep_alive",
         "scope",
         "task",
@@ -100,7 +105,11 @@ class Exchange:
     ) -> None:
         self._connection = connection
         self.scope = scope
+        self.head: KnownHead | None = None
+        """Where it is one that the connection remembers."""
         self._expects = expects
+        self._unusual = expects or scope["method"] == "HEAD"  # not for `answer`, or no more
+        self._tell: Callable[[], None] | None = None
         self._news: asyncio.Event | None = None
         self._taken = False
         self._head: bytes | None = None
@@ -131,7 +140,8 @@ class Exchange:
             if serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)
             else:
-                await serving.app(self.scope, self.receive, self.send)
+                scope = self.scope if self.head is None else self.scope.copy()
+                await serving.app(scope, self.receive, self.send)
             if not self.done and not self.gone:
                 log.error("the application returned without a complete response")
                 self._give_up()
@@ -163,14 +173,17 @@ class Exchange:
 
     def leave(self) -> None:
         """There is nobody to answer any more."""
-        self.gone = True
+        self.gone = self._unusual = True
         self.wake()
+        if self._tell is not None:
+            asyncio.get_running_loop().call_soon(self._tell)
 
     # -- for the application
 
-    def take_whole(self) -> bytes | None:
-        """The body, where all of it is there and nobody has taken any; `receive` has the rest of the cases."""
-        if not self.whole or self._taken or self.gone or self.done:
+    def take_whole(self, most: int = sys.maxsize) -> bytes | None:
+        """The body, where all of it is there and nobody has taken any; `receive` has the rest of the cases,
+        and a body of more than `most` bytes."""
+        if not self.whole or self._taken or self.gone or self.done or len(self.body) > most:
             return None
         self._taken = True
         body, self.body = self.body, b""
@@ -179,16 +192,7 @@ class Exchange:
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
         """Send a whole response at once. False where that is not the usual case: then `send` it."""
         connection = self._connection
-        if (
-            connection.clogged
-            or self.begun
-            or self.gone
-            or self._expects
-            or not self.keep_alive
-            or self._head is not None
-            or status in _NO_BODY
-            or self.scope["method"] == "HEAD"
-        ):
+        if self._unusual or not self.keep_alive or connection.clogged or status in _NO_BODY:
             return False
         head = whole_head(status, connection.serving.date, headers)
         if head is None:
@@ -196,13 +200,20 @@ class Exchange:
         self._write_whole(head, body)
         return True
 
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Call `tell`, in a turn of its own, should the client leave before it was answered. One can be told."""
+        self._tell = tell
+        if self.gone:
+            asyncio.get_running_loop().call_soon(tell)
+
     def _write_whole(self, head: bytes, body: bytes) -> None:
-        self.begun = self.done = True
+        self.begun = self.done = self._unusual = True
         self.body = b""
         transport = self._connection.transport
         if not transport.is_closing():
             transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
-        self.wake()
+        if self._news is not None:
+            self._news.set()
         self._connection.answered(self)
 
     async def receive(self) -> dict[str, Any]:
@@ -242,6 +253,7 @@ class Exchange:
         if self.begun or self._head is not None:
             raise RuntimeError("the response began before")
         self._head, self._length, close = spell(status, self._connection.serving.date, headers)
+        self._unusual = True
         if close:
             self.keep_alive = False
         if status in _NO_BODY:
@@ -325,7 +337,7 @@ class Exchange:
         if self.begun:
             transport.close()
             return
-        self.begun = self.done = True
+        self.begun = self.done = self._unusual = True
         transport.write(refusal(http.HTTPStatus.INTERNAL_SERVER_ERROR))
         self.wake()
         self._connection.answered(self)

@@ -18,6 +18,7 @@ import httptools
 __all__ = [
     "Flaw",
     "Headers",
+    "KnownHead",
     "end_of_head",
     "judge",
     "new_parser",
@@ -50,6 +51,21 @@ class Flaw(Exception):  # noqa: N818 - what the client did, not what is wrong wi
     def __init__(self, status: http.HTTPStatus) -> None:
         super().__init__(status.phrase)
         self.status = status
+
+
+class KnownHead:
+    """A head that a connection sends again and again: its bytes, how many a whole request has, and ASGI's scope of it.
+
+    `notes` is the application's: what it found out from the head alone. It goes with the head.
+    """
+
+    __slots__ = ("notes", "scope", "text", "whole")
+
+    def __init__(self, text: bytes, whole: int, scope: dict[str, Any]) -> None:
+        self.text = text
+        self.whole = whole
+        self.scope = scope
+        self.notes: Any = None
 
 
 def new_parser(protocol: object) -> httptools.HttpRequestParser:

@@ -9,9 +9,8 @@ expects nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 from gatewright.transport.http_exchange import Connection, Exchange
+from gatewright.transport.http_head import KnownHead
 
 __all__ = ["KnownHeads"]
 
@@ -23,23 +22,35 @@ _BYTES = 2048
 
 
 class KnownHeads:
-    """Head → (the ASGI scope of such a request, the length of its body)."""
+    """The heads of one connection. Each ends with its empty line and has no other, so what begins with it has no
+    other head."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_known", "_last")
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[dict[str, Any], int]] = {}
+        self._known: list[KnownHead] = []
+        self._last: KnownHead | None = None
 
     def request(self, connection: Connection, data: bytes) -> Exchange | None:
         """The request that `data` is, where it is one, whole, and its head is known."""
-        cut = data.find(_END, 0, _BYTES) + len(_END)
-        known = self._known.get(data[:cut])
-        if known is None or len(data) - cut != known[1]:
+        known = self._last
+        if known is None or not data.startswith(known.text):
+            known = self._last = self._find(data)
+            if known is None:
+                return None
+        if len(data) != known.whole:
             return None
-        exchange = Exchange(connection, known[0].copy(), keep_alive=True, expects=False)
-        exchange.body = data[cut:]
+        exchange = Exchange(connection, known.scope, keep_alive=True, expects=False)
+        exchange.head = known
+        exchange.body = data[len(known.text) :]
         exchange.whole = True
         return exchange
+
+    def _find(self, data: bytes) -> KnownHead | None:
+        for one in self._known:
+            if data.startswith(one.text):
+                return one
+        return None
 
     def learn(self, exchange: Exchange, data: bytes) -> None:
         """Remember the head of `data`, which the parser took for one request and no more than that.
@@ -53,5 +64,6 @@ class KnownHeads:
         if int(size) != len(data) - cut:
             return
         if len(self._known) == _HEADS:
-            del self._known[next(iter(self._known))]
-        self._known[data[:cut]] = scope.copy(), int(size)
+            del self._known[0]
+        exchange.head = self._last = KnownHead(data[:cut], len(data), scope)
+        self._known.append(exchange.head)

@@ -16,6 +16,7 @@ from gatewright.protocol.groundhog import Written
 from gatewright.protocol.mcp_server import is_modern_params
 from gatewright.serving.duplex import Duplex
 from gatewright.serving.front import Presented
+from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import Send, challenge, send_json, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.websocket import Sockets
@@ -62,7 +63,7 @@ class GroundhogDoor:
     async def post(
         self,
         connection: Connection,
-        headers: dict[bytes, bytes],
+        headers: HttpHeaders,
         caller: Caller | Refusal,
         credential: str | None,
     ) -> None:
@@ -77,10 +78,9 @@ class GroundhogDoor:
             await send_json(connection.send, said, status, more)
             return
         http = HttpRequest(
-            connection,
+            *connection,
             headers=headers,
             caller=known,
-            credential=credential,
             profile="",
             refused=self.parts.front.refused,
         )

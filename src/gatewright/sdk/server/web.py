@@ -7,6 +7,7 @@ from typing import Any
 from gatewright.call import Caller, Refusal
 from gatewright.serving.front import Front
 from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.serving.http_headers import headers_of
 from gatewright.serving.http_reply import Send, Whole, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
 from gatewright.serving.streamable_http import StreamableHttp
@@ -38,8 +39,8 @@ class WebApp:
 
     async def _http(self, connection: Connection) -> None:
         scope, send = connection.scope, connection.send
-        headers = dict(scope["headers"])
-        flaw = self._guard.refuses(headers)
+        headers = headers_of(scope, connection.whole)
+        flaw = self._guard.refuses(headers.values)
         if flaw:
             await refuse_place(
                 send, flaw, "this Host or Origin is not served; see hosts and origins"
@@ -49,16 +50,14 @@ class WebApp:
             text = f"nothing is here; the MCP endpoint is {self._path}\n"
             await send_plain(send, 404, text.encode())
             return
-        credential = bearer(headers)
-        caller = self._front.identify("http", credential)
+        caller = self._front.identify("http", headers.credential)
         if isinstance(caller, Refusal):
             await refuse_caller(send, caller)
             return
         request = HttpRequest(
-            connection,
+            *connection,
             headers=headers,
             caller=caller,
-            credential=credential,
             profile="",
             refused=self._front.refused,
         )
