@@ -118,6 +118,38 @@ def test_each_call_gets_its_own_sentence(call: str, expected: list[str]) -> None
     assert list(call_violations(walk, node.value)) == expected
 
 
+@pytest.mark.parametrize(
+    ("call", "refused"),
+    [
+        ("numpy.load('x.npy')", False),
+        ("numpy.load('x.npy', 'r', allow_pickle=False)", False),
+        ("numpy.load('x.npy', None, True)", True),
+        ("numpy.load('x.npy', allow_pickle=True)", True),
+        ("numpy.load('x.npy', allow_pickle=flag)", True),
+        ("numpy.load('x.npy', **more)", True),
+        ("numpy.load(*all)", True),
+        ("f(numpy.load)", True),
+        ("torch.load('x', weights_only=True)", False),
+        ("torch.load('x', weights_only=False)", True),
+        ("torch.load('x')", True),
+        ("yaml.load(x, Loader=yaml.SafeLoader)", False),
+        ("yaml.load(x, yaml.CSafeLoader)", False),
+        ("yaml.load_all(x, SafeLoader)", False),
+        ("yaml.load(x, Loader=yaml.Loader)", True),
+        ("yaml.load(x, Loader=own)", True),
+        ("yaml.load(x)", True),
+        ("YAML(typ='unsafe')", True),
+        ("YAML(typ='safe')", False),
+        ("load_model('x', safe_mode=False)", True),
+        ("load_model('x', safe_mode=True)", False),
+    ],
+)
+def test_what_loads_data_is_refused_where_the_data_could_be_code(call: str, refused: bool) -> None:
+    """MGP-7.2-2"""
+    code = f"import numpy, torch, yaml\nfrom yaml import SafeLoader\n{call}"
+    assert bool(violations(ast.parse(code), STANDARD)) is refused
+
+
 @pytest.mark.parametrize(("more", "read"), [(9, True), (10, False)])
 def test_a_path_is_put_together_of_a_bounded_number_of_pieces(more: int, read: bool) -> None:
     code = "'~' / '.ssh'" + " / 'x'" * more

@@ -102,6 +102,19 @@ REFUSED = [
     "import _thread",
     "import builtins",
     "import site",
+    "def f(x: \"__import__('os')\"): pass",
+    "def f() -> \"exec('1')\": pass",
+    "async def f(*a: \"list[eval('1')]\"): pass",
+    "class A:\n    x: \"Optional['A', ().__class__.__base__]\" = None",
+    'class A:\n    x: Optional["open(__builtins__)"]',
+    '("{0." + name + "}").format(x)',
+    '"{0.%s}" % name',
+    'f"{{0.{name}}}".format(x)',
+    "import anyio\nanyio.run(anyio.run_process, 'id')",
+    "from werkzeug.utils import import_string",
+    "import git\ngit.Git().execute(['id'])",
+    "import numexpr as n\nn.evaluate(text)",
+    "import os\nos.environ.subprocess",
 ]
 
 ACCEPTED = [
@@ -140,6 +153,13 @@ ACCEPTED = [
     'import os\nif hasattr(os, "fork"): pass',
     'import operator\nsorted(x, key=operator.itemgetter(1)); operator.attrgetter("a.b")',
     "import operator, functools\nfunctools.reduce(operator.mul, [1])",
+    "import os\nenv = os.environ.copy()",
+    "import sys\nread = sys.stdin.readline; sys.stdin.buffer.readline(); sys.argv.copy()",
+    "from pathlib import Path\nfrom datetime import datetime\nf = Path.glob; g = datetime.time",
+    'def f(x: "A | None", y: Annotated[str, "a path (any)"], z: "list[int") -> "dict[str, int]": ...',
+    '"{:>" + str(n) + "}"; "{0.name}"; "{a.b} %s"; "{" + key + "}"',
+    "class A:\n    def __class_getitem__(cls, x): return super().__class_getitem__(x)",
+    "import git\ngit.Repo('.').head.commit",
 ]
 
 

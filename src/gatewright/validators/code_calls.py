@@ -27,10 +27,60 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
     yield from _file_violation(node)
     if _gives_environment_away(walk, node):
         walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
-    if any(one.arg == "eval_str" for one in node.keywords):
-        yield "Blocked call: annotations that are evaluated"
+    yield from _switch_violation(node)
+    if _loads_only_data(walk, node):
+        walk.harmless.add(id(func))
     if walk.rules.read_only:
         yield from write_violation(node, walk.names)
+
+
+_SWITCHES: dict[str, object] = {"allow_pickle": True, "safe_mode": False, "typ": "unsafe"}
+"""Arguments, of whatever function, with which data that it reads may be code."""
+
+
+def _switch_violation(node: ast.Call) -> Iterator[str]:
+    for one in node.keywords:
+        if one.arg == "eval_str":
+            yield "Blocked call: annotations that are evaluated"
+        elif one.arg in _SWITCHES and _value(one.value) == _SWITCHES[one.arg]:
+            yield f"Blocked argument: '{one.arg}'"
+
+
+def _value(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+_SAFE_LOADERS = frozenset(
+    f"yaml.{name}" for name in "SafeLoader CSafeLoader BaseLoader CBaseLoader".split()
+)
+_LOADS = frozenset("numpy.load torch.load yaml.load yaml.load_all".split())
+
+
+def _loads_only_data(walk: Walk, node: ast.Call) -> bool:
+    """Whether a function that can load code is told, or made, to load nothing but data."""
+    paths = walk.names.paths(node.func) if isinstance(node.func, ast.Attribute) else frozenset()
+    if not paths or not paths <= _LOADS:
+        return False
+    if any(one.arg is None for one in node.keywords) or any(
+        isinstance(one, ast.Starred) for one in node.args
+    ):
+        return False
+    named = {one.arg: one.value for one in node.keywords}
+    if paths == {"numpy.load"}:
+        return len(node.args) <= _BEFORE_ALLOW_PICKLE and _is(named.get("allow_pickle"), False)
+    if paths == {"torch.load"}:
+        return "weights_only" in named and _is(named["weights_only"], True)
+    loader = named.get("Loader", node.args[1] if len(node.args) > 1 else None)
+    found = walk.names.paths(loader)
+    return bool(found) and found <= _SAFE_LOADERS
+
+
+_BEFORE_ALLOW_PICKLE = 2
+
+
+def _is(node: ast.expr | None, value: bool) -> bool:
+    """Whether an argument is not given, or is this constant."""
+    return node is None or (isinstance(node, ast.Constant) and node.value is value)
 
 
 def _gives_environment_away(walk: Walk, node: ast.Call) -> bool:

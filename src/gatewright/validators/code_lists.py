@@ -19,6 +19,7 @@ __all__ = [
     "HIDDEN_MODULES",
     "MODULES",
     "NETWORK",
+    "OBJECTS",
     "ONLY_MEMBERS",
     "STARS",
     "SUBMODULES",
@@ -39,7 +40,10 @@ BLOCKED_IMPORTS = tuple(
     cffi pexpect ptyprocess paramiko fabric invoke sh plumbum  pwn impacket scapy nmap docker ansible_runner
     dill cloudpickle joblib jsonpickle win32api win32com pywintypes pynput pyautogui keyboard execnet rpyc
     numpy.f2py numpy.distutils numpy.ctypeslib concurrent.futures.process modulefinder compileall asyncore asynchat
-    wsgiref.simple_server netrc IPython gevent.subprocess
+    wsgiref.simple_server netrc IPython gevent.subprocess billiard multiprocess loky pathos asyncssh salt wmi
+    tornado.process twisted.internet.utils papermill cppyy pyximport js2py execjs lupa rpy2 jpype jnius clr mako
+    langchain_experimental torch.hub torch.utils.cpp_extension sympy.parsing sympy.core.sympify
+    sympy.utilities.lambdify pickle5 cPickle hickle stevedore annotationlib interpreters concurrent.interpreters
     """.split()
 )
 BLOCKED_PATTERNS = ("eval(", "exec(", "__import__(", "os.system")
@@ -99,6 +103,13 @@ BLOCKED_MEMBERS: dict[str, frozenset[str]] = {
     "urllib.request": frozenset({"FileHandler", "FTPHandler"}),
     "tempfile": frozenset({"mktemp"}),
     "io": frozenset({"open_code"}),
+    "git": frozenset("Git cmd".split()),
+    "anyio": frozenset("run_process open_process to_process".split()),
+    "trio": frozenset("run_process open_process lowlevel".split()),
+    "numexpr": frozenset({"evaluate"}),
+    "hydra.utils": frozenset("instantiate call get_method get_class get_object".split()),
+    "pkg_resources": frozenset("EntryPoint iter_entry_points load_entry_point run_script".split()),
+    "pydantic": frozenset({"ImportString"}),
 }  # fmt: skip
 ONLY_MEMBERS: dict[str, frozenset[str]] = {
     "os": frozenset(
@@ -144,7 +155,7 @@ BLOCKED_ATTRIBUTES = frozenset(
     subprocess_exec Popen check_output getstatusoutput load_module exec_module load_dynamic get_objects
     get_referrers get_referents read_pickle enable_load_extension load_extension builtins _os _sys _subprocess
     posix_spawn posix_spawnp ctypes subprocess importlib open_code run_code run_module run_path
-    get_original temp_original loadTestsFromName loadTestsFromNames
+    import_string spawnProcess runstring get_original temp_original loadTestsFromName loadTestsFromNames
     rmtree create_connection create_server create_unix_connection create_unix_server create_datagram_endpoint evaluate_forward_ref _evaluate {_EXECUTE} {_SPAWN}
     """.split()
 )
@@ -154,7 +165,7 @@ HARMLESS_DUNDERS = frozenset(
     f"__{name}__"
     for name in """
     init name doc class len str repr iter next enter exit aenter aexit aiter anext eq ne lt le gt ge hash bool
-    call getitem setitem delitem contains add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv
+    call class_getitem getitem setitem delitem contains add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv
     rfloordiv mod rmod pow rpow and or xor rand ror rxor iand ior ixor neg pos abs invert int float index round
     complex format bytes reversed missing post_init slots annotations qualname module version author all
     members cause context notes setattr new dataclass_fields fields file match_args await length_hint
@@ -188,6 +199,11 @@ SUBMODULES = frozenset(
     "os.stat sys.platform locale.gettext unicodedata.decimal ast.keyword ast.operator".split()
 )
 """Members of modules that are called like modules and are meant to be used, or are none."""
+
+OBJECTS = frozenset(
+    "os.environ os.environb sys.argv sys.path sys.stdin sys.stdout sys.stderr datetime.datetime datetime.date".split()
+)
+"""Members of modules that are no modules: what they have is called like one (`os.environ.copy`) and is none."""
 
 WRITING_ATTRIBUTES = frozenset(
     """

@@ -42,6 +42,8 @@ class Walk:
         )
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
+        self.harmless: set[int] = set()
+        """Nodes of blocked functions that are called in a way that makes them harmless."""
         self.docstrings: set[int] = set()
         self.summed: set[int] = set()
         self.links: dict[int, int] = {}
@@ -88,9 +90,17 @@ class Walk:
         """Whether a standard module is reached through another one that happens to import it."""
         if module.partition(".")[0] not in lists.MODULES:
             return member in lists.HIDDEN_MODULES
-        if member not in lists.MODULES:
+        if member not in lists.MODULES or (
+            member not in lists.HIDDEN_MODULES and _is_object(module)
+        ):
             return False
         return path not in lists.SUBMODULES and module.rpartition(".")[2] != member
+
+
+def _is_object(path: str) -> bool:
+    """Whether a member of a module is certainly none itself: a class by its name, or a known object."""
+    top, _, last = path.rpartition(".")
+    return _covered(path, lists.OBJECTS) or (last[:1].isupper() and not top.startswith("xml."))
 
 
 def _is_private(module: str, member: str) -> bool:

@@ -13,17 +13,20 @@ __all__ = ["Names", "folded"]
 
 _ROUNDS = 3
 _MAX_DEPTH = 30
+_MAX_REPEATED = 100
 _NOTHING: frozenset[str] = frozenset()
 
 
 def folded(node: ast.expr | None, depth: int = 0) -> str | None:
-    """The text that an expression always is, or None: constants, `+`, `join` of constants and f-strings."""
+    """The text that an expression always is, or None: constants, `+`, `*`, `join` of constants and f-strings."""
     if depth > _MAX_DEPTH:
         return None
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _joined("", [folded(node.left, depth + 1), folded(node.right, depth + 1)])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _repeated(node, depth + 1)
     if isinstance(node, ast.JoinedStr):
         return _joined("", [folded(part, depth + 1) for part in node.values])
     if isinstance(node, ast.FormattedValue):
@@ -36,6 +39,13 @@ def folded(node: ast.expr | None, depth: int = 0) -> str | None:
     ):
         return _join(node.func.value, node.args, depth + 1)
     return None
+
+
+def _repeated(node: ast.BinOp, depth: int) -> str | None:
+    text, times = folded(node.left, depth), node.right
+    if text is None or not isinstance(times, ast.Constant) or not isinstance(times.value, int):
+        return None
+    return text * times.value if len(text) * times.value <= _MAX_REPEATED else None
 
 
 def _join(base: ast.expr, args: list[ast.expr], depth: int) -> str | None:

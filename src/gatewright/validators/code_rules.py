@@ -17,6 +17,7 @@ from gatewright.validators import code_lists as lists
 from gatewright.validators.code_calls import call_violations, joined_violation
 from gatewright.validators.code_members import Rules, Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
+from gatewright.validators.code_source import BadSource, parsed
 
 __all__ = ["violations"]
 
@@ -160,7 +161,7 @@ def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
         return
     if isinstance(node.value, ast.Name | ast.NamedExpr | ast.Attribute):
         walk.followed.add(id(node.value))
-    for path in walk.names.paths(node):
+    for path in () if id(node) in walk.harmless else walk.names.paths(node):
         found = walk.member_violation(path)
         if found is not None:
             yield found
@@ -195,8 +196,13 @@ _HIDDEN_DUNDER = re.compile(
 
 
 def _visit_constant(walk: Walk, node: ast.Constant) -> Iterator[str]:
-    if isinstance(node.value, str) and "__" in node.value and id(node) not in walk.docstrings:
-        yield from _text_violation(node.value)
+    text = node.value
+    if not isinstance(text, str) or id(node) in walk.docstrings:
+        return
+    if "__" in text:
+        yield from _text_violation(text)
+    if "{" in text and _SPLICED.search(text):
+        yield "Blocked format: a member that is put together"
 
 
 def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
@@ -223,6 +229,32 @@ def _text_violation(text: str) -> Iterator[str]:
 
 
 _FORMAT_MEMBER = re.compile(r"\{[^{}]*[.\[]__\w")
+_SPLICED = re.compile(r"\{\w*\.[\w.]*(?:%\w|\Z)")
+"""A field of a format whose member comes from somewhere else: `"{0." + name + "}"`."""
+
+
+def _visit_annotated(
+    walk: Walk, node: ast.arg | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[str]:
+    """An annotation that is a text is code for everybody who asks for it: models, tools, dispatchers."""
+    annotation = node.annotation if isinstance(node, ast.arg | ast.AnnAssign) else node.returns
+    if annotation is None or isinstance(annotation, ast.Name | ast.Attribute):
+        return
+    for part in ast.walk(annotation):
+        text = part.value if isinstance(part, ast.Constant) else None
+        if isinstance(text, str) and ("(" in text or "__" in text):
+            yield from _source_violations(walk, text)
+
+
+def _source_violations(walk: Walk, text: str) -> Iterator[str]:
+    try:
+        inner = parsed(text)
+    except BadSource:
+        return
+    for node in _ordered(inner):
+        rule = _VISITS.get(type(node))
+        if rule is not None:
+            yield from rule(walk, node)
 
 
 def _visit_joined(walk: Walk, node: ast.JoinedStr) -> Iterator[str]:
@@ -243,6 +275,11 @@ def _formats_in(node: ast.JoinedStr) -> list[ast.JoinedStr]:
 def _visit_expression(walk: Walk, node: ast.Expr) -> Iterator[str]:
     walk.docstrings.add(id(node.value))
     return iter(())
+
+
+def _visit_annotated_binding(walk: Walk, node: ast.AnnAssign) -> Iterator[str]:
+    yield from _visit_annotated(walk, node)
+    yield from _visit_binding(walk, node)
 
 
 def _visit_binding(walk: Walk, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> Iterator[str]:
@@ -281,7 +318,10 @@ _VISITS: dict[type[ast.AST], Callable[[Walk, Any], Iterator[str]]] = {
     ast.JoinedStr: _visit_joined,
     ast.Expr: _visit_expression,
     ast.Assign: _visit_binding,
-    ast.AnnAssign: _visit_binding,
+    ast.AnnAssign: _visit_annotated_binding,
+    ast.arg: _visit_annotated,
+    ast.FunctionDef: _visit_annotated,
+    ast.AsyncFunctionDef: _visit_annotated,
     ast.NamedExpr: _visit_binding,
     ast.MatchClass: _visit_match,
     ast.ClassDef: _visit_class,
