@@ -35,6 +35,8 @@ ALLOWED = [
     "https://192-168-1-1.example.net/",
     "https://10.0.0.1.example.net/",
     "https://internal.example.net/localhost",
+    "https://example.net?mail=a@example.org",
+    "https://example.net#@somebody",
 ]
 
 BLOCKED = {
@@ -309,3 +311,25 @@ def test_a_url_may_be_as_long_as_the_bound() -> None:
     url = "https://example.net/"
     assert url_rule(url + "a" * (8192 - len(url))) is None
     assert url_rule(url + "a" * (8193 - len(url))) == "too_long"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.net#@127.0.0.1/",
+        "http://example.net?@127.0.0.1/",
+        "http://example.net?a=b@[::1]:80/",
+        "https://example.net?x#y@0x7f.1",
+        "http://example.net#@localhost",
+        "http://example.net#@metadata.google.internal/",
+    ],
+)
+def test_a_host_that_ends_only_at_a_slash_for_somebody_must_not_be_another(url: str) -> None:
+    """MGP-4.5"""
+    assert url_rule(url) == "ambiguous"
+
+
+def test_no_reading_of_a_url_leads_beside_the_list() -> None:
+    assert url_rule("http://example.net?a@example.org/", ("example.net",)) == "ambiguous"
+    assert url_rule("http://example.net?a@example.net/", ("example.net",)) is None
+    assert url_rule("http://example.net/?a@example.org/", ("example.net",)) is None

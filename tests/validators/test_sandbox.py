@@ -198,3 +198,30 @@ def test_any_arguments_get_a_verdict(arguments: Any) -> None:
     assert not isinstance(checks, str)
     found = checks.objection(arguments)
     assert found is None or found[1].message
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("status=open", None),
+        ("label=a,b", None),
+        ("STATUS=open", "assignment"),
+        ("https_proxy=http://10.0.0.1", "assignment"),
+        ("a=b ls", "assignment"),
+        ("a=$b", "metacharacter"),
+    ],
+)
+def test_a_name_and_its_value_are_a_value_where_they_set_nothing(
+    text: str, rule: str | None
+) -> None:
+    """MGP-4.5"""
+    found = prepare({"value": True}).judge(text)
+    assert (found and found.rule) == rule
+
+
+def test_the_history_is_shown_and_nothing_else() -> None:
+    """MGP-4.5"""
+    judge = prepare({}).judge
+    assert judge("history 20") is None
+    assert judge("history -c") is not None
+    assert judge("history -w out") is not None

@@ -152,6 +152,14 @@ def test_plain_text_has_nothing_that_acts_or_becomes_an_operator() -> None:
     assert not is_plain("a\u200bb")
     assert not is_plain("a\u00a0b")
     assert not is_plain("a；b")
+    assert is_plain("echo '完了！' \"（株）\"")
+    assert is_plain('echo "\\"；"')
+    assert not is_plain("echo '！'！")
+    assert not is_plain("echo \\'；id\\'")
+    assert not is_plain("echo $'\\'；id")
+    assert not is_plain("echo '＇；id'")
+    assert not is_plain('echo "＄x"')
+    assert not is_plain('echo "｀id｀"')
 
 
 @given(st.text(max_size=80))

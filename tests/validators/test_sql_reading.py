@@ -155,3 +155,22 @@ def test_length_and_depth_are_allowed_up_to_the_bound() -> None:
 def test_what_is_judged_does_not_end_in_a_log(caplog: pytest.LogCaptureFixture) -> None:
     assert sql_rule("CALL secret_name()") == "write_statement"
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("SELECT TOP 10 a FROM t", None),
+        ("select distinct top (5) a from [dbo].[t] order by a", None),
+        ("SELECT TOP 1 a INTO u FROM t", "write_statement"),
+        ("SELECT TOP 1 a FROM t; DROP TABLE t", "statements"),
+        ("SELECT TOP 1 a FROM t DELETE FROM u", "unknown_statement"),
+        ("SELECT 1 DELETE FROM t", "statements"),
+        ("SELECT * FROM t SHUTDOWN", "statements"),
+        ("SELECT a FROM (SELECT 1) Delete", "statements"),
+        ('SELECT a AS "delete" FROM t', None),
+        ("SELECT deleted, checkpoint FROM t", None),
+    ],
+)
+def test_what_transact_sql_reads_otherwise(text: str, rule: str | None) -> None:
+    assert sql_rule(text) == rule

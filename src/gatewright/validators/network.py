@@ -225,9 +225,30 @@ def url_rule(url: str, hosts: Iterable[str] = (), resolver: Resolver | None = No
     rule, host = _host_of(url)
     if rule is not None:
         return rule
-    if hosts and not any(host == one or (one[:1] == "." and host.endswith(one)) for one in hosts):
+    if "@" in url and _leads_elsewhere(url, hosts):
+        return "ambiguous"
+    if not _is_listed(host, hosts):
         return "not_listed"
     return host_rule(host, resolver)
+
+
+def _is_listed(host: str, hosts: Iterable[str]) -> bool:
+    return not hosts or any(host == one or (one[:1] == "." and host.endswith(one)) for one in hosts)
+
+
+_OLDER_HOST = re.compile(r"https?://[^/?#]*[?#][^/]*@(\[[0-9a-f:.]+\]|[\w.-]+)", re.IGNORECASE)
+"""What a parser takes for the host that ends it at a slash alone, as older ones do."""
+
+
+def _leads_elsewhere(url: str, hosts: Iterable[str]) -> bool:
+    older = _OLDER_HOST.match(url)
+    if older is None:
+        return False
+    rule, host = _host_of(f"http://{older[1]}/")
+    rule = rule or host_rule(host)
+    # A single word may as well be somebody's name.
+    named = rule == "internal_name" and ("." in host or host == "localhost")
+    return named or rule == "internal_address" or ("." in host and not _is_listed(host, hosts))
 
 
 def _host_of(url: str) -> tuple[str | None, str]:

@@ -156,13 +156,19 @@ _NO_OPTION = re.compile(r"-(?:[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)?")
 """A number, or what stands for the standard input."""
 
 
+_SETTING = re.compile(r"(?![a-z]+_proxy=)[a-z][a-z0-9_]*=[\w.,:/@+-]*")
+"""A name and its value as one word. What names mean to a shell or a loader is in capitals, or says `proxy`."""
+
+
 def _value_rule(value: Value) -> str | None:
     if value.is_name:
         return text_rule(value.text)
     if value.text.startswith("-") and not _NO_OPTION.fullmatch(value.text):
         return "leading_dash"
     found = strict(value.text)
-    return None if found is None else found.rule
+    if found is None or (found.rule == "assignment" and _SETTING.fullmatch(value.text)):
+        return None
+    return found.rule
 
 
 def _sentence(rule: str) -> str:

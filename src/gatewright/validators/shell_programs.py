@@ -90,6 +90,7 @@ _DESCRIBED: dict[str, Program] = {
     "journalctl": Program(short="M", valued="unpogtDSUFcN", long=("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush", "sync",
                           "relinquish-var", "smart-relinquish-var", "setup-keys", "update-catalog", "force",
                           "cursor-file", "machine", "root", "image")),
+    "history": shaped("(?!)", r"\d+"),
     "lshw": Program(words=frozenset({"dump"})),
     "findmnt": _NONE,
     "sdiff": Program(short="o", valued="wI", long=("output", "diff-program")),

@@ -43,6 +43,8 @@ _NUMBERS = re.compile(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?\}")
 _ANSI = re.compile(r"\$'((?:[ -&(-\[\]-~]|\\[tn\\'\"?])*)'")
 _ANSI_ESCAPE = re.compile(r"\\(.)")
 _OPERATORS = frozenset(";&|<>$`\\'\"(){}*?[]~#!^%")
+_LIVE_IN_QUOTES = frozenset("$`\\'\"")
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
 
 
 class Unacceptable(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -65,12 +67,21 @@ class Word(NamedTuple):
 
 def is_plain(text: str) -> bool:
     """Whether a text has no control, format or line characters and none that a later
-    normalisation (NFKC) would turn into a shell operator."""
+    normalisation (NFKC) would turn into a live shell operator. In quotes most of them are mere punctuation."""
     if not text.isprintable():
         return False
-    return text.isascii() or not any(
-        not one.isascii() and _OPERATORS & set(unicodedata.normalize("NFKC", one)) for one in text
-    )
+    if text.isascii():
+        return True
+    hidden = _hidden_operators(text)
+    if not hidden:
+        return True
+    quoted = "$" not in text and not hidden & _LIVE_IN_QUOTES
+    return quoted and not _hidden_operators(_QUOTED.sub("", text))
+
+
+def _hidden_operators(text: str) -> frozenset[str]:
+    folded = (unicodedata.normalize("NFKC", one) for one in text if not one.isascii())
+    return _OPERATORS.intersection("".join(folded))
 
 
 def read(text: str, *, pipes: bool) -> list[list[Word]]:

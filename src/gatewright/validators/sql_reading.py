@@ -96,6 +96,8 @@ _EXPLAIN = re.compile(
     re.IGNORECASE,
 )
 _SHOW = re.compile(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", re.IGNORECASE)
+_TOP = re.compile(r"\s*select\s+(?:distinct\s+)?top\b", re.IGNORECASE)
+"""How Transact-SQL alone limits a result."""
 _PRAGMA = re.compile(
     r"\s*pragma\s+(?:\w+\.)?(\w+)\s*(?:\(\s*(?P<of>[\w'\".\[\]]+)\s*\))?\s*;?\s*", re.IGNORECASE
 )
@@ -149,7 +151,7 @@ _KNOWN_FUNCTIONS = frozenset(
     strpos stuff substr substring sum sumif sysdatetime tan tanh time time_bucket time_format time_to_sec
     timediff timeofday timestamp_diff timestamp_trunc timestampdiff to_char to_date to_days to_hex to_json
     to_jsonb to_number to_timestamp to_tsquery to_tsvector todate tostartofday tostartofhour tostartofmonth
-    total total_changes transaction_timestamp translate trim trunc truncate ts_headline ts_rank ts_rank_cd
+    top total total_changes transaction_timestamp translate trim trunc truncate ts_headline ts_rank ts_rank_cd
     txid_current_if_assigned typeof ucase unaccent unhex unicode uniq uniqexact unix_timestamp unixepoch
     unlikely unnest upper user utc_date utc_time utc_timestamp values version websearch_to_tsquery week
     weekday weekofyear width_bucket word_similarity year yearweek zeroblob
@@ -183,7 +185,9 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
         )
     if _SHOW.fullmatch(text):
         return None
-    return _statement_rule(text, (dialect,) if dialect else _TRIED)
+    if dialect:
+        return _statement_rule(text, (dialect,))
+    return _statement_rule(text, (*_TRIED, "tsql") if _TOP.match(text) else _TRIED)
 
 
 def _depth(text: str) -> int:
@@ -229,9 +233,22 @@ def _tree_rule(root: exp.Expr) -> str | None:
             return "write_statement"
         if isinstance(node, exp.WithTableHint) and _locks(node):
             return "write_statement"
+        if isinstance(node, exp.Alias | exp.TableAlias) and _is_statement(node):
+            return "statements"
         if isinstance(node, exp.Anonymous) and node.name.casefold() not in _KNOWN_FUNCTIONS:
             return "unknown_function"
     return None
+
+
+_STATEMENTS = frozenset("delete shutdown checkpoint reconfigure revert".split())
+"""What Transact-SQL, which needs nothing between statements, reads as another one where others read an alias."""
+
+
+def _is_statement(alias: exp.Expr) -> bool:
+    name = alias.args.get("alias") if isinstance(alias, exp.Alias) else alias.this
+    return (
+        isinstance(name, exp.Identifier) and not name.quoted and name.name.casefold() in _STATEMENTS
+    )
 
 
 _FREE_HINTS = frozenset({"nolock", "readuncommitted", "readpast", "noexpand"})
