@@ -285,3 +285,38 @@ async def test_a_broken_answer_of_a_server_ends_its_call_alone() -> None:
         await within(peer.serve(effect, reply))
         assert jsonrpc.decode(reply.answers[0].error)["code"] == -32603
         peer.close()
+
+
+async def test_servers_are_waited_for_until_all_have_started_and_never_again() -> None:
+    async with House() as house:
+        asked: list[bool] = []
+
+        async def settled() -> bool:
+            asked.append(len(asked) == 2)
+            return asked[-1]
+
+        house.upstream.settled = settled  # type: ignore[method-assign]
+        for _ in range(5):
+            reply = Kept()
+            await peer_of(house).serve(effect_of(peer_of(house), rpc("tools/call", CALL, 1)), reply)
+            assert len(reply.answers) == 1
+        assert asked == [False, False, True]
+
+
+async def test_who_waits_for_servers_to_start_can_be_cancelled() -> None:
+    async with House() as house:
+        waiting = asyncio.Event()
+
+        async def settled() -> bool:
+            waiting.set()
+            await asyncio.sleep(60)
+            return True
+
+        house.upstream.settled = settled  # type: ignore[method-assign]
+        peer, reply = peer_of(house), Kept()
+        served = asyncio.create_task(peer.serve(effect_of(peer, rpc("tools/call", CALL, 1)), reply))
+        await within(waiting.wait())
+        peer.take(Cancelled(b"1"))
+        await within(served)
+        assert (reply.abandoned, reply.answers, peer.busy) == ([b"1"], [], False)
+        assert house.script.calls == []

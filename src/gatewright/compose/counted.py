@@ -6,6 +6,7 @@ The kernel tells of each end exactly once, and the record, which times every cal
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from math import inf
 
 from gatewright.call import Answer, Call, Failure, Outcome
@@ -27,30 +28,25 @@ class Counted:
     """`calls` is (kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
 
     def __init__(self) -> None:
-        self.calls: dict[tuple[str, str], int] = {}
-        self._took: dict[tuple[str, str], _Took] = {}
+        self.calls: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._took: defaultdict[tuple[str, str], _Took] = defaultdict(_Took)
         """By the name that callers know a tool by, and how it ended."""
-        self.warnings: dict[tuple[str, str], int] = {}
+        self.warnings: defaultdict[tuple[str, str], int] = defaultdict(int)
         """(the same name, `slow_execution` or `high_memory`) → how often."""
 
     def warn(self, call: Call, kind: str) -> None:
         """A call took more than somebody wants to be told of."""
-        name = _name(call)
-        self.warnings[name, kind] = self.warnings.get((name, kind), 0) + 1
+        self.warnings[_name(call), kind] += 1
 
     def ended(self, call: Call, outcome: Outcome) -> None:
         """A call has ended with what its caller sees."""
-        key = call.kind, _word(outcome)
-        self.calls[key] = self.calls.get(key, 0) + 1
+        self.calls[call.kind, _word(outcome)] += 1
 
     def took(self, call: Call, outcome: Outcome, spent_s: float) -> None:
         """A call has ended after so long."""
         if call.kind != "tool":
             return
-        key = _name(call), _word(outcome)
-        known = self._took.get(key)
-        if known is None:
-            known = self._took[key] = _Took()
+        known = self._took[_name(call), _word(outcome)]
         known.counts[bisect_left(BOUNDS, spent_s)] += 1
         known.spent_s += spent_s
 

@@ -51,9 +51,12 @@ def spell(
 ) -> Spelled:
     """The answer for the caller."""
     if type(outcome) is Answer:
-        raw = eras.to_caller(outcome, method, client, server_info)
-        said = not outcome.own and raw.find(b'"_mgp"') >= 0
-        return Spelled(_mgp_members(raw, client) if said else raw)
+        raw = outcome.raw
+        if outcome.modern != is_modern(client.revision):
+            raw = eras.to_caller(outcome, method, client, server_info)
+        if not outcome.own and raw.find(b'"_mgp"') >= 0:
+            raw = _mgp_members(raw, client)
+        return Spelled(raw)
     if type(outcome) is Failure and outcome.error is not None:
         return _relayed(outcome.error, method, client, trace_id)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]

@@ -17,8 +17,6 @@ from collections.abc import Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-import msgspec
-
 from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, Outcome, Question
 from gatewright.protocol import eras, verdicts
 from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
@@ -27,7 +25,7 @@ from gatewright.serving.parked import PARKED_S, Parked
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
 
-__all__ = ["Exchange", "Reply", "hears"]
+__all__ = ["Exchange", "Host", "Reply", "Running", "broken", "hears"]
 
 log = logging.getLogger("gatewright.serving")
 
@@ -64,17 +62,32 @@ class Reply(Protocol):
         """End the request without a result: its caller cancelled it."""
 
 
-class _Seat(msgspec.Struct, eq=False):
-    """A request that waits for its answer."""
+class Running(Protocol):
+    """What a host can cancel."""
 
-    inbound: Inbound
-    reply: Reply
-    over: asyncio.Future[None] | None = None
-    """Where somebody waits for its end."""
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End it because its host gave up on the request `ident`, or because its host went away."""
 
-    def leave(self) -> None:
-        if self.over is not None and not self.over.done():
-            self.over.set_result(None)
+
+class Host(Protocol):
+    """Whose requests they are (`peer.Peer`)."""
+
+    front: Front
+    parked: Parked[Exchange]
+    conversation: Conversation
+    running: dict[bytes, Running]
+    """What the host can cancel, by the key of the request."""
+    asks: dict[bytes, asyncio.Future[Any]]
+    """Questions on their way to a legacy host, by id; shared with whoever reads its answers."""
+
+    def call(self, inbound: Inbound) -> Call:
+        """The call a request asks for."""
+
+
+def broken(client: Client | None) -> verdicts.Spelled:
+    """A defect of ours is answered, too."""
+    message = "internal error; the details are in the gateway's log"
+    return verdicts.spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500)
 
 
 class Exchange:
@@ -91,101 +104,102 @@ class Exchange:
     _kept: tuple[Event, ...] = ()
     _kept_bytes = 0
     _outcome: verdicts.Spelled | None = None
+    answered = False
+    """Whether the call has ended with a result."""
+    _over: asyncio.Future[None] | None = None
+    """Where somebody waits for the end of the request that has the seat."""
 
-    def __init__(
-        self,
-        front: Front,
-        parked: Parked[Exchange],
-        conversation: Conversation,
-        inbound: Inbound,
-        reply: Reply,
-        asks: dict[bytes, asyncio.Future[Any]],
-    ) -> None:
-        self._front = front
-        self._parked = parked
-        self._conversation = conversation
-        self._modern = is_modern(inbound.client.revision)
+    def __init__(self, host: Host, inbound: Inbound, reply: Reply) -> None:
+        self._host = host
         self._inbound = inbound
         """The request that came last; of a parked exchange, the one that was answered last."""
-        self._seat: _Seat | None = _Seat(inbound, reply)
-        # Questions on their way to a legacy host, by id; shared with whoever reads its answers.
-        self._asks = asks
+        self._seat: Reply | None = reply
+        """Where that request is answered; None where it has been."""
 
-    async def run(self, call: Call) -> bool:
-        """Walk the call and answer it; True where it was answered with a result. Raises only the
+    async def run(self, key: bytes) -> None:
+        """Walk the call and answer it; from then on it is not what runs under `key`. Raises only the
         cancellation of its task by others than its caller."""
-        self._call = call
+        host, front = self._host, self._host.front
+        outcome: Outcome | None = None
         self._task = task = asyncio.current_task()
-        answered = False
         try:
-            if not self._cancelled:
-                outcome = await self._front.kernel.handle(call, self)
-                answered = type(outcome) is Answer
-                await self._answer(call, outcome)
-        except asyncio.CancelledError:
-            if not self._cancelled or task is None or task.uncancel() > 0:
-                self._release()
-                raise
-        self._task = None
-        if self._cancelled:
-            self._release()
-            await self._abandon()
-        return answered
+            try:
+                if not front.settled:  # what is still starting is not missing
+                    front.settled = await front.upstream.settled()
+                if not self._cancelled:
+                    self._call = call = host.call(self._inbound)
+                    outcome = await front.kernel.handle(call, self)
+                    await self._answer(front, call, outcome)
+            except asyncio.CancelledError:
+                if not self._cancelled or task is None or task.uncancel() > 0:
+                    self._release()
+                    raise
+            self._task = None
+            if self._cancelled:
+                await self._abandon()
+        except Exception:
+            log.exception("a request could not be served")
+            await self._broke()
+        finally:
+            if host.running.get(key) is self:
+                del host.running[key]
+        self.answered = type(outcome) is Answer
 
     def cancel(self, ident: bytes | None = None) -> None:
         """End the call because its caller gave up on the request `ident`, or went away altogether.
         Ignored where that request has been answered already."""
-        seat = self._seat
-        if ident is not None and (seat is None or not _same(seat.inbound.id, ident)):
+        if ident is not None and (self._seat is None or not _same(self._inbound.id, ident)):
             return
         if not self._cancelled:
             self._cancelled = True
             if self._task is not None:
                 self._task.cancel()
 
-    async def _answer(self, call: Call, outcome: Outcome) -> None:
-        if type(outcome) is Answer and outcome.modern and self._modern:
+    def _answer(self, front: Front, call: Call, outcome: Outcome) -> Coroutine[Any, Any, None]:
+        """The last words to who has the seat; where nobody has, they are kept for who comes back in time."""
+        inbound, seat = self._inbound, self._seat
+        client = inbound.client
+        if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
             outcome = self._reseal(call, outcome)
-        inbound = self._inbound
-        spelled = verdicts.spell(
-            outcome, inbound.method, inbound.client, call.trace_id, self._front.info
-        )
-        if self._seat is None:
-            self._outcome = spelled  # for who comes back in time
-            return
+        spelled = verdicts.spell(outcome, inbound.method, client, call.trace_id, front.info)
+        if seat is None:
+            self._outcome = spelled
+            return _nothing()
         self._release()
-        await self._leave(spelled)
+        return self._leave(seat.finish(inbound.id, spelled))
 
-    async def _leave(self, spelled: verdicts.Spelled) -> None:
-        """Answer who has the seat."""
-        seat, self._seat = self._seat, None
-        if seat is not None:
-            try:
-                await seat.reply.finish(seat.inbound.id, spelled)
-            finally:
-                seat.leave()
+    def _leave(self, words: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+        """Empty the seat with the last words to who has it."""
+        self._seat = None
+        if self._over is None:
+            return words
+        over, self._over = self._over, None
+        return _then(words, over)
 
     async def _abandon(self) -> None:
-        seat, self._seat = self._seat, None
-        if seat is not None:
-            try:
-                await seat.reply.abandon(seat.inbound.id)
-            finally:
-                seat.leave()
+        self._release()
+        if self._seat is not None:
+            await self._leave(self._seat.abandon(self._inbound.id))
+
+    async def _broke(self) -> None:
+        if self._seat is not None:
+            spelled = broken(self._host.conversation.client)
+            await self._leave(self._seat.finish(self._inbound.id, spelled))
 
     def _release(self) -> None:
         if self._handle is not None:
-            self._parked.release(self._handle)
+            self._host.parked.release(self._handle)
 
     def _reseal(self, call: Call, answer: Answer) -> Answer:
         if eras.read_interim(answer.raw) is None:
             return answer
-        raw = self._front.sealer.reseal(
+        front = self._host.front
+        raw = front.sealer.reseal(
             answer.raw,
             principal=call.caller.id,
             digest=eras.request_digest(call.method, call.params),
-            expires=self._front.clock() + PARKED_S,
-            nonce=self._front.random(12),
+            expires=front.clock() + PARKED_S,
+            nonce=front.random(12),
         )
         return Answer(raw, answer.tool_error, modern=True)
 
@@ -198,11 +212,11 @@ class Exchange:
             self._keep(event)
             return
         if event.method == RECONNECT:
-            seat.reply.reconnect(int(event.params.get("retry_ms", 1000)))
+            seat.reconnect(int(event.params.get("retry_ms", 1000)))
             return
-        params = self._wanted(seat.inbound, event.method, event.params)
+        params = self._wanted(self._inbound, event.method, event.params)
         if params is not None:
-            seat.reply.event(jsonrpc.notification(event.method, params))
+            seat.event(jsonrpc.notification(event.method, params))
 
     def _wanted(
         self, inbound: Inbound, method: str, params: dict[str, Any]
@@ -212,7 +226,7 @@ class Exchange:
             return None
         if method == "notifications/message":
             level = params.get("level")
-            return params if self._conversation.wants_log(inbound.client, level) else None
+            return params if self._host.conversation.wants_log(inbound.client, level) else None
         if method == "notifications/progress":
             token = (inbound.params.get("_meta") or {}).get("progressToken")
             return None if token is None else {**params, "progressToken": token}
@@ -223,7 +237,7 @@ class Exchange:
     def _keep(self, event: Event) -> None:
         """Hold an event of a parked call for who takes it up; beyond the limit, drop it."""
         size = len(jsonrpc.encode(event.params))
-        if self._kept_bytes + size <= self._front.queue_bytes:
+        if self._kept_bytes + size <= self._host.front.queue_bytes:
             self._kept += (event,)
             self._kept_bytes += size
 
@@ -234,7 +248,7 @@ class Exchange:
         call, method = self._call, question.method
         if not can_answer(self._inbound.client, method):
             raise CannotAsk(f"the caller's client did not declare that it answers {method}")
-        if self._modern:
+        if is_modern(self._inbound.client.revision):
             return await self._ask_parked(question)
         if call is None or call.session is None:
             raise CannotAsk("the caller has no session, and so no way to answer", -32000)
@@ -244,27 +258,27 @@ class Exchange:
         seat = self._seat
         if seat is None:
             raise CannotAsk("the call is over", -32000)
-        ident, frame = self._conversation.ask(question.method, question.params)
+        ident, frame = self._host.conversation.ask(question.method, question.params)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asks[ident] = answer
+        self._host.asks[ident] = answer
         reason = "the call ended"
         try:
-            seat.reply.event(frame)
+            seat.event(frame)
             async with asyncio.timeout(PARKED_S):
                 return await answer
         except TimeoutError:
             reason = "nobody answered in time"
             raise CannotAsk("the caller did not answer in time", -32000) from None
         finally:
-            del self._asks[ident]
+            del self._host.asks[ident]
             if not answer.done() or answer.cancelled():
                 gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
-                seat.reply.event(jsonrpc.notification("notifications/cancelled", gone))
+                seat.event(jsonrpc.notification("notifications/cancelled", gone))
 
     async def _ask_parked(self, question: Question) -> dict[str, Any]:
         if self._handle is None:
             owner = self._call.caller.id if self._call is not None else ""
-            self._handle = self._parked.admit(self, owner)
+            self._handle = self._host.parked.admit(self, owner)
         self._count += 1
         key = question.key or f"q{self._count}"
         if key in self._questions:
@@ -286,16 +300,16 @@ class Exchange:
             self._asking = asyncio.create_task(self._interim())
 
     async def _interim(self) -> None:
-        call, front, handle = self._call, self._front, self._handle
-        if not self._questions or self._seat is None or call is None or handle is None:
+        call, front, handle, seat = self._call, self._host.front, self._handle, self._seat
+        if not self._questions or seat is None or call is None or handle is None:
             return
-        self._parked.extend(handle)
+        self._host.parked.extend(handle)
         digest = eras.request_digest(call.method, call.params)
         state = eras.State("parked", call.caller.id, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
         try:
-            await self._leave(verdicts.Spelled(result))
+            await self._leave(seat.finish(self._inbound.id, verdicts.Spelled(result)))
         except Exception:
             log.exception("call %s: the caller could not be asked", call.id)
 
@@ -304,26 +318,25 @@ class Exchange:
         comes back ends when the request is answered, by the call's end or its next question."""
         if self._seat is not None:
             return reply.finish(inbound.id, _BUSY)
-        self._seat = seat = _Seat(inbound, reply, asyncio.get_running_loop().create_future())
-        self._inbound = inbound
-        return self._resumed(seat)
+        self._seat, self._inbound = reply, inbound
+        self._over = over = asyncio.get_running_loop().create_future()
+        return self._resumed(inbound, reply, over)
 
-    async def _resumed(self, seat: _Seat) -> None:
+    async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
         kept, self._kept, self._kept_bytes = self._kept, (), 0
         for event in kept:
             self.emit(event)
         if self._outcome is not None:
             self._release()
-            await self._leave(self._outcome)
+            await self._leave(reply.finish(inbound.id, self._outcome))
             return
-        self._take(seat.inbound.params.get("inputResponses"))
+        self._take(inbound.params.get("inputResponses"))
         if any(not answer.done() for _, answer in self._questions.values()):
             self._ask_soon()  # what was not answered is asked again
         try:
-            if seat.over is not None:
-                await seat.over
+            await over
         except asyncio.CancelledError:
-            self.cancel(seat.inbound.id)
+            self.cancel(inbound.id)
             raise
 
     def _take(self, answers: Any) -> None:
@@ -331,6 +344,19 @@ class Exchange:
             waiting = self._questions.get(key)
             if waiting and isinstance(answer, dict) and not waiting[1].done():
                 waiting[1].set_result(answer)
+
+
+async def _nothing() -> None:
+    """Nobody is there to be told."""
+
+
+async def _then(words: Coroutine[Any, Any, None], over: asyncio.Future[None]) -> None:
+    """Say the words, and tell who waits for that."""
+    try:
+        await words
+    finally:
+        if not over.done():
+            over.set_result(None)
 
 
 def _same(one: bytes, other: bytes) -> bool:

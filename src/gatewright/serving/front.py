@@ -174,6 +174,8 @@ class Front(msgspec.Struct):
     refused: Refused = _nobody_asks
     clock: Callable[[], float] = time.monotonic
     random: Callable[[int], bytes] = os.urandom
+    settled: bool = False
+    """Whether all servers have started: then nobody waits for them again (`Upstream.settled`)."""
     made: list[tuple[str, str]] = []
     """An id and a trace for each of the calls that come next: made many at a time, which costs far less."""
     listening: dict[str, set[Ending]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from gatewright.call import Call, Caller, CannotAsk, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.verdicts import Spelled, spell_error
-from gatewright.serving.exchange import Exchange, Reply, hears
+from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
 from gatewright.serving.front import Front, Presented, Standing
 from gatewright.serving.listening import Listening
 from gatewright.serving.parked import Parked
@@ -31,13 +31,6 @@ log = logging.getLogger("gatewright.serving")
 
 _BROKEN = "a request could not be served"
 _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
-
-
-class _Running(Protocol):
-    """What a host can cancel."""
-
-    def cancel(self, ident: bytes | None = None) -> None:
-        """End it because its host gave up on the request `ident`, or because its host went away."""
 
 
 class Peer:
@@ -55,8 +48,8 @@ class Peer:
         session: str | None,
         send: Callable[[bytes], None],
     ) -> None:
-        self._front = front
-        self._parked = parked
+        self.front = front
+        self.parked = parked
         self.credential = credential
         """What the host presented last."""
         self._send = send
@@ -65,8 +58,8 @@ class Peer:
         self.caller = caller
         self.session = session
         self.conversation = mcp.Conversation(front.face)
-        self._running: dict[bytes, _Running] = {}
-        self._asks: dict[bytes, asyncio.Future[Any]] = {}
+        self.running: dict[bytes, Running] = {}
+        self.asks: dict[bytes, asyncio.Future[Any]] = {}
         self._subscribed: set[str] = set()
         self._unwatch: Callable[[], None] | None = None
         if session is not None:
@@ -77,7 +70,7 @@ class Peer:
     @property
     def busy(self) -> bool:
         """Whether something runs for the host."""
-        return bool(self._running)
+        return bool(self.running)
 
     # -- what arrives
 
@@ -86,13 +79,13 @@ class Peer:
         if type(effect) is mcp.Inbound:
             return False
         if isinstance(effect, mcp.Cancelled):
-            running = self._running.get(mcp.request_key(effect.id))
+            running = self.running.get(mcp.request_key(effect.id))
             if running is not None:
                 running.cancel(effect.id)
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
         elif isinstance(effect, mcp.Notice):
-            notify = self._front.upstream.notify(
+            notify = self.front.upstream.notify(
                 self.caller, effect.method, effect.params, session=self.session
             )
             _keep(asyncio.create_task(notify))
@@ -101,7 +94,7 @@ class Peer:
         return True
 
     def _answered(self, effect: mcp.Answered) -> None:
-        asked = self._asks.get(effect.id)
+        asked = self.asks.get(effect.id)
         if asked is None or asked.done():
             return  # late, or an answer to a question nobody asked
         try:
@@ -119,10 +112,10 @@ class Peer:
     def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
-        if isinstance(effect, mcp.Inbound):
-            if "requestState" not in effect.params or not _reopens(effect):
-                return self._new(effect, reply)
-            return self._reopen(effect, reply)
+        if type(effect) is mcp.Inbound:
+            if "requestState" in effect.params and _reopens(effect):
+                return self._reopen(effect, reply)
+            return self._new(effect, reply)
         if isinstance(effect, mcp.Listen):
             return self._listen(effect, reply)
         return self._at_once(effect, reply)
@@ -142,51 +135,47 @@ class Peer:
             await self._reject(effect, reply)
 
     async def _reject(self, flaw: mcp.Rejected, reply: Reply) -> None:
-        self._front.refused(self.caller, self._door, flaw.code, flaw.message)
+        self.front.refused(self.caller, self._door, flaw.code, flaw.message)
         client = flaw.client or self.conversation.client
         spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
         await reply.finish(flaw.id, spelled)
 
     async def _broke(self, ident: bytes, reply: Reply) -> None:
-        """A defect of ours is answered, too."""
-        message = "internal error; the details are in the gateway's log"
-        client = self.conversation.client
-        await reply.finish(ident, spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500))
+        await reply.finish(ident, broken(self.conversation.client))
 
     # -- calls
 
     def _new(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
-        exchange = Exchange(
-            self._front, self._parked, self.conversation, inbound, reply, self._asks
-        )
-        self._running[mcp.request_key(inbound.id)] = exchange
-        return self._run(exchange, inbound, reply)
+        key = mcp.request_key(inbound.id)
+        self.running[key] = exchange = Exchange(self, inbound, reply)
+        if inbound.method in _NOTED:
+            return self._run_noted(exchange, inbound, reply)
+        return exchange.run(key)
 
-    async def _run(self, exchange: Exchange, inbound: mcp.Inbound, reply: Reply) -> None:
-        noted = inbound.method in _NOTED
+    async def _run_noted(self, exchange: Exchange, inbound: mcp.Inbound, reply: Reply) -> None:
+        key = mcp.request_key(inbound.id)
         try:
-            flaw = self._note(inbound) if noted else None
+            flaw = self._note(inbound)
             if flaw is not None:
                 await self._reject(flaw, reply)
-                return
-            await self._front.upstream.settled()  # what is still starting is not missing
-            answered = await exchange.run(self.call(inbound))
-            if noted and not answered:
-                self._unnote(inbound)
+            else:
+                await exchange.run(key)
+                if not exchange.answered:
+                    self._unnote(inbound)
         except Exception:
             log.exception(_BROKEN)
             await self._broke(inbound.id, reply)
         finally:
             self._ended(inbound.id, exchange)
 
-    def _ended(self, ident: bytes, running: _Running) -> None:
+    def _ended(self, ident: bytes, running: Running) -> None:
         key = mcp.request_key(ident)
-        if self._running.get(key) is running:
-            del self._running[key]
+        if self.running.get(key) is running:
+            del self.running[key]
 
     def call(self, inbound: mcp.Inbound) -> Call:
         """The call an inbound request of this peer asks for."""
-        return self._front.call(
+        return self.front.call(
             inbound,
             self.caller,
             door=self._door,
@@ -202,7 +191,7 @@ class Peer:
 
     def still(self) -> Caller | Refusal:
         """Who the host is now, or why it is nobody any more."""
-        return self._front.still(*self.presented)
+        return self.front.still(*self.presented)
 
     def _note(self, inbound: mcp.Inbound) -> mcp.Rejected | None:
         """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
@@ -213,7 +202,7 @@ class Peer:
                 return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
             self.conversation.set_level(level)
         elif inbound.method == "resources/subscribe":
-            uri, most = inbound.params["uri"], self._front.subscriptions
+            uri, most = inbound.params["uri"], self.front.subscriptions
             if len(self._subscribed) >= most and uri not in self._subscribed:
                 flaw = f"at most {most} resources can be subscribed to"
                 return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
@@ -231,21 +220,21 @@ class Peer:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
         params = inbound.params
         try:
-            state = self._front.sealer.open(
+            state = self.front.sealer.open(
                 str(params["requestState"]),
                 principal=self.caller.id,
                 digest=eras.request_digest(inbound.method, params),
-                now=self._front.clock(),
+                now=self.front.clock(),
             )
         except ValueError as problem:
             return self._reject(_foreign(inbound, str(problem)), reply)
         if state.kind == "upstream":
             inner = {**params, "requestState": state.text}
             return self._new(replace(inbound, params=inner), reply)
-        exchange = self._parked.find(state.text)
+        exchange = self.parked.find(state.text)
         if exchange is None:
             return self._reject(_foreign(inbound, _GONE), reply)
-        self._running[mcp.request_key(inbound.id)] = exchange
+        self.running[mcp.request_key(inbound.id)] = exchange
         return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
 
     async def _again(
@@ -259,7 +248,7 @@ class Peer:
     # -- handshake and changes
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
-        front = self._front
+        front = self.front
         found, instructions = await front.upstream.describe(self.profile, self.caller)
         capabilities = front.announced(found, hello.client)
         if hello.modern:
@@ -294,8 +283,8 @@ class Peer:
         self._send(jsonrpc.notification(method, params or None))
 
     def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
-        listening = Listening(self._front, self, listen, reply)
-        self._running[mcp.request_key(listen.id)] = listening
+        listening = Listening(self.front, self, listen, reply)
+        self.running[mcp.request_key(listen.id)] = listening
         return self._hear(listening, listen, reply)
 
     async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
@@ -309,10 +298,10 @@ class Peer:
 
     def deaf(self) -> None:
         """The host will say nothing more: what waits for its word ends; answers still reach it."""
-        for running in list(self._running.values()):
+        for running in list(self.running.values()):
             if isinstance(running, Listening):
                 running.cancel()
-        for asked in self._asks.values():
+        for asked in self.asks.values():
             if not asked.done():
                 asked.set_exception(CannotAsk("the caller went away", -32000))
 
@@ -321,12 +310,12 @@ class Peer:
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-        for running in list(self._running.values()):
+        for running in list(self.running.values()):
             running.cancel()
         if self.session is not None:
-            self._front.owners.pop(self.session, None)
-            self._front.standing.pop(self.session, None)
-            self._front.upstream.forget(self.session)
+            self.front.owners.pop(self.session, None)
+            self.front.standing.pop(self.session, None)
+            self.front.upstream.forget(self.session)
 
 
 def _reopens(inbound: mcp.Inbound) -> bool:

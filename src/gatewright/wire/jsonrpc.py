@@ -356,11 +356,11 @@ def _text(raw: msgspec.Raw) -> str | None:
 
 
 def _body(params: bytes | dict[str, Any] | list[Any] | None) -> bytes:
-    if type(params) is dict:
-        return b',"params":' + _encoder.encode(params)
-    if not params:
+    if isinstance(params, bytes):
+        return b',"params":' + params if params else b""
+    if not params and type(params) is not dict:
         return b""
-    return b',"params":' + (params if isinstance(params, bytes) else _encoder.encode(params))
+    return b',"params":' + _encoder.encode(params)
 
 
 def request(
@@ -368,6 +368,8 @@ def request(
 ) -> bytes:
     """A request frame. `ident` is JSON text."""
     head = b'{"jsonrpc":"2.0","id":' + ident + b',"method":' + _encoder.encode(method)
+    if type(params) is dict:
+        return head + b',"params":' + _encoder.encode(params) + b"}"
     return head + _body(params) + b"}"
 
 
