@@ -127,7 +127,7 @@ class Tasks:
 
     def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
         """How the call ends; with a task, where it waits for an operator and its caller takes one."""
-        if call.kind == "tool" and call.door in _DOORS and tasks.wanted(call):
+        if tasks.wanted(call) and call.kind == "tool" and call.door in _DOORS:
             return self._takes_task(call, back)
         return self._inner.handle(call, back)
 

@@ -112,20 +112,21 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
 def _expected(method: str, server_info: Mapping[str, Any]) -> bytes:
     """The members that a modern caller expects in every result, as text."""
     fresh = b'"ttlMs":0,"cacheScope":"private",' if method in CACHED else b""
-    about = b'"_meta":{"%b":%b}' % (META_SERVER_INFO.encode(), jsonrpc.encode(server_info))
-    return b'"resultType":"complete",' + fresh + about
+    return b'"resultType":"complete",' + fresh + _ABOUT + jsonrpc.encode(server_info) + b"}"
+
+
+_ABOUT = b'"_meta":{"%b":' % META_SERVER_INFO.encode()
 
 
 def _lacks_both(raw: bytes) -> bool:
     """Whether it is an object with members, for certain without `resultType` and `_meta`. Where the names stand
     further inside, or are perhaps spelled with escapes, it has to be read."""
     return (
-        raw[:1] == b"{"
-        and raw[-1:] == b"}"
-        and raw.find(b'"') >= 0
+        raw[:2] == b'{"'
         and raw.find(b'"resultType"') < 0
         and raw.find(b'"_meta"') < 0
         and raw.find(b"\\u") < 0
+        and raw[-1:] == b"}"
     )
 
 

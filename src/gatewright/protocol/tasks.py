@@ -77,7 +77,9 @@ def in_core(client: Client) -> bool:
 
 def declared(client: Client) -> bool:
     """Whether a modern caller declares the extension."""
-    extensions = client.capabilities.get("extensions")
+    if "extensions" not in client.capabilities:
+        return False
+    extensions = client.capabilities["extensions"]
     return isinstance(extensions, dict) and EXTENSION in extensions and is_modern(client.revision)
 
 
@@ -88,8 +90,8 @@ def undeclared(client: Client) -> bytes | None:
 
 def wanted(call: Call) -> bool:
     """Whether the caller takes a task for this call."""
-    if known_tasks(call.client.revision):
-        return isinstance(call.params.get("task"), dict)
+    if in_core(call.client):
+        return "task" in call.params and isinstance(call.params["task"], dict)
     return declared(call.client)
 
 

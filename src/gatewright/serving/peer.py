@@ -36,6 +36,9 @@ _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubs
 class Peer:
     """See the module's text. `send` carries what the gateway says on its own account."""
 
+    _subscribed: frozenset[str] = frozenset()
+    _unwatch: Callable[[], None] | None = None
+
     def __init__(
         self,
         front: Front,
@@ -60,8 +63,6 @@ class Peer:
         self.conversation = mcp.Conversation(front.face)
         self.running: dict[bytes, Running] = {}
         self.asks: dict[bytes, asyncio.Future[Any]] = {}
-        self._subscribed: set[str] = set()
-        self._unwatch: Callable[[], None] | None = None
         if session is not None:
             now = front.clock()
             front.owners[session] = caller.id
@@ -206,15 +207,15 @@ class Peer:
             if len(self._subscribed) >= most and uri not in self._subscribed:
                 flaw = f"at most {most} resources can be subscribed to"
                 return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
-            self._subscribed.add(uri)
+            self._subscribed |= {uri}
         elif inbound.method == "resources/unsubscribe":
-            self._subscribed.discard(inbound.params["uri"])
+            self._subscribed -= {inbound.params["uri"]}
         return None
 
     def _unnote(self, inbound: mcp.Inbound) -> None:
         """What was refused is not wanted after all."""
         if inbound.method == "resources/subscribe":
-            self._subscribed.discard(inbound.params["uri"])
+            self._subscribed -= {inbound.params["uri"]}
 
     def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""

@@ -199,13 +199,14 @@ def _parse_request(
     data: bytes | msgspec.Raw, envelope: _Envelope, method: str, limits: Limits
 ) -> Message:
     params, ident = bytes(envelope.params), bytes(envelope.id)
-    room = len(data) - len(ident) - len(method) - len(params)
-    if (room >= _ROOM or not ident or not params) and _repeats(bytes(data)):
+    size = len(ident)
+    room = len(data) - len(params) - len(method) - size
+    if (room >= _ROOM or not size or not params) and _repeats(bytes(data)):
         return Malformed(INVALID_REQUEST, "a member of the message stands twice")
     flaw = flaw_of(params, limits)
-    if not ident:
+    if not size:
         return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
-    if not ((ident.isdigit() and len(ident) <= limits.id_chars) or _valid_id(ident, limits)):
+    if not ((ident.isdigit() and size <= limits.id_chars) or _valid_id(ident, limits)):
         return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
     if flaw:
         return Malformed(INVALID_REQUEST, flaw, ident)
