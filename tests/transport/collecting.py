@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-__all__ = ["DEADLINE_S", "Collector", "within"]
+from gatewright.transport.http_answer import Answer
+
+__all__ = ["DEADLINE_S", "Collector", "whole", "within"]
 
 DEADLINE_S = 20.0
 
@@ -17,6 +19,12 @@ async def within(awaitable: Awaitable[T], seconds: float = DEADLINE_S) -> T:
     """Wait for something with a deadline."""
     async with asyncio.timeout(seconds):
         return await awaitable
+
+
+async def whole(answer: Answer) -> bytes:
+    """The body of an answer, once it is there."""
+    await answer.settled()
+    return answer.body()
 
 
 class Collector:

@@ -7,7 +7,7 @@ import pytest
 
 from gatewright.transport.http_answer import HIGH_WATER, Answer, Fields, Raw
 from gatewright.transport.http_fault import Fault
-from tests.transport.collecting import within
+from tests.transport.collecting import whole, within
 
 STREAM: Raw = [(b"content-type", b"text/event-stream")]
 
@@ -40,7 +40,7 @@ async def test_the_head_can_be_read_before_the_body_is_there() -> None:
     await asyncio.sleep(0)
     answer.open(200, [], {})
     await within(waiting)
-    reading = asyncio.ensure_future(answer.whole())
+    reading = asyncio.ensure_future(whole(answer))
     for piece in (b"a", b"b"):
         await asyncio.sleep(0)
         answer.feed(piece)
@@ -74,14 +74,14 @@ async def test_what_came_of_a_stream_is_read_before_its_fault() -> None:
 
 async def test_a_packed_stream_is_unpacked_as_it_comes_and_must_be_whole() -> None:
     packed = gzip.compress(b"data: a\n\n")
-    for end, whole in ((len(packed), True), (len(packed) - 1, False)):
+    for end, ends in ((len(packed), True), (len(packed) - 1, False)):
         answer, _ = begun([*STREAM, (b"content-encoding", b"gzip")])
         answer.feed(packed[:end])
         answer.finish()
         pieces = await within(answer.some())
         assert pieces is not None
         assert b"".join(pieces) == b"data: a\n\n"
-        if whole:
+        if ends:
             assert await within(answer.some()) is None
         else:
             with pytest.raises(Fault, match="decoded"):
@@ -100,7 +100,7 @@ async def test_an_answer_over_the_limit_is_refused_by_its_declaration_and_by_its
 async def test_a_length_that_announces_no_body_is_no_size() -> None:
     answer, _ = begun([(b"content-length", b"101")], status=304)
     answer.finish()
-    assert await within(answer.whole()) == b""
+    assert await within(whole(answer)) == b""
 
 
 async def test_a_coding_that_is_not_known_is_a_fault_of_the_answer() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gatewright.transport.http_answer import HIGH_WATER
 from gatewright.transport.http_caller import HEADER_BYTES, HttpCaller
 from gatewright.transport.http_fault import Fault
-from tests.transport.collecting import within
+from tests.transport.collecting import whole, within
 
 OK = b"HTTP/1.1 200 OK\r\n"
 STREAM = OK + b"content-type: text/event-stream\r\n"
@@ -48,7 +48,7 @@ async def outcome(pieces: list[bytes], *, eof: bool = True) -> object:
         try:
             await within(answer.head())
             if not answer.streams:
-                body = await within(answer.whole())
+                body = await within(whole(answer))
             while answer.streams and (more := await within(answer.some())) is not None:
                 body += b"".join(more)
         except Fault as fault:
@@ -219,7 +219,7 @@ async def test_words_that_nobody_asked_for_end_an_idle_connection() -> None:
     async with called() as (caller, _):
         answer = caller.ask(b"GET / HTTP/1.1\r\n\r\n", b"", 1000)
         caller.data_received(OK + BODIES[0])
-        assert await within(answer.whole()) == b"hello"
+        assert await within(whole(answer)) == b"hello"
         assert caller.free()
         caller.data_received(OK + BODIES[0])
         assert not caller.usable()
@@ -229,5 +229,5 @@ async def test_a_request_that_the_server_has_not_taken_keeps_the_connection_from
     async with called() as (caller, _):
         answer = caller.ask(b"POST / HTTP/1.1\r\n\r\n", b"x" * (4 << 20), 1000)
         caller.data_received(OK + BODIES[0])
-        assert await within(answer.whole()) == b"hello"
+        assert await within(whole(answer)) == b"hello"
         assert not caller.free()

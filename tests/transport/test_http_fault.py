@@ -19,7 +19,7 @@ async def test_every_fault_becomes_an_error_with_its_words_and_what_it_knows(
         raise Fault(kind, "some words", not_sent=not_sent)
 
     upstream = reach("http://127.0.0.1:1/")
-    monkeypatch.setattr(upstream, "_carry", fail)
+    monkeypatch.setattr(upstream._pool, "take", fail)
     with pytest.raises(http_client.UpstreamError, match=r"^some words$") as caught:
         await within(upstream.post(b"{}", {}, nothing))
     assert caught.value.not_sent is not_sent

@@ -8,7 +8,7 @@ from gatewright.transport.http_caller import HttpCaller
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_pool import HttpPool
 from gatewright.transport.http_request import POST, Target
-from tests.transport.collecting import within
+from tests.transport.collecting import whole, within
 from tests.transport.http_peers import ScriptedServer, Turn, answering, json_answer
 
 
@@ -18,7 +18,7 @@ def pool_for(server: ScriptedServer, keep_alive_s: float = 4.0, most: int = 8) -
 
 async def ask(pool: HttpPool, caller: HttpCaller, body: bytes = b"{}") -> bytes:
     answer = caller.ask(pool.target.spell(POST, {}, len(body)), body, 1000)
-    return await within(answer.whole())
+    return await within(whole(answer))
 
 
 async def test_the_connection_used_last_is_used_next() -> None:
@@ -110,10 +110,32 @@ async def test_a_closed_pool_lends_nothing_and_keeps_nothing() -> None:
         answer = lent.ask(pool.target.spell(POST, {}, 2), b"{}", 1000)
         await within(pool.close())
         with pytest.raises(Fault) as lost:
-            await within(answer.whole())
+            await within(whole(answer))
         assert lost.value.kind == "broken"
         pool.give(lent)
         with pytest.raises(Fault, match="is closed") as caught:
             await within(pool.take(None))
         assert (caught.value.kind, caught.value.not_sent) == ("unreachable", True)
+        await within(pool.close())
+
+
+async def test_a_place_in_line_that_is_given_up_blocks_nobody() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server, most=1)
+        first = await within(pool.take(None))
+        waiting = [asyncio.ensure_future(pool.take(None)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+        pool.give(first)  # to the second
+        waiting[1].cancel()  # which has it by now, and does not want it any more
+        third = await within(waiting[2])
+        assert pool.ready() is None, "all that may be are under way"
+        waiting.append(asyncio.ensure_future(pool.take(None)))
+        await asyncio.sleep(0)
+        waiting[3].cancel()
+        assert await ask(pool, third)
+        pool.give(third)
+        assert pool.ready() is third
+        pool.give(third)
         await within(pool.close())

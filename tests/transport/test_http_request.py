@@ -120,3 +120,26 @@ def test_a_server_reads_just_the_headers_that_were_given(headers: dict[str, str]
 def test_a_target_needs_an_http_url(url: str) -> None:
     with pytest.raises(ValueError, match=r"http|[Pp]ort"):
         Target(url)
+
+
+def test_what_was_spelled_before_is_never_mistaken_for_something_else() -> None:
+    one, other = Target("http://a/x"), Target("http://a/x")
+    headers = {"Mcp-Session-Id": "1"}
+    asked = [
+        (POST, headers, 1),
+        (POST, headers, 22),
+        (LISTEN, headers, None),
+        (POST, {**headers, "x-a": "b"}, 1),
+        (POST, {}, 1),
+        (POST, headers, 1),
+    ]
+    for kind, own, length in asked:
+        assert one.spell(kind, own, length) == Target("http://a/x").spell(kind, own, length)
+    mine = {"a": "1"}
+    before = other.spell(POST, mine)
+    mine["a"] = "2"
+    assert other.spell(POST, mine) != before
+    for _ in range(2):
+        with pytest.raises(ValueError, match="line break"):
+            other.spell(POST, {"a": "1\r\nb: 2"})
+    assert other.spell(POST, {"a": "1"}) == before

@@ -173,11 +173,11 @@ class HttpLink(Link):
         body = question(exchange.ident, method, params)
         headers = self._headers(exchange, method, params)
         take = partial(self._arrived, exchange)
-        again = may_repeat(exchange.call)
         judged = exchange.call is not None and exchange.call.tool is not None
-        renewed = False
+        renewed = repeated = False
         while True:
-            if (await self._renewal() or renewed) and judged:
+            waited = self._renewing is not None and await self._renewal()
+            if (waited or renewed) and judged:
                 exchange.settle(self._unsent())
                 return
             session = self.wire.session
@@ -190,10 +190,11 @@ class HttpLink(Link):
                 await self._read(posted, exchange)
                 return
             except UpstreamError as problem:
-                if not again or problem.not_sent or not isinstance(problem, ConnectionBroken):
+                again = isinstance(problem, ConnectionBroken) and not problem.not_sent
+                if repeated or not again or not may_repeat(exchange.call):
                     self._failed(problem, exchange)
                     return
-                again = False
+                repeated = True
 
     def _unsent(self) -> Failure:
         return Failure(

@@ -5,7 +5,8 @@ Below the link, which knows messages, and above the transport, which knows conne
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
 
 from gatewright.links.authorization import Authorizer
 from gatewright.links.http_rules import SESSION, VERSION
@@ -31,15 +32,15 @@ class HttpWire:
         self._own = dict(headers)
         self._authorizer = authorizer
 
-    async def post(
+    def post(
         self,
         body: bytes,
         headers: Mapping[str, str],
         on_message: OnMessage,
         on_open: OnOpen | None = None,
-    ) -> Posted:
+    ) -> Coroutine[Any, Any, Posted]:
         """Send one message and follow its answer to the end; see `HttpUpstream.post`."""
-        return await self._authorized(
+        return self._authorized(
             headers, lambda whole: self._http.post(body, whole, on_message, on_open=on_open)
         )
 

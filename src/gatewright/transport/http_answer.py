@@ -28,10 +28,10 @@ _EMPTY = (204, 304)
 class Fields(Mapping[str, str]):
     """Headers by name in any case; decoded when somebody asks. Where one came several times, the first counts."""
 
-    __slots__ = ("_known", "_raw")
+    __slots__ = ("_known", "raw")
 
     def __init__(self, raw: Raw) -> None:
-        self._raw = raw
+        self.raw = raw
         self._known: dict[str, list[str]] | None = None
 
     def __getitem__(self, name: str) -> str:
@@ -55,7 +55,7 @@ class Fields(Mapping[str, str]):
         known = self._known
         if known is None:
             self._known = known = {}
-            for name, value in self._raw:
+            for name, value in self.raw:
                 text = value.decode("utf-8", "surrogateescape")
                 known.setdefault(name.decode("latin-1"), []).append(text)
         return known
@@ -113,6 +113,22 @@ class Answer:
         self.status = status
         self._wake()
 
+    def take_whole(self, status: int, raw: Raw, body: bytes) -> bool:
+        """All of it is there, neither packed nor a stream; False where that is too much."""
+        if len(body) > self._limit:
+            return False
+        self.began = self.complete = True
+        self.headers = Fields(raw)
+        self.status = status
+        self._pieces.append(body)
+        self._wake()
+        return True
+
+    def plain_size(self) -> int | None:
+        """The length that its head gives of a body that is there, whole; None where it is packed or a stream."""
+        size = self.headers.get("content-length", "") if self.complete else ""
+        return None if self.streams or self._unpacker or not size.isdecimal() else int(size)
+
     def feed(self, data: bytes) -> None:
         """A piece of the body. Raises `Fault`."""
         self._held += len(data)
@@ -142,10 +158,13 @@ class Answer:
         while not self.status:
             await self._news()
 
-    async def whole(self) -> bytes:
-        """Wait for the end; the body. Raises `Fault`."""
-        while not self.complete:
+    async def settled(self) -> None:
+        """Wait until it is whole, or known to be a stream. Raises `Fault`."""
+        while not (self.complete or self.streams):
             await self._news()
+
+    def body(self) -> bytes:
+        """What there is of it, once it is whole. Raises `Fault`."""
         pieces = self._pieces
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if self._unpacker is None:
@@ -168,14 +187,12 @@ class Answer:
         self._flow(True)
         return iter((data,)) if self._unpacker is None else self._unpacked(self._unpacker, data)
 
-    async def _news(self) -> None:
+    def _news(self) -> asyncio.Future[None]:
+        """Whatever comes next. Raises `Fault`."""
         if self._problem is not None:
             raise self._problem
         self._waiter = waiter = self._loop.create_future()
-        try:
-            await waiter
-        finally:
-            self._waiter = None
+        return waiter
 
     def _wake(self) -> None:
         waiter = self._waiter

@@ -16,6 +16,7 @@ import httptools
 
 from gatewright.transport.http_answer import Answer, Raw
 from gatewright.transport.http_fault import Fault
+from gatewright.transport.known_answers import KnownAnswers
 
 __all__ = ["HEADER_BYTES", "HttpCaller"]
 
@@ -52,6 +53,7 @@ class HttpCaller(asyncio.Protocol):
         self._keeps = True  # after this answer, another may be asked for
         self._clogged = False
         self._paused = False
+        self._known = KnownAnswers()
         self._parser = httptools.HttpResponseParser(self)
         # Old servers end lines with LF alone and fill chunk sizes up with spaces; neither can be read in two ways.
         self._parser.set_dangerous_leniencies(
@@ -129,13 +131,16 @@ class HttpCaller(asyncio.Protocol):
             self._keeps = False
             self.abort()
             return
+        first = not answer.began
+        if first and self._known.settle(answer, data):
+            self._keeps, self._until_close = True, False
+            return
         answer.began = True
         self._size = len(data)
         self._moved = False
         try:
             self._parser.feed_data(data)
-            if not answer.complete:
-                self._weigh(answer)
+            self._parsed(answer, data if first else b"")
         except (httptools.HttpParserError, httptools.HttpParserUpgrade, Fault) as problem:
             self._keeps = False
             answer.fail(self._flaw(problem))
@@ -194,6 +199,13 @@ class HttpCaller(asyncio.Protocol):
             codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
             if codings != [b"chunked"]:
                 raise self._bad()
+
+    def _parsed(self, answer: Answer, data: bytes) -> None:
+        """All that came was parsed: `data`, where it is the first of the answer."""
+        if not answer.complete:
+            self._weigh(answer)
+        elif data and self._keeps:
+            self._known.learn(answer, data)
 
     def _weigh(self, answer: Answer) -> None:
         """Part of an answer came."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Literal
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -133,22 +133,22 @@ class HttpUpstream:
             raise ValueError("the URL is one of another server")
         return other
 
-    async def post(
+    def post(
         self,
         body: bytes,
         headers: Mapping[str, str],
         on_message: OnMessage,
         *,
-        timeout: float | None = None,  # noqa: ASYNC109 - one clock for all of it, which closes the connection too
+        timeout: float | None = None,
         on_open: OnOpen | None = None,
-    ) -> Posted:
+    ) -> Coroutine[Any, Any, Posted]:
         """POST one message. Each message of an event stream goes to `on_message` while it streams.
 
         `timeout` is seconds for the whole answer. `on_open` gets status and headers as soon as they are there.
         Raises `UpstreamError`; a cancellation closes the response at once.
         """
         on_event = _messages_to(on_message)
-        return await self._ask(POST, headers, on_event, body=body, timeout=timeout, on_open=on_open)
+        return self._ask(POST, headers, on_event, body=body, timeout=timeout, on_open=on_open)
 
     async def listen(
         self,
@@ -193,27 +193,17 @@ class HttpUpstream:
             raise CannotReach(what, not_sent=True) from None
         until = None if timeout is None else asyncio.get_running_loop().time() + timeout
         try:
-            return await self._carry(head, body or b"", until, on_event, on_open)
+            caller = self._pool.ready() or await self._pool.take(until)
+            try:
+                answer = caller.ask(head, body or b"", self._limits.frame_bytes)
+                if until is None:
+                    return await self._read(answer, on_event, on_open)
+                return await self._read_until(until, answer, on_event, on_open)
+            finally:
+                # An answer that was read to its end leaves a connection to use again; any other is closed at once.
+                self._pool.give(caller)
         except Fault as fault:
             raise _NAMED[fault.kind](str(fault), not_sent=fault.not_sent) from None
-
-    async def _carry(
-        self,
-        head: bytes,
-        body: bytes,
-        until: float | None,
-        on_event: OnEvent,
-        on_open: OnOpen | None,
-    ) -> Posted:
-        caller = await self._pool.take(until)
-        try:
-            answer = caller.ask(head, body, self._limits.frame_bytes)
-            if until is None:
-                return await self._read(answer, on_event, on_open)
-            return await self._read_until(until, answer, on_event, on_open)
-        finally:
-            # An answer that was read to its end leaves a connection to use again; any other is closed at once.
-            self._pool.give(caller)
 
     async def _read_until(
         self, until: float, answer: Answer, on_event: OnEvent, on_open: OnOpen | None
@@ -226,12 +216,13 @@ class HttpUpstream:
             raise TimedOut(f"{self.origin} did not {what} in time") from None
 
     async def _read(self, answer: Answer, on_event: OnEvent, on_open: OnOpen | None) -> Posted:
-        await answer.head()
         if on_open is not None:
+            await answer.head()
             on_open(answer.status, answer.headers)
+        await answer.settled()
         if answer.streams:
             return await self._stream(answer, on_event)
-        return Posted(answer.status, answer.headers, await answer.whole())
+        return Posted(answer.status, answer.headers, answer.body())
 
     async def _stream(self, answer: Answer, on_event: OnEvent) -> Posted:
         parser = SseParser(self._limits.frame_bytes)

@@ -8,6 +8,7 @@ was seen. At most `MOST` requests are under way, and so at most as many connecti
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 from gatewright.transport.http_caller import HttpCaller
 from gatewright.transport.http_dial import Trust, dial
@@ -26,21 +27,26 @@ class HttpPool:
         self.target = target
         self._tls = tls
         self._keep_alive_s = keep_alive_s
-        self._room = asyncio.Semaphore(most)
+        self._most = most
+        self._lent = 0
+        self._line: deque[asyncio.Future[None]] = deque()
         self._idle: list[HttpCaller] = []
         self._open: set[HttpCaller] = set()
         self._none_open = asyncio.Event()
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
 
+    def ready(self) -> HttpCaller | None:
+        """A connection for one request, where one is kept and nobody waits in line."""
+        if self._lent >= self._most or self._line:
+            return None
+        kept = self._kept()
+        if kept is not None:
+            self._lent += 1
+        return kept
+
     async def take(self, until: float | None) -> HttpCaller:
         """A connection for one request. `until` is on the loop's clock. Raises `Fault`."""
-        if not self._room.locked():
-            await self._room.acquire()  # at once
-            kept = self._kept()
-            if kept is not None:
-                return kept
-            self._room.release()
         try:
             async with asyncio.timeout_at(until):
                 return await self._take()
@@ -52,7 +58,7 @@ class HttpPool:
 
     def give(self, caller: HttpCaller) -> None:
         """Take a connection back, whatever became of the request; closed at once unless that was answered."""
-        self._room.release()
+        self._leave()
         if not caller.free() or self._closed:
             caller.abort()
             return
@@ -76,12 +82,37 @@ class HttpPool:
             await self._none_open.wait()
 
     async def _take(self) -> HttpCaller:
-        await self._room.acquire()
+        await self._enter()
         try:
             return self._kept() or await self._made()
         except BaseException:
-            self._room.release()
+            self._leave()
             raise
+
+    async def _enter(self) -> None:
+        """Wait for a place among those under way."""
+        if self._lent < self._most and not self._line:
+            self._lent += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            await turn
+        except BaseException:
+            if not turn.cancelled():
+                self._leave()  # it had come
+            elif turn in self._line:
+                self._line.remove(turn)
+            raise
+
+    def _leave(self) -> None:
+        """Give a place up, to whoever is next in line."""
+        while self._line:
+            turn = self._line.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._lent -= 1
 
     def _kept(self) -> HttpCaller | None:
         oldest = asyncio.get_running_loop().time() - self._keep_alive_s

@@ -56,12 +56,23 @@ class Target:
         self.port = self.url.port or (443 if self.secure else 80)
         self._path = self.url.raw_path_qs or "/"
         self._made: dict[str, tuple[dict[str, str], str]] = {}
+        self._last: dict[str, tuple[str, dict[str, str]]] = {}
+        """By method: what was spelled last, and of which headers. Nearly always the next are the same."""
 
     def spell(self, kind: Kind, headers: Mapping[str, str], length: int | None = None) -> bytes:
         """The head of a request with a body of `length` bytes, or with none.
 
         Raises `ValueError` for a header that cannot be sent; the text names no value.
         """
+        opening, last = self._last.get(kind.method) or ("", None)
+        if headers != last:
+            opening = self._opening(kind, headers)
+            self._last[kind.method] = opening, dict(headers)
+        framing = "" if length is None else f"Content-Length: {length}\r\n"
+        return f"{opening}{framing}\r\n".encode("utf-8", "surrogateescape")
+
+    def _opening(self, kind: Kind, headers: Mapping[str, str]) -> str:
+        """All but what says where the body ends."""
         usual, opening = self._made.get(kind.method) or self._make(kind)
         names = [_checked(name) for name in headers]
         if not usual.keys().isdisjoint(names):
@@ -71,8 +82,7 @@ class Target:
         lines = len(names)
         if own.count("\n") != lines or own.count("\r") != lines or "\0" in own:
             raise ValueError("a header contains a line break or a zero byte")
-        framing = "" if length is None else f"Content-Length: {length}\r\n"
-        return f"{opening}{own}{framing}\r\n".encode("utf-8", "surrogateescape")
+        return opening + own
 
     def _make(self, kind: Kind) -> tuple[dict[str, str], str]:
         headers = {"Host": self._authority(), **_EVERY, **kind.usual, **self._credentials()}
