@@ -117,3 +117,13 @@ def test_a_session_that_is_over_is_forgotten() -> None:
     assert rig.lanes.drop("a") == "a"
     assert rig.lanes.own("a") is None
     assert rig.lanes.all() == []
+
+
+def test_a_session_stays_with_the_rest_until_it_is_over() -> None:
+    rig = Rig()
+    rig.take("old")
+    rig.main.link.asks = True
+    assert rig.take("old") == (rig.main, None)
+    rig.lanes.drop("old")
+    assert rig.take("old") == ("old", None)
+    assert rig.take("old") == ("old", None)

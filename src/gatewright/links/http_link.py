@@ -129,11 +129,14 @@ class HttpLink(Link):
     def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
         if self._closing:
             return self._gone(sent=False)
-        exchange.work = self.spawn(self._talk(exchange, method, params))
+        exchange.work = talk = self._loop.create_task(self._talk(exchange, method, params))
+        self._tasks.add(talk)
+        talk.add_done_callback(self._tasks.discard)  # it says itself what went wrong
         return None
 
     def _over(self, exchange: Exchange) -> None:
-        super()._over(exchange)
+        if self._questions.held:
+            self._questions.answered(exchange)
         talk = exchange.work
         if talk is not None and not talk.done():
             self._loop.call_later(DRAIN_S, talk.cancel)

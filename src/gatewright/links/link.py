@@ -189,7 +189,7 @@ class Link(abc.ABC):
         """Nobody waits for the answer any more."""
 
     def _over(self, exchange: Exchange) -> None:
-        """A request was answered, or has failed. Told where a question waits, or the request has work of its own."""
+        """A request was answered, or has failed. Told where a question waits, or where the request has `work`."""
         self._questions.answered(exchange)
 
     @abc.abstractmethod

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from gatewright.transport.content_coding import BadCoding, Unpacker, unpacker
 from gatewright.transport.http_fault import Fault
 
@@ -28,10 +30,10 @@ _EMPTY = (204, 304)
 class Fields(Mapping[str, str]):
     """Headers by name in any case; decoded when somebody asks. Where one came several times, the first counts."""
 
-    __slots__ = ("_known", "raw")
+    __slots__ = ("_known", "_raw")
 
     def __init__(self, raw: Raw) -> None:
-        self.raw = raw
+        self._raw = raw
         self._known: dict[str, list[str]] | None = None
 
     def __getitem__(self, name: str) -> str:
@@ -55,48 +57,33 @@ class Fields(Mapping[str, str]):
         known = self._known
         if known is None:
             self._known = known = {}
-            for name, value in self.raw:
+            for name, value in self._raw:
                 text = value.decode("utf-8", "surrogateescape")
                 known.setdefault(name.decode("latin-1"), []).append(text)
         return known
 
 
-class Answer:
-    """What came so far. `status` is 0 until the head is there; `streams` tells an event stream."""
+_NO_FIELDS = Fields([])
 
-    __slots__ = (
-        "_flow",
-        "_held",
-        "_limit",
-        "_loop",
-        "_pieces",
-        "_problem",
-        "_unpacker",
-        "_waiter",
-        "began",
-        "complete",
-        "headers",
-        "status",
-        "streams",
-        "where",
-    )
 
-    def __init__(self, where: str, limit: int, flow: Callable[[bool], None]) -> None:
-        self.where = where
-        self.status = 0
-        self.headers: Fields
-        self.streams = False
-        self.began = False
-        """Whether a single byte has come."""
-        self.complete = False
-        self._limit = limit
-        self._flow = flow
-        self._loop = asyncio.get_running_loop()
-        self._pieces: list[bytes] = []
-        self._held = 0
-        self._problem: Fault | None = None
-        self._unpacker: Unpacker | None = None
-        self._waiter: asyncio.Future[None] | None = None
+class Answer(msgspec.Struct, eq=False):
+    """What came so far. `status` is 0 until the head is there; `streams` tells an event stream. `_flow` says whether what a
+    stream brings is wanted now."""
+
+    where: str
+    _limit: int
+    _flow: Callable[[bool], None]
+    status: int = 0
+    headers: Fields = _NO_FIELDS
+    streams: bool = False
+    began: bool = False
+    """Whether a single byte has come."""
+    complete: bool = False
+    _pieces: list[bytes] = []
+    _held: int = 0
+    _problem: Fault | None = None
+    _unpacker: Unpacker | None = None
+    _waiter: asyncio.Future[None] | None = None
 
     # -- the connection's
 
@@ -113,12 +100,12 @@ class Answer:
         self.status = status
         self._wake()
 
-    def take_whole(self, status: int, raw: Raw, body: bytes) -> bool:
+    def take_whole(self, status: int, headers: Fields, body: bytes) -> bool:
         """All of it is there, neither packed nor a stream; False where that is too much."""
         if len(body) > self._limit:
             return False
         self.began = self.complete = True
-        self.headers = Fields(raw)
+        self.headers = headers
         self.status = status
         self._pieces.append(body)
         self._wake()
@@ -191,7 +178,7 @@ class Answer:
         """Whatever comes next. Raises `Fault`."""
         if self._problem is not None:
             raise self._problem
-        self._waiter = waiter = self._loop.create_future()
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
         return waiter
 
     def _wake(self) -> None:

@@ -27,6 +27,7 @@ class HttpPool:
         self.target = target
         self._tls = tls
         self._keep_alive_s = keep_alive_s
+        self._loop = asyncio.get_running_loop()
         self._most = most
         self._lent = 0
         self._line: deque[asyncio.Future[None]] = deque()
@@ -62,11 +63,10 @@ class HttpPool:
         if not caller.free() or self._closed:
             caller.abort()
             return
-        loop = asyncio.get_running_loop()
-        caller.idle_since = loop.time()
+        caller.idle_since = self._loop.time()
         self._idle.append(caller)
         if self._timer is None:
-            self._timer = loop.call_later(self._keep_alive_s, self._expire)
+            self._timer = self._loop.call_later(self._keep_alive_s, self._expire)
 
     async def close(self) -> None:
         """Close all connections, and wait until they are."""
@@ -94,7 +94,7 @@ class HttpPool:
         if self._lent < self._most and not self._line:
             self._lent += 1
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[None] = self._loop.create_future()
         self._line.append(turn)
         try:
             await turn
@@ -115,7 +115,7 @@ class HttpPool:
         self._lent -= 1
 
     def _kept(self) -> HttpCaller | None:
-        oldest = asyncio.get_running_loop().time() - self._keep_alive_s
+        oldest = self._loop.time() - self._keep_alive_s
         while self._idle:
             caller = self._idle.pop()
             if caller.usable():
@@ -146,11 +146,10 @@ class HttpPool:
 
     def _expire(self) -> None:
         """Close what has waited too long; the first in line have waited longest."""
-        loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._keep_alive_s
+        oldest = self._loop.time() - self._keep_alive_s
         while self._idle and self._idle[0].idle_since <= oldest:
             self._idle.pop(0).abort()
         self._timer = None
         if self._idle:
             due = self._idle[0].idle_since + self._keep_alive_s
-            self._timer = loop.call_at(due, self._expire)
+            self._timer = self._loop.call_at(due, self._expire)

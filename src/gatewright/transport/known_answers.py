@@ -8,7 +8,7 @@ connection that stays.
 
 from __future__ import annotations
 
-from gatewright.transport.http_answer import Answer, Raw
+from gatewright.transport.http_answer import Answer, Fields
 
 __all__ = ["KnownAnswers"]
 
@@ -25,7 +25,7 @@ class KnownAnswers:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[int, Raw, int]] = {}
+        self._known: dict[bytes, tuple[int, Fields, int]] = {}
 
     def settle(self, answer: Answer, data: bytes) -> bool:
         """Whether `data` is an answer, whole, whose head is known: then `answer` has it."""
@@ -44,4 +44,4 @@ class KnownAnswers:
             return
         if len(self._known) == _HEADS:
             del self._known[next(iter(self._known))]
-        self._known[data[:cut]] = answer.status, answer.headers.raw, size
+        self._known[data[:cut]] = answer.status, answer.headers, size

@@ -38,7 +38,7 @@ class Lanes:
         self._common: tuple[Keeper, str | None] = main, None
         self._make = make
         self._own: dict[str, Keeper] = {}
-        self._shared: set[str | None] = set()
+        self._shared: set[str] = set()
         """The sessions that the common connection has served; they stay on it."""
         self._idle: list[str] = []
         self._leases = 0
@@ -65,12 +65,10 @@ class Lanes:
     def take(self, call: Call) -> tuple[Keeper, str | None]:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
-        if session in self._shared:
-            return self._common
-        if self._share == "gateway" or (session is None and self._share == "session"):
-            return self._common
         if session is None:
-            return self._lease(call)
+            return self._lease() if self._share == "auto" and self._alone(call) else self._common
+        if session in self._shared or self._share == "gateway":
+            return self._common
         found = self._own.get(session)
         if found is not None:
             return found, None
@@ -85,9 +83,9 @@ class Lanes:
         """The call that had the lease is over."""
         self._idle.append(lease)
 
-    def _lease(self, call: Call) -> tuple[Keeper, str | None]:
+    def _lease(self) -> tuple[Keeper, str | None]:
         link = self._main.link
-        if not self._alone(call) or link is None or not link.busy:
+        if link is None or not link.busy:
             return self._common
         if self._idle:
             lease = self._idle.pop()
