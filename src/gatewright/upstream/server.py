@@ -202,7 +202,7 @@ class Server:
         unsent: Failure | None = None
         relisting = self._relisting
         known = relisting.count
-        for _ in range(2):
+        while True:
             link = keeper.link
             if link is None or not link.open or relisting.unlisted or relisting.count != known:
                 waits = min(self.spec.restart_wait_s, deadline - now)
@@ -215,10 +215,9 @@ class Server:
                 return outcome
             if outcome.reason == "upstream_timeout":
                 return _with_limit(outcome, deadline - now)
-            if outcome.details.get("sent") is not False:
+            if unsent is not None or outcome.details.get("sent") is not False:
                 return outcome
             unsent = outcome
-        return unsent or Failure("internal")
 
     async def _ready(
         self,
