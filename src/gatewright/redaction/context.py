@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from gatewright.redaction.names import is_secret_name, looks_random, may_be_secret
+from gatewright.redaction.cookies import may_open
+from gatewright.redaction.names import is_secret_name, looks_chosen, looks_random, may_be_secret
 from gatewright.redaction.patterns import Pattern, either
 from gatewright.redaction.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
@@ -28,7 +29,11 @@ _QUOTES = r"(?:\\{0,3}[\"'`\]]){0,2}"
 _GAP = r"(?:\\t|[ \t]){0,8}"
 _SIGNS = r"(?::{1,3}=|=>|=|\|\|?|>|\?=|,|:{1,2})"
 _OPERATOR = f"{_QUOTES}{_GAP}{_SIGNS}{_GAP}"
-_PAIRED = r"(?:\\[nrt]|[\s,;\"'`\\-]){1,16}(?i:value)" + _QUOTES + r"\s{0,4}[:=]\s{0,4}"
+_PAIRED = (
+    r"(?:\\[nrt]|[\s,;\"'`\\-]){1,16}(?i:(?:default_?|string)?value)"
+    + _QUOTES
+    + r"\s{0,4}[:=]\s{0,4}"
+)
 _PAIR_NAME = (
     rf"(?i:\bname|\bkey|\bvariable|\bheader|\bparam|\benv|\bid){_QUOTES}{_GAP}[:=]{_GAP}{_QUOTES}"
 )
@@ -97,6 +102,12 @@ _PEM_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BODY = re.compile(rb"(?:[A-Za-z0-9+/=\s]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
 _PEM_LINE = re.compile(rb"[A-Za-z0-9+/=]{32}")
 _COOKIES = re.compile(rb"[^\s=;,\"']+=[^\s=]")
+_PARAMETERS = re.compile(rb"[A-Za-z_-]+=[\"\w]")
+_TO_LINE_END = re.compile(rb"[^\r\n\\]*")
+_PHRASE = re.compile(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}")
+_KEY_PART = re.compile(r"[A-Za-z0-9_-]{43,}")
+_CACHED = re.compile(r"-[0-9a-f]{32,}\Z")
+"""What a cache is asked for: some words and a digest."""
 _NAME_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _NAME_MOST = 40
 _PEM_LEAST = 24
@@ -105,7 +116,7 @@ _LINE = re.compile(rb"[^\r\n\"'\\]*")
 _OPENED = re.compile(rb"(\\*)([\"'`])")
 _BARE = re.compile(rb"[^\s\"'`,;&<>)}\]\\]+")
 _SCHEME = re.compile(
-    rb"(?i:bearer|basic|token|digest|apikey|key|negotiate|ssws|bot|aws4-hmac-sha256)[ +]+"
+    rb"(?i:bearer|basic|token|digest|api-?key|api-?token|key|negotiate|ssws|bot|aws4-hmac-sha256|splunk|geniekey|oauth|hawk|dpop|jwt)[ +]+"
 )
 _BARE_MOST = 256
 _BARE_BACKWARDS = re.compile(rb"={0,2}[^\s\"'`,;&<>)}\]\\:=]+")
@@ -152,9 +163,12 @@ def _names(text: bytes) -> Iterator[Finding]:
         value = text[start:end].decode("utf-8", "replace")
         if _sign(parts[3] or b"") in _WEAK and not looks_random(value, digests=True):
             continue
-        if _is_header(parts[1].decode()) and not quoted and _COOKIES.match(text, start):
+        name = parts[1].decode()
+        if _is_header(name) and not quoted and _COOKIES.match(text, start):
             end = max(end, _line_end(text, start))
-            value = text[start:end].decode("utf-8", "replace").replace(" ", "")
+            value = may_open(text[start:end].decode("utf-8", "replace"))
+        elif name.lower().endswith("authorization") and _PARAMETERS.match(text, start):
+            end = max(end, _whole_line(text, start))
         if may_be_secret(value, quoted=quoted):
             yield start, end, "named"
             at = end
@@ -233,6 +247,15 @@ def _is_header(name: str) -> bool:
     return name.lower().endswith("cookie")
 
 
+def _is_phrase(name: str) -> bool:
+    return "phrase" in name.lower() or "mnemonic" in name.lower()
+
+
+def _whole_line(text: bytes, at: int) -> int:
+    found = _TO_LINE_END.match(text, at)
+    return at if found is None else found.end()
+
+
 def _line_end(text: bytes, at: int) -> int:
     found = _LINE.match(text, at)
     return at if found is None else found.end()
@@ -251,13 +274,15 @@ def _vendors(text: bytes) -> Iterator[Finding]:
 
 def _spoken(text: bytes) -> Iterator[Finding]:
     for spans in _after_words.all(text):
-        if looks_random(_text(text, spans[1]), 12, digests=True):
+        said = _text(text, spans[1])
+        if looks_random(said, 12, digests=True) and not _CACHED.search(said):
             yield *spans[1], "named"
 
 
 def _bare_keys(text: bytes) -> Iterator[Finding]:
     for spans in _key.all(text):
-        if looks_random(_text(text, spans[1]), 12):
+        said = _text(text, spans[1])
+        if looks_random(said, 12) and not _CACHED.search(said):
             yield *spans[1], "named"
 
 
@@ -277,7 +302,8 @@ def _users(text: bytes) -> Iterator[Finding]:
 def _commands(text: bytes) -> Iterator[Finding]:
     for spans in _options.all(text):
         span = next(one for one in spans[1:] if one[0] >= 0)
-        if may_be_secret(_text(text, span), quoted=False):
+        said = _text(text, span)
+        if may_be_secret(said, quoted=False) or looks_chosen(said):
             yield *span, "command-line"
 
 
@@ -329,8 +355,12 @@ def of_member(name: str, value: str) -> tuple[int, str] | None:
     scheme = _SCHEME.match(said)
     start = 0 if scheme is None else scheme.end()
     if is_secret_name(name):
-        whole = value.replace(" ", "") if _is_header(name) else said[start:].decode()
+        whole = may_open(value) if _is_header(name) else said[start:].decode()
+        if _PHRASE.fullmatch(whole) and _is_phrase(name):
+            return start, "named"
         return (start, "named") if may_be_secret(whole, quoted=True) else None
+    if name in {"d", "k"}:  # of a JSON Web Key
+        return (0, "private-key") if _KEY_PART.fullmatch(value) and looks_random(value) else None
     if name.lower() in {"key", "auth"}:
         return (0, "named") if looks_random(value, 12) else None
     vendor = _in_name.after(name.encode(), 0)

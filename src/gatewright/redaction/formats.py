@@ -53,7 +53,7 @@ _CLOUD: tuple[Row, ...] = (
     ("cloudflare-token", "\\bcf(?:ut|at|k)_", f"{_AN}{{36,}}"),
     ("openshift-token", "sha256~", f"{_WORD}{{43}}"),
     ("rancher-token", "token-[a-z0-9]{5}:", "[a-z0-9]{54}"),
-    ("terraform-token", "[.]atlasv1[.]", "[A-Za-z0-9=_-]{60,}"),
+    ("terraform-token", "[A-Za-z0-9]{14}[.]atlasv1[.]", "[A-Za-z0-9=_-]{60,}"),
     ("pulumi-token", "\\bpul-", f"{HEX}{{40}}"),
     ("infracost-key", "\\bico-", f"{_AN}{{32}}"),
     ("octopus-key", "API-[A-Z0-9]{26}", ""),
@@ -62,6 +62,17 @@ _CLOUD: tuple[Row, ...] = (
     ("harness-token", f"\\b[ps]at[.]{_WORD}{{22}}[.]", f"{_AN}{{24}}[.]{_AN}{{20}}"),
     ("onepassword-token", "\\bops_eyJ", f"{_B64}{{40,}}={{0,3}}"),
     ("onepassword-secret-key", "\\bA3-[A-Z0-9]{6}-", "[A-Z0-9]{5,6}-?[A-Z0-9-]{15,30}"),
+    ("apify-key", "\\bapify_api_", f"{_AN}{{30,}}"),
+    ("adafruit-key", "\\baio_", f"{_AN}{{28}}"),
+    ("vk-token", "\\bvk1[.]a[.]", f"{_WORD}{{60,}}"),
+    ("cursor-key", f"\\bcrsr_{HEX}{{40}}", f"{HEX}*"),
+    ("cursor-key", f"\\bkey_{HEX}{{32}}", f"{HEX}*"),
+    ("twitch-token", "\\boauth:[a-z0-9]{30}\\b", ""),
+    ("login-code", "[?&](?:code|appid|otp)=[A-Za-z0-9_-]{24}", f"{_WORD}*"),
+    ("url-password", ":(?:\\\\?/){2}[A-Za-z0-9_-]{16,64}:x-oauth-basic@", ""),
+    ("private-key", '\\\\?"[dk]\\\\?" ?: ?\\\\?"[A-Za-z0-9_-]{42}', f"{_WORD}+"),
+    ("private-feed", f"/private-{HEX}{{32}}/", ""),
+    ("signed-url", "[?&](?:X-Amz-|X-Goog-)?Signature=", "[A-Za-z0-9%~_+/=-]{40,}"),
     ("age-secret-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}"),
     ("infisical-token", f"\\bst[.]{HEX}{{8}}", f"[0-9a-f-]{{10,}}[.]{HEX}{{20,}}[.]{HEX}{{20,}}"),
     ("tailscale-key", "tskey-", "[A-Za-z0-9-]{16,}"),
@@ -187,7 +198,7 @@ _CHAT: tuple[Row, ...] = (
     ("teams-webhook", "webhook[.]office[.]com/webhookb2/", "[A-Za-z0-9@/-]{60,}"),
     ("discord-token", f"\\b[MNO][A-Za-z0-9_-]{{23,27}}[.]{_WORD}{{6}}[.]{_WORD}{{27,40}}", ""),
     ("discord-webhook", "discord(?:app)?[.]com/api/webhooks/", f"[0-9]+/{_WORD}{{40,}}"),
-    ("telegram-token", "\\b[0-9]{5,16}:A[A-Za-z0-9_-]{34}", ""),
+    ("telegram-token", "(?:\\b|bot)[0-9]{5,16}:A[A-Za-z0-9_-]{34}", ""),
     ("twilio-key", "\\b(?:SK|AC)[0-9a-f]{32}\\b", ""),
     ("sendgrid-key", "\\bSG[.][A-Za-z0-9=_.-]{20}", "[A-Za-z0-9=_.-]{40,}"),
     ("brevo-key", "\\bx(?:keys|smtps)ib-", f"{HEX}{{64}}-{_AN}{{16}}"),
@@ -249,4 +260,54 @@ _OTHER: tuple[Row, ...] = (
     ),
 )
 
-FORMATS: tuple[Row, ...] = (*_CLOUD, *_DATA, *_AI, *_CODE, *_MONEY, *_CHAT, *_OTHER)
+_CRYPT = "[./A-Za-z0-9]"
+
+_HASHES: tuple[Row, ...] = (
+    (
+        "password-hash",
+        "[$](?:[1567y]|gy|apr1|sha1|md5)[$][A-Za-z0-9./,=]{1,24}[$]",
+        "[A-Za-z0-9+./$=]{20,}",
+    ),
+    ("password-hash", "[$]2[abxy]?[$][0-9]{2}[$]", f"{_CRYPT}{{53}}"),
+    (
+        "password-hash",
+        "[$](?:argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha[0-9]+)?|bcrypt-sha256)[$]",
+        "[A-Za-z0-9+/=.$_-]{5}[A-Za-z0-9+/=,.$_-]{25,}",
+    ),
+    (
+        "password-hash",
+        "(?:pbkdf2[_:.](?:sha[0-9]+|hmac)|scrypt:[0-9]+|argon2[$])",
+        "[A-Za-z0-9+/=:$._-]{30,}",
+    ),
+    ("password-hash", f"[$](?:[PH][$]{_CRYPT}{{31}}|S[$]{_CRYPT}{{52}})", ""),
+    ("password-hash", "[$]8[$][A-Za-z0-9./]{14}|[$]9[$][A-Za-z0-9./]{14}", "[$][A-Za-z0-9./]{40,}"),
+    ("password-hash", "[{](?:S?SHA(?:256|384|512)?|S?MD5|CRYPT)[}]", "[A-Za-z0-9+/=$.]{20,}"),
+    ("password-hash", f":[0-9]+:{HEX}{{32}}:{HEX}{{32}}:", ""),
+    ("password-hash", f"::[A-Za-z0-9.-]{{1,64}}:{HEX}{{16}}:{HEX}{{32}}:", f"{HEX}{{16,}}"),
+    ("password-hash", "[$]krb5(?:tgs|asrep|pa)[$][0-9]{1,2}[$]", "[A-Za-z0-9_*$./@:-]{40,}"),
+    (
+        "password-hash",
+        "SCRAM-SHA-(?:1|256|512)[$]",
+        "[0-9]+:[A-Za-z0-9+/=]+[$][A-Za-z0-9+/=:]{20,}",
+    ),
+    ("password-hash", "'[*][0-9A-F]{40}'|'md5[0-9a-f]{32}'", ""),
+    ("password-hash", f"(?i:nt(?:lm)? hash)[^\\r\\n:=]{{0,32}}[:=] ?{HEX}{{32}}", ""),
+    ("password-hash", "password 7 [0-9A-F]{8}", "[0-9A-F]+"),
+)
+
+_WALLETS: tuple[Row, ...] = (
+    ("wallet-key", "\\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,108}\\b", ""),
+    ("wallet-key", "\\bnsec1[02-9ac-hj-np-z]{58}\\b", ""),
+)
+
+FORMATS: tuple[Row, ...] = (
+    *_CLOUD,
+    *_DATA,
+    *_AI,
+    *_CODE,
+    *_MONEY,
+    *_CHAT,
+    *_HASHES,
+    *_WALLETS,
+    *_OTHER,
+)

@@ -128,7 +128,7 @@ class _Text:
         return None
 
     def _is_value(self, at: int) -> bool:
-        return self._said(at).lower() == "value"
+        return self._said(at).lower() in {"value", "defaultvalue", "stringvalue"}
 
     def _member(self, name: str, at: int) -> None:
         if at in self._new or self._is_handle(at):

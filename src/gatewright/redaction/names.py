@@ -15,7 +15,9 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-__all__ = ["is_example", "is_secret_name", "looks_random", "may_be_secret"]
+from gatewright.redaction.foreign import is_foreign_name, is_foreign_word
+
+__all__ = ["is_example", "is_secret_name", "looks_chosen", "looks_random", "may_be_secret"]
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -54,11 +56,12 @@ _PLACEHOLDER = re.compile(
     | <.* | \[.* | \{.* | \$[({A-Za-z_].* | %[({]?[A-Za-z_]+[)}]?[sd%]?
     | (?:your|my|the|some|an?|insert|enter|replace|put)[-_ ].{0,40} | yours?
     | .*(?:redacted|placeholder|example|xxxx|\*\*\*|your[-_]|change[-_]?me|dummy|removed|hidden|masked|sample[-_]|fake[-_]).*
+    | !(?:Ref|vault|Sub|GetAtt|ImportValue|Join|env\w*|secret|file|reference)\b.*
     | pk_(?:test|live|prod)_\w+ | same-origin | include | omit
     | (?:null|none|nil|undefined|true|false|yes|no|n/a|na|empty|unset|default|string|str|number|int|integer|
         bool|boolean|object|array|required|optional|any|bytes|text|password|passwd|pwd|pass|secret|token|
         api[-_ ]?key|key|value|username|user|hidden|required\??|basic|bearer|oauth2?|jwt|apikey|void|
-        unknown|invalid|missing|incorrect|expired|test|testing|env|type|function|await|async|return|new|const|self)
+        unknown|invalid|missing|incorrect|expired|test|testing|env|type|function|await|async|return|new|const|self)[!?]?
     )""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
@@ -90,6 +93,8 @@ _TURN = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])|(?<=[a-z])(?=[A-Z])
 @lru_cache(4096)
 def is_secret_name(name: str) -> bool:
     """Whether a member, a variable or a header of this name holds a secret."""
+    if is_foreign_name(name):
+        return True
     words = [word.lower() for word in _WORDS.findall(name)][-8:]
     while len(words) > 1 and (words[-1] in _TRAILING or words[-1].isdigit()):
         words.pop()
@@ -110,6 +115,8 @@ def may_be_secret(value: str, *, quoted: bool) -> bool:
     if len(value) < (6 if value.isdigit() else 4):
         return False
     if _PLACEHOLDER.fullmatch(value) or _CODE.fullmatch(value) or _RANGE.fullmatch(value):
+        return False
+    if is_foreign_word(value):
         return False
     if " " in value.strip():
         return any(letter.isdigit() for letter in value) and value.count(" ") <= 6
@@ -134,6 +141,35 @@ def looks_random(value: str, least: int = 10, *, digests: bool = False) -> bool:
     if all(_WORD_OR_NUMBER.fullmatch(part) for part in _SEPARATORS.split(value)):
         return len(value) >= 20 and value.isalpha() and not _reads_like_words(value)
     return len(_TURN.findall(value)) >= 2 and _entropy(value) >= (2.6 if len(value) < 20 else 3.0)
+
+
+def looks_chosen(value: str) -> bool:
+    """Whether this is what a person takes for a password: letters, and digits or signs among them."""
+    if not 6 <= len(value) <= 128 or _PLACEHOLDER.fullmatch(value) or _CODE.fullmatch(value):
+        return False
+    if "://" in value or _VERSION.fullmatch(value) or _UUID.fullmatch(value) or _NOTED.match(value):
+        return False
+    digits = sum(letter.isdigit() for letter in value)
+    if not digits or not any(letter.isalpha() for letter in value):
+        return False
+    signs = sum(letter in "!#$%&*+?^~;@" for letter in value.rstrip("!?;*"))
+    if _CALL.match(value):
+        return False
+    if signs or looks_random(value, 12):
+        return True
+    if _DIGEST.fullmatch(value):
+        return len(value) >= 32 and value.isalnum()
+    return len(value) >= 8 and digits >= 2 and not _RESERVED.fullmatch(value)
+
+
+_NOTED = re.compile(
+    r"[$@%&({\[<+/~-]|[.]+/|\d+\Z|https?:|(?:sha|md|aes|rsa|utf|oauth|hs|rs|es|ed|tls|x)[-_]?\d+",
+    re.IGNORECASE,
+)
+"""How references, options and the names of algorithms begin."""
+_RESERVED = re.compile(
+    r"[A-Z][A-Z0-9_]*_[A-Z0-9_]+|[a-z_]+\d{1,2}|[\w-]+(?:/[\w.-]+)+|[\d.:,/-]+\w{0,12}|\d+[a-z-]+"
+)
 
 
 def _is_identifier(value: str) -> bool:

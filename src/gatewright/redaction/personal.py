@@ -8,6 +8,13 @@ __all__ = ["PERSONAL", "is_card", "is_email", "is_iban", "is_phone", "is_us_ssn"
 
 _TOP = r"(?:[A-Za-z]{2,24}\b|(?:[\xc2-\xf4][\x80-\xbf]{1,3}){2,12})"
 
+_CALLED = (
+    r"(?:(?i:\b(?:tele)?phone(?:[ _]?(?:number|no))?|\btel(?:ephone|efon|efono|efoon)?|\bmobile|\bhandy|\bmobil|\bfax|\bcell|"
+    r"\bcall (?:me|us)(?: at| on)?|\bwhatsapp|\bsms)|\bT\xc3\xa9l|[Mm]\xc3\xb3vil|[\xd0\xa2\xd1][\x82\xa2]?\xd0\xb5\xd0\xbb|"
+    r"\xe7\x94\xb5\xe8\xaf\x9d|\xe9\x9b\xbb\xe8\xa9\xb1|\xe6\x90\xba\xe5\xb8\xaf)"
+)
+"""What a number in a country's own spelling is introduced by; without that it may be any number."""
+
 PERSONAL: dict[str, tuple[str, str]] = {
     "email": (
         r"@(?:[A-Za-z0-9\x80-\xff]|\\u)",
@@ -16,10 +23,20 @@ PERSONAL: dict[str, tuple[str, str]] = {
     ),
     "card": ("[0-9](?:[ -]?[0-9]){12}", r"\b[0-9](?:[ -]?[0-9]){12,18}\b"),
     "iban": (
-        "[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}|[a-z]{2}[0-9]{2}[a-z0-9]{11}",
-        r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}\b|\b[a-z]{2}[0-9]{2}[a-z0-9]{11,30}\b",
+        "[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}|[a-z]{2}[0-9]{2} ?[a-z0-9]{4}",
+        r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}\b|\b[a-z]{2}[0-9]{2}(?: ?[a-z0-9]{4}){2,7}[a-z0-9 ]{0,4}\b",
     ),
-    "phone": ("[+][1-9]", r"[+][1-9](?:[ ().\x2f-]{0,3}[0-9]){6,14}\b"),
+    "phone": (
+        (
+            rf"[+][1-9]|\b00[1-9][0-9]?[ /-]|{_CALLED}[^0-9\r\n+]{{0,12}}[0-9]|"
+            r"\\u(?:00e9l|00f3vil|0435\\u043b|8bdd|8a71|5e2f)"
+        ),
+        (
+            r"[+][1-9](?:[ ().\x2f-]{0,3}[0-9]){6,14}\b|\b00[1-9](?:[ ().\x2f-]{0,3}[0-9]){7,14}\b|"
+            rf"{_CALLED}[\"':.\x2f \t=-]{{1,8}}(?:\xef\xbc\x9a)?[(]?[0-9](?:[ ().\x2f-]{{0,2}}[0-9]){{6,12}}\b|"
+            rf"{_CALLED}\xef\xbc\x9a[ ]?[(]?[0-9](?:[ ().\x2f-]{{0,2}}[0-9]){{6,12}}\b"
+        ),
+    ),
     "us_ssn": (
         "[0-9]{3}-[0-9]{2}-[0-9]{4}|(?i:ssn|social security).{0,12}[0-9]{3}[ .]?[0-9]{2}[ .]?[0-9]{4}",
         r"\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b|(?i:ssn|social security)[^0-9]{1,12}[0-9]{3}[ .]?[0-9]{2}[ .]?[0-9]{4}\b",
@@ -63,10 +80,10 @@ def is_card(text: str, before: str = "") -> bool:
 def is_iban(text: str) -> int:
     """How much of the text is an IBAN: its country's length, and 1 as the remainder by 97. 0 for none."""
     size = _IBAN_LENGTHS.get(text[:2].upper(), 0)
-    ends = [at + 1 for at, letter in enumerate(text) if letter != " "]
+    ends = [at + 1 for at, letter in enumerate(text) if letter not in " -"]
     if not size or len(ends) < size:
         return 0
-    compact = text[: ends[size - 1]].replace(" ", "")
+    compact = text[: ends[size - 1]].replace(" ", "").replace("-", "")
     turned = compact[4:] + compact[:4]
     number = int("".join(str(int(letter, 36)) for letter in turned))
     return ends[size - 1] if number % 97 == 1 else 0
@@ -75,17 +92,19 @@ def is_iban(text: str) -> int:
 def is_phone(text: str) -> bool:
     """A number in the international form of E.164: 8 to 15 digits, 11 in North America, and no run of one digit."""
     digits = re.sub(r"[^0-9]", "", text)
+    if not text.startswith("+"):
+        return 7 <= len(digits) <= 17 and len(set(digits)) > 2
     if digits[:1] == "1" and len(digits) != 11:
         return False
     return 8 <= len(digits) <= 15 and len(set(digits)) > 2
 
 
 def is_email(text: str) -> bool:
-    """An address, and no `git@host`, nor a picture in a second resolution (`logo@2x.png`)."""
-    return not text.startswith("git@") and _PICTURE.search(text) is None
+    """An address, and no `git@host`, no picture in a second resolution (`logo@2x.png`), no unit of systemd."""
+    return not text.startswith("git@") and _NO_MAIL.search(text) is None
 
 
-_PICTURE = re.compile(r"@\dx\.[a-z]{2,4}\Z")
+_NO_MAIL = re.compile(r"@\dx\.[a-z]{2,4}\Z|\.(?:service|socket|timer|mount|slice|target)\Z")
 
 
 def is_us_ssn(text: str) -> bool:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 
-from gatewright.redaction import context
+from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
@@ -32,6 +32,8 @@ _MORE_OF_IT = "[A-Za-z0-9_.=+/~|$:%@-]{5}"
 _ESCAPES = r"\\u00[2-7][0-9A-Fa-f]|\\/"
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+_NUMBER = re.compile(rb"[^0-9+(]*")
+_MORE_DIGITS = re.compile(rb"[ -][0-9]{4}\b")
 _MOST_ENCODED = 64 * 1024
 _BLOB = 512
 """Characters of base64 around a token that make it a part of something else."""
@@ -84,6 +86,7 @@ class Scanner:
         if self._secrets:
             yield from (_hint(hint, rest) for _, hint, rest in FORMATS)
             yield context.HINTS
+            yield chosen.HINTS
             yield _hidden()
         yield from (PERSONAL[kind][0] for kind in sorted(personal))
         yield from (f"(?i:{_literal(term)})" for term in terms)
@@ -158,7 +161,11 @@ def _begun(hint: str) -> str:
 @lru_cache(1)
 def _secret_rules() -> tuple[tuple[str, Rule], ...]:
     formats = ((f"(?:{_begun(hint)})(?:{rest})", name) for name, hint, rest in FORMATS)
-    return *((one, partial(_tokens, one, name)) for one, name in formats), *context.RULES
+    return (
+        *((one, partial(_tokens, one, name)) for one, name in formats),
+        *context.RULES,
+        *chosen.RULES,
+    )
 
 
 @lru_cache(1)
@@ -204,8 +211,12 @@ def _all(pattern: Pattern, rule: str, text: bytes) -> Iterator[Finding]:
 def _people(kind: str, text: bytes) -> Iterator[Finding]:
     for spans in _person(kind).all(text):
         start, end = spans[0]
+        if kind == "phone":
+            start += _NUMBER.match(text, start).end() - start  # type: ignore[union-attr]
         said = text[start:end].decode("utf-8", "replace")
         before = text[max(0, start - 40) : start].decode("utf-8", "replace")
+        if kind == "card" and _MORE_DIGITS.match(text, end):
+            continue
         size = _person_size(kind, said, before)
         if size:
             yield start, start + (size if kind == "iban" else end - start), kind
@@ -218,7 +229,9 @@ def _person_size(kind: str, said: str, before: str) -> int:
         return is_card(said, before)
     if kind == "phone":
         return is_phone(said) and not before[-1:].isalnum()
-    return is_us_ssn(said) if kind == "us_ssn" else is_email(said)
+    if kind == "us_ssn":
+        return is_us_ssn(said)
+    return is_email(said) and not before.endswith("//")
 
 
 def _apart(found: list[Finding]) -> list[Finding]:
