@@ -60,17 +60,23 @@ _RULES = (
         5,
         "it overrides instructions",
         (
-            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|any|other|your|system)\b"
+            r"\b(?:ignore|disregard|forget|overrides?|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|any|other|your|system)\b"
             r".{0,20}\b(?:instruction|prompt|rule|guideline|direction|message|polic|tool|function)"
+            r"|\bforget everything\b|\bignore (?:the )?user'?s? (?:request|query|question|input|wish)"
+            r"|\bnew system prompt\b|\byou (?:now )?have no (?:more )?(?:restriction|rule|limit|polic|filter)"
+            r"|\bdecode (?:this|it|the following)\b.{0,30}\b(?:follow|execute|obey|run)\b"
         ),
     ),
     (
         5,
         "it wants to be kept from the user",
         (
-            r"\b(?:do(?:es)? not|don'?t|never|without|avoid|must not)\b.{0,30}"
-            r"\b(?:tell|mention|inform|notify|alert|reveal|show|disclos|telling|mentioning|informing|notifying|asking)\w*\b"
+            r"\b(?:do(?:es)? not|don'?t|never|avoid|must not)\b.{0,10}"
+            r"\b(?:tell|mention|inform|notify|alert|reveal|show|disclos|report|telling|mentioning|informing|notifying|asking)\w*\b"
             r".{0,30}\b(?:user|human|person|anyone|anybody|operator)\b"
+            r"|\bwithout (?:ever |first |explicitly )?(?:telling|mentioning|informing|notifying|alerting|asking)\b.{0,30}\b(?:user|human|person|anyone|operator)\b"
+            r"|\b(?:keep|hide|conceal|withhold)\b.{0,40}\bfrom the user\b|\bno need to (?:bother|inform|tell|involve) the user\b"
+            r"|\bthe user (?:does not|doesn'?t|need not|must not|should not|shouldn'?t) (?:need to |have to )?(?:know|see|notice|learn|be (?:told|aware|informed))"
         ),
     ),
     (
@@ -79,6 +85,7 @@ _RULES = (
         (
             r"\b(?:message|instruction|note|order)s? (?:is |was )?from (?:the |your )?(?:user|developer|admin\w*|owner|operator|system)\b"
             r"|\b(?:i am|this is|signed,?) (?:the|your) (?:user|developer|admin\w*|owner|operator)\b"
+            r"|\bas (?:coming|if (?:it )?(?:came|were|sent)) from the (?:user|developer|system|operator)\b"
             r"|\b(?:task|request)s? (?:that )?i (?:gave|have given|asked|want)\b|\bi (?:have|need) a (?:new|more urgent)\b|\bnew user (?:query|request|message|task)\s*:"
         ),
     ),
@@ -94,7 +101,7 @@ _RULES = (
         5,
         "it wants to come before all others",
         (
-            r"\balways (?:call|use|invoke|run|choose|select|prefer|execute)\b.{0,20}\b(?:this|me|it)\b.{0,40}\b(?:first|before|instead|only|over)\b"
+            r"\balways (?:call|use|invoke|run|choose|select|prefer|execute)\b.{0,20}\b(?:this|me|it)\b.{0,40}\b(?:first|before (?:any|all|every|each|other|using|calling)|instead|only|over)\b"
             r"|\bbefore (?:any|all|every|using any) other tools?\b"
         ),
     ),
@@ -106,7 +113,7 @@ _RULES = (
     (
         3,
         "it meddles with another server",
-        r"\b(?:of|from|on|to|by) (?:an)?other (?:mcp )?servers?\b",
+        r"\b(?:of|from|on|to|by) (?:an|the )?other (?:mcp )?servers?\b",
     ),
     (
         3,
@@ -122,10 +129,10 @@ _RULES = (
         3,
         "it reaches for secrets",
         (
-            r"(?:~/\.(?:ssh|aws|cursor|config|kube|netrc)|\bid_(?:rsa|ed25519)\b|/etc/(?:passwd|shadow)|(?:^|[\s'\"/])\.env\b|\bmcp\.json"
+            r"(?:~/\.(?:ssh|aws|cursor|config|kube|netrc|bash|zsh|env|git|gnupg)|(?:\b|_)id_(?:rsa|ed25519)\b|\bcontent_from_reading|\.git/config\b|/etc/(?:passwd|shadow)|(?:^|[\s'\"/])\.env\b|\bmcp\.json"
             r"|\bssh-(?:rsa|ed25519) AA"
             r"|\b(?:private|ssh|api|secret|access)[ _-]?keys?\b.{0,40}\b(?:read|send|pass|include|provide|content|append)\b"
-            r"|\b(?:read|send|pass|include|append|leak|exfiltrat)\w*\b.{0,60}\b(?:private|ssh|api|secret|access)[ _-]?keys?\b"
+            r"|\b(?:read|send|pass|include|append|leak|exfiltrat|provid|shar|collect|copy|upload|encod)\w*\b.{0,60}\b(?:(?:private|ssh|api|secret|access)[ _-]?keys?|access token|credential|keychain|environment variable|tokens\b)"
             r"|\b(?:password|credential|token)s?\b.{0,40}\b(?:send|forward|post|upload|append|email)\b)"
         ),
     ),
@@ -135,9 +142,75 @@ _RULES = (
         r"\b(?:send|forward|upload|transmit|exfiltrat|bcc|copy)\w*\b.{0,80}(?:https?://|\b[\w.+-]+@[\w-]+\.\w+|\battacker\b)",
     ),
     (
+        5,
+        "it has marks of a conversation",
+        r"<\|(?:im_start|im_end|system|user|assistant)\|?>|\[/?INST\]|<</?SYS>>|<system-reminder>|<!--\s*(?:assistant|system|agent|model)\s*:",
+    ),
+    (
+        5,
+        "it has an address filled in with what was said",
+        r"https?://\S*(?:[{<]|%7B)\s?(?:the )?(?:summary|conversation|chat|history|prompt|secret|token|data|messages?)",
+    ),
+    (
+        4,
+        "it wants silence",
+        (
+            r"\b(?:do not|don'?t|never) (?:mention|say|show|reveal|tell)\b(?: (?:it|this|that|so|anything|about))*(?: in (?:your|the) \w+)?\s*(?:[.!]|--|$)"
+            r"|\b(?:secrets|credentials|passwords) (?:known|available|visible) to you\b"
+        ),
+    ),
+    (
+        4,
+        "it turns rules off",
+        (
+            r"\b(?:safety|security) (?:rules?|checks?|polic\w+|filters?) (?:are|is) (?:now )?(?:suspended|disabled|off|lifted)\b|\bpre-?approved\b"
+            r"|\b(?:disregard|ignore|forget|override) (?:the|their|these|those|its) (?:\w+ )?(?:instruction|guideline|rule|description|polic)"
+            r"|\bpretend (?:that )?you (?:are|have)\b"
+        ),
+    ),
+    (
+        3,
+        "it wants what was said",
+        r"\b(?:include|put|pass|copy|append|send|forward|repeat)\b.{0,40}\b(?:full|entire|whole|complete|all|every|earlier|previous)\b.{0,20}\b(?:conversation|chat|messages?|history)\b",
+    ),
+    (
+        3,
+        "it brings code of others",
+        r"\bcurl\b[^|\n]{0,80}\|\s*(?:ba|z)?sh\b",
+    ),
+    (
+        2,
+        "it says how much, when or where",
+        (
+            r"\bverbatim\b|\bsystem prompt\b|\bbase64[- ]encoded\b|\bafter (?:each|every) (?:call|use|invocation)\b|\bbefore (?:answer|respond|reply)ing\b"
+            r"|\b(?:append|add|copy|put) (?:them|it|all|any)\b.{0,40}\b(?:to|into|in) (?:the )?['`\"]|\bother tools'? (?:results?|outputs?|answers?)\b"
+            r"|\b(?:session|account|process) will be (?:terminated|closed|suspended|lost)\b|\bnever ask for confirmation\b"
+        ),
+    ),
+    (
+        5,
+        "it overrides instructions, in another language",
+        (
+            r"\bignorier\w*\b.{0,30}\b(?:anweisung|regel)|\bignor[ae]\b.{0,30}\b(?:instrucciones|istruzioni|instruções|instructions précédentes)"
+            r"|игнорируй.{0,30}(?:инструкци|правил)|忽略.{0,12}(?:指令|指示|说明|规则)|指示.{0,8}無視|지시.{0,8}무시"
+        ),
+    ),
+    (
+        5,
+        "it wants to be kept from the user, in another language",
+        (
+            r"\b(?:sag|erzähl|verrat|sagen|teile)\w*\b.{0,20}(?:nutzer|anwender)\w* nichts|\bno se lo (?:digas|cuentes|menciones)\b|\bsin (?:decirle|avisar|informar)\w*\b.{0,12}usuario"
+            r"|\bsans (?:en |le )?(?:prévenir|informer|avertir|dire)\b|\bsenza (?:dir|avvis|inform)\w+\b.{0,12}utente|\bnão (?:conte|diga|informe|mencione)\b.{0,20}usuário"
+            r"|не (?:говори|сообщай|рассказывай)|不要(?:告诉|告訴|告知|通知)(?:用户|用戶|使用者)|ユーザーに(?:知らせ|言わ|伝え)(?:ず|ない)|사용자에게.{0,8}(?:말하지|알리지)"
+        ),
+    ),
+    (
         3,
         "it wants to replace other tools",
-        r"\b(?:instead of|rather than|do not use|don'?t use|never use|must not use)\b.{0,25}\b(?:other|any|the \w+) (?:tools?|functions?|server)\b",
+        (
+            r"\b(?:instead of|rather than|do not use|don'?t use|never use|must not use)\b.{0,25}\b(?:(?:other|any) (?:\w+ ){0,2}|the \w+ )(?:tools?|functions?|server)\b"
+            r"|\bother (?:\w+ )?tools? (?:are|is) (?:compromised|unsafe|insecure|malicious|broken|outdated)\b"
+        ),
     ),
     (
         2,
@@ -150,7 +223,7 @@ _RULES = (
     (
         2,
         "it claims a role",
-        r"(?:^|\n)\s*(?:system|developer|admin(?:istrator)?)\s*(?:prompt|message|note|instruction|override)?\s*:",
+        r"(?:^|\n|[.!] )\s*(?:system|developer|admin(?:istrator)?)\s*(?:prompt|message|note|instruction|override)?\s*:",
     ),
     (
         2,
