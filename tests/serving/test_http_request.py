@@ -28,10 +28,10 @@ def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpReq
     scope = {"type": "http", "method": "POST", "headers": list(headers)}
     http = HttpRequest(
         *Connection(scope, receive, send),
-        headers=HttpHeaders(headers),
-        caller=ANONYMOUS,
-        profile="",
-        refused=lambda *told: refusals.append(told),
+        HttpHeaders(headers),
+        ANONYMOUS,
+        "",
+        lambda *told: refusals.append(told),
     )
     return http, sent
 

@@ -139,6 +139,16 @@ def test_headers_that_agree_pass() -> None:
     assert mcp.check_headers(wrapped, "tools/call", BODY, annotations) is None
 
 
+def test_a_name_that_looks_wrapped_has_to_be_wrapped() -> None:
+    name = "=?base64?ZXU=?="
+    params = {**BODY, "name": name}
+    said = {**GOOD, "mcp-name": name}
+    flaw = mcp.check_headers(said, "tools/call", params, {})
+    assert flaw == "Mcp-Name does not match 'name' of the body"
+    said["mcp-name"] = mcp.encode_header(name)
+    assert mcp.check_headers(said, "tools/call", params, {}) is None
+
+
 def test_integers_compare_as_numbers() -> None:
     annotations: dict[tuple[str, ...], str] = {("n",): "N"}
     for said, value, agrees in [("42.0", 42, True), ("42", 42.0, True), ("43", 42, False)]:

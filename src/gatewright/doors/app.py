@@ -108,10 +108,10 @@ class App:
                 receive,
                 send,
                 whole,
-                headers=headers,
-                caller=caller,
-                profile=way.profile,
-                refused=front.refused,
+                headers,
+                caller,
+                way.profile,
+                front.refused,
             )
         )
 
@@ -147,10 +147,10 @@ class App:
             return
         request = HttpRequest(
             *connection,
-            headers=headers,
-            caller=caller,
-            profile=way.profile,
-            refused=self._front.refused,
+            headers,
+            caller,
+            way.profile,
+            self._front.refused,
         )
         await way.door(request)
 

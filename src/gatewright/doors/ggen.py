@@ -284,8 +284,8 @@ def _request(
     """A request of whom nobody knows yet who sends it."""
     return HttpRequest(
         *connection,
-        headers=headers,
-        caller=ANONYMOUS,
-        profile=profile,
-        refused=lambda *_: None,
+        headers,
+        ANONYMOUS,
+        profile,
+        lambda *_: None,
     )

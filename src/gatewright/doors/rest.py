@@ -55,8 +55,6 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class _Request(HttpRequest):
     """A request whose refusals are spelled as this door spells them."""
 
-    __slots__ = ()
-
     async def refuse(
         self,
         status: int,
@@ -133,10 +131,10 @@ class Rest:
         known = not isinstance(caller, Refusal)
         http = _Request(
             *connection,
-            headers=headers,
-            caller=ANONYMOUS if isinstance(caller, Refusal) else caller,
-            profile=profile,
-            refused=self._front.refused if known else lambda *_: None,
+            headers,
+            ANONYMOUS if isinstance(caller, Refusal) else caller,
+            profile,
+            self._front.refused if known else lambda *_: None,
         )
         if path == "/docs" and method in ("GET", "HEAD"):
             who = None if isinstance(caller, Refusal) else Who(caller, credential, profile)

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.transport.base import Limits
@@ -250,7 +252,7 @@ class StreamWriter:
             waiting = waiting[_PIECE:]
 
 
-class HttpReply:
+class HttpReply(msgspec.Struct, eq=False):
     """The answer to one POST.
 
     `streams` are the session's, where events can be resumed; `primed` says that the stream opens with
@@ -258,31 +260,22 @@ class HttpReply:
     events go to the session's own stream or, without one, nowhere.
     """
 
-    def __init__(
-        self,
-        send: Send,
-        *,
-        readable: bool,
-        limit_bytes: int,
-        streams: Streams | None = None,
-        primed: bool = False,
-        headers: tuple[tuple[bytes, bytes], ...] = (),
-        modern: bool = False,
-        whole: Whole | None = None,
-    ) -> None:
-        self._send = send
-        self._whole = whole
-        self._readable = readable
-        self._limit = limit_bytes
-        self._streams = streams
-        self._primed = primed
-        self._headers = headers
-        self._modern = modern
-        self.resumable = primed and readable and streams is not None
+    send: Send
+    readable: bool
+    limit_bytes: int
+    whole: Whole | None = None
+    streams: Streams | None = None
+    primed: bool = False
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    modern: bool = False
+    done: bool = False
+    _writer: StreamWriter | None = None
+    _stream: Stream | None = None
+
+    @property
+    def resumable(self) -> bool:
         """Whether a client whose connection breaks can come back for the answer."""
-        self._writer: StreamWriter | None = None
-        self._stream: Stream | None = None
-        self.done = False
+        return self.primed and self.readable and self.streams is not None
 
     # -- events
 
@@ -290,16 +283,16 @@ class HttpReply:
         """Send a message before the answer."""
         if self.done:
             return
-        if not self._readable:
-            if self._streams is not None:
-                self._streams.own.add(frame)
+        if not self.readable:
+            if self.streams is not None:
+                self.streams.own.add(frame)
             return
         self._open()
         self._put(frame)
 
     def commit(self) -> None:
         """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
-        answered = self.done or (self._whole is not None and self._whole.done)
+        answered = self.done or (self.whole is not None and self.whole.done)
         if self.resumable and not answered:
             self._open()
 
@@ -317,11 +310,11 @@ class HttpReply:
 
     def _open(self) -> StreamWriter:
         if self._writer is None:
-            self._writer = StreamWriter(self._send, self._limit, self._headers, self._cut)
-            if self._streams is not None:
-                self._stream = self._streams.open()
+            self._writer = StreamWriter(self.send, self.limit_bytes, self.headers, self._cut)
+            if self.streams is not None:
+                self._stream = self.streams.open()
                 self._stream.attach(self._sink)
-                if self._primed:
+                if self.primed:
                     self._writer.put(sse.encode(b"", id=self._stream.primer(), retry=_RETRY_MS))
             self._writer.start()
         return self._writer
@@ -350,11 +343,11 @@ class HttpReply:
         frame = self._frame(ident, spelled) if spelled.error else spelled.frame(ident)
         writer = self._writer
         if writer is None:
-            whole, headers = self._whole, self._headers
+            whole, headers = self.whole, self.headers
             said = (_JSON, *headers) if headers else _PLAIN
             if whole is None or spelled.scope or not whole.answer(spelled.http, said, frame):
                 more = step_up(spelled.scope) if spelled.scope else ()
-                await send_json(self._send, frame, spelled.http, (*headers, *more))
+                await send_json(self.send, frame, spelled.http, (*headers, *more))
             return
         self._put(frame, last=True)
         if self._stream is not None:
@@ -363,7 +356,7 @@ class HttpReply:
         await writer.closed()
 
     def _frame(self, ident: bytes, spelled: Spelled) -> bytes:
-        if self._modern and ident == b"null":
+        if self.modern and ident == b"null":
             # In the modern schema an error without a request has no id at all.
             return b'{"jsonrpc":"2.0","error":' + spelled.error + b"}"
         return spelled.frame(ident)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from gatewright.call import Caller
 from gatewright.serving.exchange import Exchange
 from gatewright.serving.front import Front, Refused
@@ -29,43 +31,22 @@ class Connection(NamedTuple):
     whole: Whole | None = None
 
 
-class HttpRequest:
-    """A request whose caller, origin and host were found good."""
+class HttpRequest(msgspec.Struct, eq=False):
+    """A request whose caller, origin and host were found good. The first four are a `Connection`."""
 
-    __slots__ = (
-        "_refused",
-        "caller",
-        "credential",
-        "headers",
-        "profile",
-        "receive",
-        "scope",
-        "send",
-        "whole",
-    )
+    scope: dict[str, Any]
+    receive: Receive
+    send: Send
+    whole: Whole | None
+    headers: HttpHeaders
+    caller: Caller
+    profile: str
+    _refused: Refused
 
-    def __init__(
-        self,
-        scope: dict[str, Any],
-        receive: Receive,
-        send: Send,
-        whole: Whole | None,
-        *,
-        headers: HttpHeaders,
-        caller: Caller,
-        profile: str,
-        refused: Refused,
-    ) -> None:
-        """The first four are a `Connection`."""
-        self.scope = scope
-        self.receive = receive
-        self.send = send
-        self.whole = whole
-        self.headers = headers
-        self.caller = caller
-        self.credential = headers.credential
-        self.profile = profile
-        self._refused = refused
+    @property
+    def credential(self) -> str | None:
+        """What the request brought to say who asks."""
+        return self.headers.credential
 
     def ready(self, limit: int) -> bytes | None:
         """The body, where there is nothing to wait for and nothing to refuse; else ask for the `body`."""

@@ -44,6 +44,7 @@ Other = Callable[[HttpRequest, bytes], Answering]
 
 _NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
 _MODERN_MARK = META_VERSION.encode()
+_NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
 
 
 class StreamableHttp:
@@ -98,53 +99,47 @@ class StreamableHttp:
     # -- modern
 
     def _modern(self, http: HttpRequest, body: bytes) -> Answering:
-        front, said = self._front, http.headers
+        front, said, whole = self._front, http.headers, http.whole
         message = jsonrpc.parse(body, front.limits)
         if isinstance(message, jsonrpc.Notification):
             # The core protocol has none over modern HTTP; who sends one anyway is acknowledged.
             return send_plain(http.send, 202)
-        reply = HttpReply(
-            http.send,
-            readable=said.reads_streams,
-            limit_bytes=front.queue_bytes,
-            modern=True,
-            whole=http.whole,
-        )
+        reply = HttpReply(http.send, said.reads_streams, front.queue_bytes, whole, modern=True)
         if not isinstance(message, jsonrpc.Request):
             flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
             error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
             return reply.finish(flaw.id, Spelled(error=error, http=400))
         effect: mcp.Effect = mcp.read_modern(message, front.face, said.version)
         effect = self._check_headers(http, effect, message.method) or effect
-        if isinstance(effect, mcp.Listen) and not said.reads_streams:
+        if type(effect) is mcp.Listen and not said.reads_streams:
             return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
         peer = http.peer(front, self.parked)
         work = peer.serve(effect, reply)
-        if http.whole is None:
+        if whole is None:
             return self._serve_watched(peer, message.id, work, http)
-        http.whole.when_gone(partial(_gone, peer, message.id))
+        whole.when_gone(partial(_gone, peer, message.id))
         return work
 
     def _check_headers(
         self, http: HttpRequest, effect: mcp.Effect, method: str
     ) -> mcp.Rejected | None:
         """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
-        params: Mapping[str, Any] = {}
-        annotations: Mapping[tuple[str, ...], str] = {}
-        flaw = None
-        if isinstance(effect, mcp.Rejected):
+        said, annotations = http.headers, _NO_ANNOTATIONS
+        if type(effect) is mcp.Inbound:
+            if method == "tools/call":
+                name = str(effect.params.get("name"))
+                annotations = self._front.upstream.annotations(http.profile, name, http.caller)
+            flaw = said.duplicated() or check_headers(
+                said.routing(), method, effect.params, annotations
+            )
+        elif isinstance(effect, (mcp.Hello, mcp.Listen)):
+            flaw = said.duplicated() or check_headers(said.routing(), method, {}, {})
+        elif isinstance(effect, mcp.Rejected):
             if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
                 return None
-        elif isinstance(effect, (mcp.Inbound, mcp.Hello, mcp.Listen)):
-            if type(effect) is mcp.Inbound:
-                params = effect.params
-            if method == "tools/call":
-                name = str(params.get("name"))
-                annotations = self._front.upstream.annotations(http.profile, name, http.caller)
-            flaw = http.headers.duplicated()
+            flaw = check_headers(said.routing(), method, {}, {})
         else:
             return None
-        flaw = flaw or check_headers(http.headers.routing(), method, params, annotations)
         return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
@@ -204,18 +199,15 @@ class StreamableHttp:
     ) -> Answering:
         if effect is None or peer.take(effect):
             return send_plain(http.send, 202)
-        client = peer.conversation.client
-        reply = HttpReply(
-            http.send,
-            readable=http.headers.reads_streams,
-            limit_bytes=self._front.queue_bytes,
-            streams=session.streams if session else None,
-            primed=client is not None and revision(client.revision).primed,
-            headers=extra,
-            whole=http.whole,
-        )
-        if reply.resumable:
-            self._overdue.began(reply)
+        reads, limit = http.headers.reads_streams, self._front.queue_bytes
+        if session is None:
+            reply = HttpReply(http.send, reads, limit, http.whole, None, False, extra)
+        else:
+            client = peer.conversation.client
+            primed = client is not None and revision(client.revision).primed
+            reply = HttpReply(http.send, reads, limit, http.whole, session.streams, primed, extra)
+            if primed and reads:
+                self._overdue.began(reply)
         return peer.serve(_of_this_era(effect), reply)
 
     def _peer(self, http: HttpRequest, session: HttpSession | None) -> Peer:

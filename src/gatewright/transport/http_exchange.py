@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from typing import Any, Protocol
 
+import msgspec
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -75,67 +76,42 @@ class Connection(Protocol):
         """The response is complete."""
 
 
-class Exchange:
-    """A request under way. The connection adds to `body` and says when it is `whole`, or its client `gone`."""
+class Exchange(msgspec.Struct, eq=False):
+    """A request under way. The connection adds to `body` and says when it is `whole`, or its client `gone`.
 
-    __slots__ = (
-        "_bare",
-        "_chunked",
-        "_connection",
-        "_expects",
-        "_head",
-        "_length",
-        "_news",
-        "_taken",
-        "_tell",
-        "_unusual",
-        "begun",
-        "body",
-        "done",
-        "gone",
-        "head",
-        "keep_alive",
-        "scope",
-        "task",
-        "whole",
-    )
+    A struct, because one is made for every request.
+    """
 
-    def __init__(
-        self, connection: Connection, scope: dict[str, Any], *, keep_alive: bool, expects: bool
-    ) -> None:
-        self._connection = connection
-        self.scope = scope
-        self.head: KnownHead | None = None
-        """Where it is one that the connection remembers."""
-        self._expects = expects
-        self._unusual = expects or scope["method"] == "HEAD"  # not for `answer`, or no more
-        self._tell: Callable[[], None] | None = None
-        self._news: asyncio.Event | None = None
-        self._taken = False
-        self._head: bytes | None = None
-        self._bare = False
-        self._chunked = False
-        self._length: int | None = None
-        self.keep_alive = keep_alive
-        self.body: bytes | bytearray = b""
-        self.whole = False
-        self.gone = False
-        self.begun = False
-        """Bytes of the answer were written."""
-        self.done = False
-        """All of them were."""
-        self.task: asyncio.Task[None] | None = None
+    connection: Connection
+    scope: dict[str, Any]
+    keep_alive: bool
+    expects: bool
+    """The client waits for `100 Continue`."""
+    body: bytes | bytearray = b""
+    whole: bool = False
+    head: KnownHead | None = None
+    """Where it is one that the connection remembers."""
+    gone: bool = False
+    begun: bool = False
+    """Bytes of the answer were written."""
+    done: bool = False
+    """All of them were."""
+    task: asyncio.Task[None] | None = None
+    _unusual: bool = False
+    """Something was said or has happened that `answer` does not know how to go on from."""
+    _taken: bool = False
+    _news: asyncio.Event | None = None
+    _tell: Callable[[], None] | None = None
+    _head: bytes | None = None
+    _bare: bool = False
+    _chunked: bool = False
+    _length: int | None = None
 
     # -- for the connection
 
-    @property
-    def expecting(self) -> bool:
-        """The client waits for `100 Continue`."""
-        return self._expects
-
     async def run(self) -> None:
         """Run the application for this request, and answer for it if it does not."""
-        serving = self._connection.serving
+        serving = self.connection.serving
         try:
             if serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)
@@ -191,8 +167,15 @@ class Exchange:
 
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
         """Send a whole response at once. False where that is not the usual case: then `send` it."""
-        connection = self._connection
-        if self._unusual or not self.keep_alive or connection.clogged or status in _NO_BODY:
+        connection = self.connection
+        if (
+            self._unusual
+            or self.expects
+            or not self.keep_alive
+            or connection.clogged
+            or status in _NO_BODY
+            or self.scope["method"] == "HEAD"
+        ):
             return False
         head = whole_head(status, connection.serving.date, headers)
         if head is None:
@@ -209,26 +192,26 @@ class Exchange:
     def _write_whole(self, head: bytes, body: bytes) -> None:
         self.begun = self.done = self._unusual = True
         self.body = b""
-        transport = self._connection.transport
+        transport = self.connection.transport
         if not transport.is_closing():
             transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
         if self._news is not None:
             self._news.set()
-        self._connection.answered(self)
+        self.connection.answered(self)
 
     async def receive(self) -> dict[str, Any]:
         """ASGI's."""
         whole = self.take_whole()
         if whole is not None:
             return {"type": "http.request", "body": whole, "more_body": False}
-        if self._expects and not self.whole:
+        if self.expects and not self.whole:
             self._invite()
         news = self._news = self._news or asyncio.Event()
         while not (self.gone or self.done):
             if self.body or (self.whole and not self._taken):
                 self._taken = self.whole
                 body, self.body = bytes(self.body), b""
-                self._connection.taken()
+                self.connection.taken()
                 return {"type": "http.request", "body": body, "more_body": not self.whole}
             news.clear()
             await news.wait()
@@ -236,7 +219,7 @@ class Exchange:
 
     async def send(self, message: dict[str, Any]) -> None:
         """ASGI's. Waits while the client does not read; what is said to nobody is dropped."""
-        connection = self._connection
+        connection = self.connection
         if connection.clogged:
             await connection.writable.wait()
         if self.gone:
@@ -252,7 +235,7 @@ class Exchange:
     def _begin(self, status: int, headers: Any) -> None:
         if self.begun or self._head is not None:
             raise RuntimeError("the response began before")
-        self._head, self._length, close = spell(status, self._connection.serving.date, headers)
+        self._head, self._length, close = spell(status, self.connection.serving.date, headers)
         self._unusual = True
         if close:
             self.keep_alive = False
@@ -263,7 +246,7 @@ class Exchange:
             self._bare = True
 
     def _send_body(self, body: bytes, more: bool) -> None:
-        if not (more or self.begun or self._bare or self._expects or not self.keep_alive):
+        if not (more or self.begun or self._bare or self.expects or not self.keep_alive):
             # The usual: all of it at once.
             if self._head is None:
                 raise RuntimeError(_NOT_BEGUN)
@@ -273,14 +256,14 @@ class Exchange:
             return
         data = self._piece(body, more)
         self.begun = True
-        transport = self._connection.transport
+        transport = self.connection.transport
         if data and not transport.is_closing():
             transport.write(data)
         if not more:
             self.done = True
             self.body = b""
             self.wake()
-            self._connection.answered(self)
+            self.connection.answered(self)
 
     def _piece(self, body: bytes, more: bool) -> bytes:
         if self.done:
@@ -304,7 +287,7 @@ class Exchange:
                 self._chunked = True
             else:
                 self.keep_alive = False  # the end of the connection is the end of the body
-        if self._expects and not self.whole:
+        if self.expects and not self.whole:
             # Not told to go on, the client may send its body or its next request: only it knows which.
             self.keep_alive = False
         return self._head + end_of_head(
@@ -323,14 +306,14 @@ class Exchange:
         return b"%x\r\n%b\r\n%b" % (len(body), body, last) if body else last
 
     def _invite(self) -> None:
-        self._expects = False
-        transport = self._connection.transport
+        self.expects = False
+        transport = self.connection.transport
         if not (self.body or self.begun or self.gone or transport.is_closing()):
             transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _give_up(self) -> None:
         """The application ended without an answer, or in the middle of one."""
-        transport = self._connection.transport
+        transport = self.connection.transport
         if self.done or self.gone or transport.is_closing():
             return
         self.keep_alive = False
@@ -340,4 +323,4 @@ class Exchange:
         self.begun = self.done = self._unusual = True
         transport.write(refusal(http.HTTPStatus.INTERNAL_SERVER_ERROR))
         self.wake()
-        self._connection.answered(self)
+        self.connection.answered(self)

@@ -149,18 +149,20 @@ def whole_head(status: int, date: bytes, headers: tuple[tuple[bytes, bytes], ...
     """`spell` for a response whose length its sender adds; None where the headers say more about the framing or ask
     to close. Blocks made of steady headers alone are kept."""
     known = _BLOCKS.get((status, headers))
-    if known is None:
-        block, length, close = spell(status, b"", headers)
-        if length is not None or close:
-            return None
-        known = block.split(b"\r\n", 1)
-        if len(_BLOCKS) < _LINES_KEPT and all(header in _LINES for header in headers):
-            _BLOCKS[status, headers] = known
-    return b"%b\r\n%b%b" % (known[0], date, known[1])
+    if known is not None and known[0] == date:
+        return known[1]
+    block, length, close = spell(status, date, headers)
+    if length is not None or close:
+        return None
+    if known is not None or (
+        len(_BLOCKS) < _LINES_KEPT and all(header in _LINES for header in headers)
+    ):
+        _BLOCKS[status, headers] = date, block
+    return block
 
 
-_BLOCKS: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], list[bytes]] = {}
-"""Status lines with the rest of their blocks, without the date between them."""
+_BLOCKS: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], tuple[bytes, bytes]] = {}
+"""Blocks, each with the date that it was spelled for, which is another one every second."""
 
 
 def _line(name: bytes, header: tuple[bytes, bytes]) -> bytes:

@@ -40,11 +40,8 @@ class KnownHeads:
                 return None
         if len(data) != known.whole:
             return None
-        exchange = Exchange(connection, known.scope, keep_alive=True, expects=False)
-        exchange.head = known
-        exchange.body = data[len(known.text) :]
-        exchange.whole = True
-        return exchange
+        body = data[len(known.text) :]
+        return Exchange(connection, known.scope, True, False, body, True, known)
 
     def _find(self, data: bytes) -> KnownHead | None:
         for one in self._known:
@@ -58,7 +55,7 @@ class KnownHeads:
         cut = data.find(_END, 0, _BYTES) + len(_END)
         scope = exchange.scope
         size = dict(scope["headers"]).get(b"content-length", b"")
-        plain = exchange.keep_alive and not exchange.expecting and scope["http_version"] == "1.1"
+        plain = exchange.keep_alive and not exchange.expects and scope["http_version"] == "1.1"
         if not (plain and data.startswith(b"POST ") and cut > len(_END) and size.isdigit()):
             return
         if int(size) != len(data) - cut:

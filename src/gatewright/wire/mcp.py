@@ -194,7 +194,8 @@ def check_headers(
         said = headers.get("mcp-name")
         if said is None:
             return f"Mcp-Name is missing; it must repeat {member!r} of the body"
-        if decode_header(said) != name:
+        # What is not wrapped is the text itself.
+        if (said != name or said[:2] == "=?") and decode_header(said) != name:
             return f"Mcp-Name does not match {member!r} of the body"
     for path, part in annotations.items():
         flaw = _check_param(headers.get(f"mcp-param-{part.lower()}"), part, path, params)

@@ -79,10 +79,10 @@ class GroundhogDoor:
             return
         http = HttpRequest(
             *connection,
-            headers=headers,
-            caller=known,
-            profile="",
-            refused=self.parts.front.refused,
+            headers,
+            known,
+            "",
+            self.parts.front.refused,
         )
         body = await http.body(self.parts.front.frame_bytes)
         if body is None:

@@ -56,10 +56,10 @@ class WebApp:
             return
         request = HttpRequest(
             *connection,
-            headers=headers,
-            caller=caller,
-            profile="",
-            refused=self._front.refused,
+            headers,
+            caller,
+            "",
+            self._front.refused,
         )
         await self._streamable(request)
 
