@@ -173,3 +173,49 @@ def test_a_list_that_is_declared_as_a_command_is_judged_as_one() -> None:
     assert not isinstance(checks, str)
     assert checks.objection({"argv": ["grep", "x", "f"]}) is None
     assert checks.objection({"argv": ["rm", "f"]}) is not None
+
+
+def _refused(tool: str, arguments: dict[str, object], **options: object) -> bool:
+    validator = prepare(options, tool)
+    return any(validator.judge(part) is not None for _, part in validator.parts(arguments))
+
+
+@pytest.mark.parametrize("tool", ["search", "web_search", "docs.searchPages", "find_issue"])
+def test_the_query_of_a_search_is_plain_words(tool: str) -> None:
+    """MGP-4.5"""
+    assert not _refused(tool, {"query": "how to delete a file"})
+    assert not _refused(tool, {"query": "create react app", "limit": 5})
+    assert not _refused(tool, {"queries": ["set theory", "status:open label:bug"]})
+    assert _refused(tool, {"query": "DELETE FROM t"})
+    assert _refused(tool, {"query": "SELECT 1; DROP TABLE t"})
+    assert _refused(tool, {"sql": "call p()"})
+
+
+@pytest.mark.parametrize(
+    "tool", ["query", "run_query", "search_rows", "find_in_db", "searchDatabase"]
+)
+def test_the_query_of_a_database_is_sql(tool: str) -> None:
+    """MGP-4.5"""
+    assert _refused(tool, {"query": "CALL p()"})
+    assert not _refused(tool, {"query": "SELECT 1"})
+
+
+def test_with_a_dialect_every_query_is_sql() -> None:
+    assert _refused("search", {"query": "CALL p()"}, dialect="postgres")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"method": "MKCOL"},
+        {"http_verb": "proppatch"},
+        {"methods": ["GET", "POST"]},
+        {"method": "\uff30\uff2f\uff33\uff34"},
+        {"method": "po\u017ft"},
+        {"headers": {"X-HTTP-Method-Override": "DELETE"}},
+    ],
+)
+def test_verbs_that_write_are_known_in_every_spelling(arguments: dict[str, object]) -> None:
+    """MGP-4.5"""
+    assert _refused("fetch", arguments)
+    assert not _refused("fetch", {"method": "PROPFIND", "headers": {"X-HTTP-Method": "GET"}})

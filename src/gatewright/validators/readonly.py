@@ -8,6 +8,7 @@ its first word makes it, and has to be harmless as that.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,10 +45,19 @@ _READ = frozenset(
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VERB_KEYS = frozenset(
-    "method httpmethod verb action operation op requestmethod mode access".split()
+    "method methods httpmethod httpverb verb verbs action operation op requestmethod mode access xhttpmethod "
+    "xhttpmethodoverride xmethodoverride".split()
 )
 _SQL_KEYS = frozenset(
     "sql query statement sqlquery stmt querystring rawsql queries statements".split()
+)
+_SEARCH_KEYS = frozenset("query queries querystring".split())
+"""What holds SQL for a database, and plain words for a search."""
+_SEARCHING = frozenset("search find lookup browse suggest recall".split())
+_DATABASE = re.compile(r"sql|database|table|rows|records|(?:^|[^a-z])db(?:$|[^a-z])", re.IGNORECASE)
+_HTTP_WRITING = frozenset(
+    "acl baseline-control bind checkin checkout connect label link mkactivity mkcalendar mkcol mkredirectref "
+    "mkworkspace orderpatch proppatch rebind unbind uncheckout unlink updateredirectref version-control".split()
 )
 _COMMAND_KEYS = frozenset("command cmd commandline shell script exec argv cmdline".split())
 _WRITE_MODE = re.compile(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
@@ -99,6 +109,12 @@ def writes_by_name(tool: str) -> bool:
     return False
 
 
+def _searches(tool: str) -> bool:
+    """Whether a tool's name says that it looks something up, and not in a database."""
+    words = {word.casefold() for word in _WORDS.findall(tool)}
+    return not words.isdisjoint(_SEARCHING) and _DATABASE.search(tool) is None
+
+
 class ReadOnly:
     """Judges SQL and command lines (text), words of one (list of texts), and parts of a call."""
 
@@ -107,6 +123,8 @@ class ReadOnly:
     def __init__(self, options: Options, tool: str) -> None:
         self._dialect = options.dialect
         self._writes = not options.trust_name and writes_by_name(tool)
+        searches = not options.dialect and _searches(tool)
+        self._sql_keys = _SQL_KEYS - _SEARCH_KEYS if searches else _SQL_KEYS
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""
@@ -140,7 +158,7 @@ class ReadOnly:
             return "write_tool"
         if part.key in _VERB_KEYS:
             return _verb_rule(part.text)
-        if part.key in _SQL_KEYS or part.key in _COMMAND_KEYS:
+        if part.key in self._sql_keys or part.key in _COMMAND_KEYS:
             return self._text_rule(part.text)
         return self._loose_rule(part.text)
 
@@ -234,8 +252,9 @@ _COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_w
 
 
 def _verb_rule(text: str) -> str | None:
+    text = unicodedata.normalize("NFKC", text)
     words = [word.casefold() for word in _WORDS.findall(text)]
-    if words and words[0] in _WRITE:
+    if (words and words[0] in _WRITE) or text.strip().casefold() in _HTTP_WRITING:
         return "write_verb"
     return "write_verb" if _WRITE_MODE.fullmatch(text) else None
 
