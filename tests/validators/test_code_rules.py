@@ -115,6 +115,9 @@ REFUSED = [
     "import git\ngit.Git().execute(['id'])",
     "import numexpr as n\nn.evaluate(text)",
     "import os\nos.environ.subprocess",
+    "import anyio.to_process",
+    "from git.cmd import Git",
+    "import asyncio.events as e",
 ]
 
 ACCEPTED = [

@@ -55,8 +55,11 @@ class Walk:
 
     def import_violation(self, module: str) -> str | None:
         """What speaks against importing a module."""
-        if _covered(module, self.rules.blocked_imports) or (
-            module.startswith("_") and module != "__future__"
+        parent, _, member = module.rpartition(".")
+        if (
+            _covered(module, self.rules.blocked_imports)
+            or member in lists.BLOCKED_MEMBERS.get(parent, ())
+            or (module.startswith("_") and module != "__future__")
         ):
             return f"Blocked import: '{module}'"
         allowed = self.rules.allowed_imports
