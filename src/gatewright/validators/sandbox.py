@@ -21,6 +21,7 @@ import msgspec
 from gatewright.validators.leaves import Place
 from gatewright.validators.objection import Objection
 from gatewright.validators.options import read_options
+from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_files import names_sensitive_file
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
@@ -76,7 +77,8 @@ class Sandbox:
     def __init__(self, options: Options) -> None:
         self._options = options
         extra = dict.fromkeys(options.programs, Program())
-        self._known = {**PROGRAMS, **extra} if extra else PROGRAMS
+        known = PROGRAMS if options.mode != "deny-list" else {**PROGRAMS, **BUILDING}
+        self._known = {**known, **extra} if extra else known
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""

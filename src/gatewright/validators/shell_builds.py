@@ -1,0 +1,92 @@
+"""What the deny-list mode of `sandbox` knows besides what only reads: builds, tests, everyday git, and runners.
+
+The allow-list knows these programs only in uses that read. Where unknown programs pass, refusing them would
+refuse `go build` and accept `make`; so they pass too, without the options that make them run something else. Programs nobody knows pass there, so
+those that run others by nature are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from gatewright.validators.shell_options import Program
+from gatewright.validators.shell_programs import PROGRAMS
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["BUILDING"]
+
+
+def _without(refused: str) -> Program:
+    return Program(refused=re.compile(refused, re.DOTALL))
+
+
+_MODULES = frozenset("pytest unittest mypy ruff black flake8 isort build coverage tox nox".split())
+_FILE = re.compile(r"(?!-|/dev/|/proc/).*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R)")
+
+
+def _runs_a_file(words: Sequence[Word]) -> str | None:
+    """A script by its name, or one of Python's modules that check and test; no code from elsewhere."""
+    texts = [word.text for word in words[:2]]
+    if texts[:1] == ["-m"]:
+        return None if texts[1:] and texts[1] in _MODULES else "inline_code"
+    return None if texts and _FILE.fullmatch(texts[0]) else "inline_code"
+
+
+def _or_version(name: str, check: Program) -> Program:
+    """What the allow-list accepts of a program, or this."""
+    known = PROGRAMS[name].check
+
+    def rule(words: Sequence[Word]) -> str | None:
+        if known is not None and known(words) is None:
+            return None
+        return check.check(words) if check.check is not None else "option"
+
+    return Program(check=rule)
+
+
+_GIT_REMOTE = _without(
+    r"-f.*|-u.+|-d|--(?!all|tags|prune|rebase|ff-only|set-upstream|dry-run).*|.*[:+].*"
+)
+"""With remotes by their names, and nothing overwritten or deleted there."""
+_GIT = {
+    "add": Program(),
+    "commit": Program(short="F", valued="mC", long=("file", "amend")),
+    "switch": Program(short="f", valued="cC", long=("force", "discard-changes")),
+    "checkout": _without(r"-f|--force|--|\.|.*/"),
+    **dict.fromkeys("fetch pull push".split(), _GIT_REMOTE),
+}  # fmt: skip
+
+_RUNNERS = """
+    vi vim nvim view rvim ex ed emacs gdb lldb expect tclsh wish xvfb-run strace ltrace flock taskset chrt capsh
+    start-stop-daemon systemd-run screen tmux npx bunx pipx enable hash mapfile readarray read shopt set
+""".split()
+"""What runs other programs by nature, or changes what a shell takes for one."""
+_REFUSED = Program(check=lambda _: "runs_programs")
+_SCRIPTED = "python python3 ruby node php lua julia".split()
+BUILDING: Mapping[str, Program] = MappingProxyType(
+    {
+        "go": _without(r"run|generate|install|get|tool|--?(?:exec|toolexec|vettool|overlay)(?:=.*)?"),
+        "cargo": _without(r"run|r|install|publish|yank|owner|login|--config(?:=.*)?|-Z.*|\+.*"),
+        "ruff": _without(r"--config(?:=.*)?"),
+        "rustc": _without(r"-|-C.*|--codegen.*|-Z.*|@.*"),
+        "gcc": _without(r"-|-wrapper.*|-B.*|-fplugin.*|-specs.*|--specs.*|@.*|-x.*"),
+        "javac": _without(r"-J.*|-processor.*|--processor.*|-Xplugin.*|@.*"),
+        **{
+            name: _or_version(name, Program(check=_runs_a_file))
+            for name in _SCRIPTED
+        },
+        **dict.fromkeys(_RUNNERS, _REFUSED),
+        "make": _without(r"-[a-zA-Z]*f.*|--(?:file|makefile|eval).*|-E.*|\.?SHELL\w*=.*"),
+        "rsync": _without(r"-[a-zA-Z0-9]*e.*|--rsh.*|--rsync-path.*"),
+        "split": _without("--fi.*"),
+        "zip": _without("-T.*|--test.*|--unzip-command.*"),
+        "tcpdump": _without("-[a-zA-Z]*z.*"),
+        "psql": _without(r".*\\.*|.*\bprogram\b.*|-f.*|--file.*"),
+        "mysql": _without(r".*\\.*|.*\bsystem\b.*"),
+        "sqlite3": _without(r"\..*|-cmd|-init"),
+        "git": PROGRAMS["git"]._replace(subs={**(PROGRAMS["git"].subs or {}), **_GIT}),
+    }
+)  # fmt: skip
+"""Program → what of it is refused in deny-list mode, in place of the allow-list's rules."""
