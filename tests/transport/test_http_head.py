@@ -18,6 +18,7 @@ from gatewright.transport.http_head import (
     spell,
     split_target,
     status_of,
+    whole_head,
 )
 
 DATE = b"date: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
@@ -201,3 +202,11 @@ def test_nonsense_a_flaw_and_a_bug_have_each_a_status(
         new_parser(Heard()).feed_data(text)
     assert status_of(caught.value) == status
     assert bool(caplog.records) is logged
+
+
+def test_a_head_that_is_kept_has_the_date_of_now() -> None:
+    headers = ((b"content-type", b"application/json"),)
+    for date in (b"date: 1\r\n", b"date: 1\r\n", b"date: 2\r\n", b"date: 1\r\n"):
+        whole = whole_head(200, date, headers)
+        assert whole == b"HTTP/1.1 200 OK\r\n" + date + b"content-type: application/json\r\n"
+        assert whole_head(404, date, ()) == b"HTTP/1.1 404 Not Found\r\n" + date
