@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.call import Call, Refusal
 from gatewright.gates.sanitize import Sanitize, Wanted
-from gatewright.stores.records import request_of
+from gatewright.stores.call_records import request_of
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
 EVERYWHERE = Sanitize(Wanted(True))

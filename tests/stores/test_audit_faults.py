@@ -126,7 +126,7 @@ async def test_a_call_that_cannot_be_put_into_a_record_is_refused(
 
     log = a_log(tmp_path)
     trail = log.open(a_call())
-    monkeypatch.setattr(audit, "end_of", broken)
+    monkeypatch.setattr(audit, "end_text", broken)
     outcome = trail.close(a_call(), ANSWER)
     assert type(outcome) is Refusal
     assert outcome.reason == "audit_unavailable"

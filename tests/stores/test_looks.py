@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import gatewright.stores.looks
 from gatewright.call import Call, Caller
+from gatewright.stores.call_records import request_of
 from gatewright.stores.looks import AT_ONCE, EVERY_S, HELD, LOOK, Looks
-from gatewright.stores.records import request_of
 from tests.gates.parts import AGENT, a_call
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Refusal
 from gatewright.redaction.invisible import visible_value
-from gatewright.stores.records import request_of
+from gatewright.stores.call_records import request_of
 
 __all__ = ["Sanitize", "Wanted"]
 

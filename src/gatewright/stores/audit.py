@@ -23,6 +23,15 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
 from gatewright.redaction import without_secrets
+from gatewright.stores.call_records import (
+    Told,
+    context_of,
+    end_of,
+    end_text,
+    intent_text,
+    rejections_of,
+    told_of,
+)
 from gatewright.stores.database import DatabaseError
 from gatewright.stores.errors import StoreError
 from gatewright.stores.feeder import Feeder, follow_on
@@ -33,17 +42,12 @@ from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import (
     GATEWAY,
     Actor,
-    Context,
     Record,
     Stamps,
     Subject,
     Verdict,
-    context_of,
     encode,
-    end_of,
-    intent_of,
     own_record,
-    rejections_of,
 )
 from gatewright.stores.recovery import recover
 from gatewright.stores.retention import KEEP_ALL, PRUNED, Keep, Retention
@@ -183,7 +187,7 @@ class AuditLog:
         if self._journal.fault is not None:
             self._refused += 1
             raise Unrecorded(self._journal.fault)
-        return _Trail(self, call)
+        return _Trail(self)
 
     def event(
         self,
@@ -261,32 +265,29 @@ class AuditLog:
 class _Trail:
     """The record of one call (`kernel.Trail`)."""
 
-    __slots__ = ("_call", "_context", "_forwarded", "_log", "_seq", "_slot", "_started")
+    __slots__ = ("_call", "_log", "_seq", "_slot", "_started", "_told")
 
-    def __init__(self, log: AuditLog, call: Call) -> None:
+    def __init__(self, log: AuditLog) -> None:
         self._log = log
-        self._call = call
-        self._forwarded = False
-        self._context: Context | None = None
+        self._call: Call | None = None  # as it was forwarded
+        self._told: Told | None = None
         self._seq = 0
         self._slot: int | None = None
         self._started = log._monotonic()
 
     def intent(self, call: Call) -> bool:
         self._call = call
-        self._forwarded = True
-        self._context = context = context_of(call)
         if call.kind != "tool":
             return False
         owner = self._log
-        text = encode(intent_of(call, owner._stamps.take(), context))
+        self._told = told = told_of(call)
+        text = intent_text(call, owner._stamps.take(), told)
         if call.tool is None or call.tool.security.risk_level != "dangerous":
             if owner._journal.fault is not None:
                 raise Unrecorded(owner._journal.fault)
             self._slot = owner._intents.enter(text)
-            if self._slot is not None:
-                return False
-            self._seq = owner._journal.append(text)
+            if self._slot is None:
+                self._seq = owner._journal.append(text)
             return False
         self._seq = owner._journal.append(text)
         return True
@@ -297,7 +298,7 @@ class _Trail:
     def close(self, call: Call, outcome: Outcome) -> Outcome:
         owner, slot = self._log, self._slot
         try:
-            self._write_end(self._call if self._forwarded else call, outcome)
+            self._write_end(call, outcome)
         except Unrecorded as problem:
             owner._refused += 1
             if slot is not None:
@@ -318,15 +319,16 @@ class _Trail:
             await self._log._flusher.wait_for(self._seq)
 
     def _write_end(self, call: Call, outcome: Outcome) -> None:
-        owner = self._log
+        owner, ran = self._log, self._call is not None
         micros = int((owner._monotonic() - self._started) * 1_000_000)
-        stamp = owner._stamps.take()
-        context = self._context or context_of(call)
-        record = end_of(call, outcome, stamp, context, self._forwarded, micros / 1000)
+        call = self._call or call
         if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
             for named, more in rejections_of(outcome):
-                besides = replace(record, event_type=named, details={**record.details, **more})
-                owner._write(encode(besides))
-                record = replace(record, id=owner._stamps.take()[1])
-        self._seq = owner._write(encode(record))
+                stamp = owner._stamps.take()
+                record = end_of(call, outcome, stamp, context_of(call), ran, micros / 1000)
+                details = {**record.details, **more}
+                owner._write(encode(replace(record, event_type=named, details=details)))
+        stamp = owner._stamps.take()
+        text = end_text(call, outcome, stamp, self._told, ran, micros / 1000)
+        self._seq = owner._write(text)
         owner._took(call, outcome, micros / 1_000_000)

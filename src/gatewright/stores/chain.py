@@ -44,9 +44,9 @@ def seal(seq: int, body: bytes, previous: bytes) -> tuple[bytes, bytes]:
 
     The second value is the hash, which the next line takes as `previous`.
     """
-    head = b'{"seq":%d,%b,"prev_hash":"%b"' % (seq, body[1:-1], previous)
+    head = b"".join((b'{"seq":%d,' % seq, body[1:-1], _PREVIOUS, previous, b'"'))
     digest = sha256(head).hexdigest().encode()
-    return b'%b,"hash":"%b"}\n' % (head, digest), digest
+    return b"".join((head, _HASH, digest, b'"}\n')), digest
 
 
 def read_link(line: bytes) -> Link:

@@ -61,12 +61,12 @@ class Intents:
 
     def enter(self, intent: bytes) -> int | None:
         """Note an intent, and return its slot; None where there is no place for it."""
-        if len(intent) > _ROOM or not self._free:
+        size = len(intent)
+        if size > _ROOM or not self._free:
             return None
         at = self._free.pop()
-        slots, begin = self._slots, at + 4
-        slots[begin : begin + len(intent)] = intent
-        _LENGTH.pack_into(slots, at, len(intent))
+        self._slots[at + 4 : at + 4 + size] = intent
+        _LENGTH.pack_into(self._slots, at, size)
         return at
 
     def leave(self, slot: int) -> None:

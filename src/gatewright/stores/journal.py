@@ -59,24 +59,29 @@ class Journal:
         """
         if self.fault is not None:  # not to wait behind a repair
             raise Unrecorded(self.fault)
-        with self._lock:
+        self._lock.acquire()  # as `with` does, at half the cost
+        try:
             if self.fault is not None:
                 raise Unrecorded(self.fault)
             end = self.end
             seq = end.seq + 1
             line, digest = seal(seq, body, end.hash)
-            try:
-                if end.offset and end.offset + len(line) > self._segment_bytes:
-                    self.end = end = self._next_segment(end)
-                written = os.write(self._file, line)
-                if written != len(line):
-                    self._write_rest(line, written)
-                self.end = Head(seq, digest, end.segment, end.offset + len(line))
-            except BaseException as problem:
-                self.fault = f"the audit trail cannot be written: {problem}"
-                if isinstance(problem, OSError):
-                    raise Unrecorded(self.fault) from problem
-                raise
+            size = len(line)
+            if end.offset + size > self._segment_bytes and end.offset:
+                self.end = end = self._next_segment(end)
+            written = os.write(self._file, line)
+            if written != size:
+                self._write_rest(line, written)
+            self.end = Head(seq, digest, end.segment, end.offset + size)
+        except Unrecorded:
+            raise
+        except BaseException as problem:
+            self.fault = f"the audit trail cannot be written: {problem}"
+            if isinstance(problem, OSError):
+                raise Unrecorded(self.fault) from problem
+            raise
+        finally:
+            self._lock.release()
         return seq
 
     def begin_segment(self) -> None:

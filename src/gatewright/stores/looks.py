@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gatewright.call import Call
-from gatewright.stores.records import request_of
+from gatewright.stores.call_records import request_of
 
 __all__ = ["AT_ONCE", "EVERY_S", "HELD", "KEPT", "LOOK", "Looks"]
 

@@ -13,23 +13,18 @@ characters and without the facts that gates added.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from hashlib import sha256
-from typing import Any, Literal, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import msgspec
-
-from gatewright.call import Answer, Call, Failure, Outcome, Refusal
-from gatewright.redaction import without_secrets
 
 __all__ = [
     "GATEWAY",
     "INTENT",
+    "MAX_BYTES",
+    "MAX_CHARS",
     "Actor",
-    "Context",
     "Decision",
     "Record",
     "Request",
@@ -37,13 +32,9 @@ __all__ = [
     "Stamps",
     "Subject",
     "Verdict",
-    "context_of",
     "encode",
-    "end_of",
-    "intent_of",
+    "encoder",
     "own_record",
-    "rejections_of",
-    "request_of",
     "to_mgp",
 ]
 
@@ -53,10 +44,9 @@ Verdict = Literal["success", "denied", "failure", "error", "cancelled", "pending
 
 INTENT = "dev.gatewright.intent"
 _RESULTS = {"success": "SUCCESS", "denied": "BLOCKED"}
-_MAX_CHARS = 256
-_MAX_VIOLATIONS = 20
-_ID = re.compile(r"[0-9a-f-]{1,64}")
-_MAX_BYTES = 32 * 1024
+MAX_CHARS = 256
+"""Of one string, where a record would be too long."""
+MAX_BYTES = 32 * 1024
 
 
 class Actor(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -121,11 +111,8 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     details: Mapping[str, Any] = {}
 
 
-Context = tuple[Actor, Subject, str, str, str, str, str | None, Request | None]
-"""The members of a record that every record of one call shares, in their order."""
-
-
-_COUNTS = tuple(f"{count:03x}" for count in range(0x1000))
+_LAST_COUNT = 0xFFF
+_COUNTS = tuple(f"{count:03x}" for count in range(_LAST_COUNT + 1))
 
 
 class Stamps:
@@ -135,60 +122,48 @@ class Stamps:
         """`clock` gives Unix seconds, `random(n)` gives n bytes."""
         self._clock = clock
         self._random = random
-        self._moment = -1
-        self._count = 0
-        self._time = self._before = self._behind = ""
+        self._moment = self._second = self._count = -1
+        self._time = self._date = self._before = self._behind = ""
 
     def take(self) -> tuple[str, str]:
         """The time now (ISO 8601, UTC, milliseconds) and a fresh UUIDv7.
 
-        Ids of one millisecond share their random part and count up in the twelve bits before it
-        (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
+        Ids of one millisecond count up in the twelve bits before the random part, which those of one
+        second share (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
         """
         moment = int(self._clock() * 1000)
-        count = self._count + 1
-        if moment != self._moment or count >= len(_COUNTS):
+        if moment != self._moment or self._count == _LAST_COUNT:
             self._turn(moment)
-            count = 0
-        self._count = count
-        return self._time, self._before + _COUNTS[count] + self._behind
+        self._count = count = self._count + 1
+        return self._time, f"{self._before}{_COUNTS[count]}{self._behind}"
 
     def _turn(self, moment: int) -> None:
-        second, millis = divmod(moment, 1000)
-        if second != self._moment // 1000:  # a date costs more to write than all the rest
+        second = moment // 1000
+        if second != self._second or moment <= self._moment:  # an id of this millisecond may be out
+            self._second = second
             self._date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        noise = self._random(8).hex()
+            noise = self._random(8).hex()
+            self._behind = f"-a{noise[:3]}-{noise[3:15]}"
         self._moment = moment
-        self._time = f"{self._date}.{millis:03d}Z"
-        self._before = f"{moment >> 16:08x}-{moment & 0xFFFF:04x}-7"
-        self._behind = f"-a{noise[:3]}-{noise[3:15]}"
+        self._count = -1
+        digits = f"{moment:012x}"
+        self._before = f"{digits[:8]}-{digits[8:]}-7"
+        self._time = f"{self._date}.{moment % 1000:03d}Z"
 
 
-_encoder = msgspec.json.Encoder(enc_hook=lambda value: f"<{type(value).__name__}>")
-_sorting = msgspec.json.Encoder(order="deterministic")
+encoder = msgspec.json.Encoder(enc_hook=lambda value: f"<{type(value).__name__}>")
+"""Writes members of records: of what is no JSON, the name of its type."""
 
 
 def encode(record: Record) -> bytes:
     """The record as a JSON object, whatever its details hold."""
     try:
-        body = _encoder.encode(record)
+        body = encoder.encode(record)
     except Exception:  # noqa: BLE001 - text that is no Unicode, endless nesting: still a record
-        body = _encoder.encode(_plain(record))
-    if len(body) > _MAX_BYTES:
-        body = _encoder.encode(_plain(record))
+        body = encoder.encode(_plain(record))
+    if len(body) > MAX_BYTES:
+        body = encoder.encode(_plain(record))
     return body
-
-
-def request_of(call: Call) -> Request | None:
-    """The digest of what the call asks with; None for questions about the catalogue."""
-    if call.kind == "list":
-        return None
-    asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
-    try:
-        text = _sorting.encode(asked)
-    except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
-        text = repr(asked).encode("utf-8", "backslashreplace")
-    return Request(sha256(text).hexdigest(), len(text))
 
 
 def own_record(event_type: str, stamp: tuple[str, str], details: Mapping[str, Any]) -> Record:
@@ -197,53 +172,6 @@ def own_record(event_type: str, stamp: tuple[str, str], details: Mapping[str, An
     return Record(
         id, moment, event_type, "success", GATEWAY, Subject(), trace_id=id, details=details
     )
-
-
-def intent_of(call: Call, stamp: tuple[str, str], context: Context) -> Record:
-    """The record before a call is forwarded. `stamp` is what `Stamps.take` gave."""
-    moment, id = stamp
-    details = _details(call)
-    return Record(id, moment, INTENT, "pending", *context, None, None, details)
-
-
-def end_of(
-    call: Call,
-    outcome: Outcome,
-    stamp: tuple[str, str],
-    context: Context,
-    forwarded: bool,
-    duration_ms: float,
-) -> Record:
-    """The record after a call. `forwarded` says whether it ever left for its owner."""
-    details = _details(call)
-    details["duration_ms"] = duration_ms
-    decision: Decision | None = None
-    result: Result | None = None
-    if type(outcome) is Answer:
-        event = "TOOL_EXECUTED"
-        verdict: Verdict = "failure" if outcome.tool_error else "success"
-        result = Result(outcome.tool_error, len(outcome.raw))
-    elif type(outcome) is Refusal:
-        event = "TOOL_BLOCKED"
-        verdict = "denied"
-        decision = Decision(outcome.gate, outcome.reason)
-    else:
-        event = "TOOL_EXECUTED" if forwarded else "TOOL_BLOCKED"  # blocked: it never ran
-        details["reason"] = reason = cast("Failure", outcome).reason
-        verdict = "cancelled" if reason == "cancelled" else "error"
-    if call.kind != "tool":
-        event = f"dev.gatewright.{call.kind}"
-    moment, id = stamp
-    return Record(id, moment, event, verdict, *context, decision, result, details)
-
-
-def rejections_of(refusal: Refusal) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What is recorded besides the block when a check of the arguments refused (MGP §6.4): the type of
-    each event, and what its details say more."""
-    yield "VALIDATION_FAILED", {}
-    if refusal.reason == "code_safety":
-        texts = [_chosen(str(one))[:_MAX_CHARS] for one in refusal.details.get("violations", ())]
-        yield "CODE_REJECTED", {"violations": texts[:_MAX_VIOLATIONS]}
 
 
 def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -270,53 +198,6 @@ def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def context_of(call: Call) -> Context:
-    """The context of `call`, which stays the same once it is known what is called."""
-    caller = call.caller
-    return (
-        Actor(caller.kind, caller.id, caller.key_id),
-        _subject(call),
-        call.trace_id if _ID.fullmatch(call.trace_id) else _chosen(call.trace_id),
-        call.id,
-        _chosen(call.method),
-        call.door,
-        call.session,
-        request_of(call),
-    )
-
-
-def _chosen(text: str) -> str:
-    """What a caller chose, a name or an id, without a secret in it."""
-    return _remembered(text) if len(text) <= _MAX_CHARS else _cleaned(text)
-
-
-def _cleaned(text: str) -> str:
-    return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-
-
-_remembered = lru_cache(4096)(
-    _cleaned
-)  # the names of a gateway are few, and looked at in each call
-
-
-def _subject(call: Call) -> Subject:
-    target = call.target if call.tool is None else call.tool.target
-    if call.kind == "tool":
-        if target is None:
-            return Subject(None, _chosen(call.name))
-        return Subject(target.server, _chosen(target.name))
-    server = None if target is None else target.server
-    return Subject(server, None, _chosen(call.name) if call.kind != "list" else None)
-
-
-def _details(call: Call) -> dict[str, Any]:
-    details = dict(call.facts)
-    if call.kind == "tool":
-        details["risk_level"] = "unknown" if call.tool is None else call.tool.security.risk_level
-        details.setdefault("validator_applied", "none")
-    return details
-
-
 def _plain(record: Record) -> Record:
     """The record with nothing in it that could be too long or no text."""
     kept = ("risk_level", "validator_applied", "duration_ms", "reason")
@@ -327,7 +208,7 @@ def _plain(record: Record) -> Record:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:_MAX_CHARS].encode("utf-8", "backslashreplace").decode()
+        return value[:MAX_CHARS].encode("utf-8", "backslashreplace").decode()
     if isinstance(value, msgspec.Struct):
         return type(value)(*(_clean(getattr(value, name)) for name in value.__struct_fields__))
     if value is None or isinstance(value, int | float):
