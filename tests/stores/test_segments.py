@@ -12,6 +12,7 @@ from gatewright.stores.errors import StoreDamagedError
 from gatewright.stores.segments import (
     HEAD,
     Head,
+    complete_lines,
     encode_head,
     lines_from,
     read_head,
@@ -108,3 +109,10 @@ def test_pieces_set_aside_keep_their_bytes_and_do_not_replace_each_other(tmp_pat
     assert (first.read_bytes(), second.read_bytes()) == (b"one", b"two")
     assert first.name == "audit-000001.jsonl.torn-1"
     assert first.stat().st_mode & 0o777 == 0o600
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\x0b", b"\x1c", b"\xc2\x85", b"{}"])))
+def test_a_line_ends_with_a_newline_and_with_nothing_else(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    *lines, rest = data.split(b"\n")
+    assert complete_lines(data) == (lines, rest)

@@ -24,7 +24,13 @@ from gatewright.stores.errors import damaged_trail
 from gatewright.stores.journal import Journal
 from gatewright.stores.retention import Retention
 from gatewright.stores.rows import Fed, Rows
-from gatewright.stores.segments import Head, lines_from, segment_numbers, segment_path
+from gatewright.stores.segments import (
+    Head,
+    complete_lines,
+    lines_from,
+    segment_numbers,
+    segment_path,
+)
 
 __all__ = ["Feeder", "follow_on"]
 
@@ -150,6 +156,5 @@ def _read(path: Path, offset: int, stop: int | None) -> tuple[list[bytes], int]:
         data = os.pread(file, size, offset)
     finally:
         os.close(file)
-    lines = data.split(b"\n")
-    rest = lines.pop()
+    lines, rest = complete_lines(data)
     return lines, offset + len(data) - len(rest)

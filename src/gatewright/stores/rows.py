@@ -233,8 +233,9 @@ class Rows:
         return low or 0, high or 0
 
     def _insert(self, table: str, lines: Sequence[bytes], last: int) -> None:
-        ends = accumulate((len(line) for line in lines), initial=1)
-        pieces = [start << 32 | len(line) for start, line in zip(ends, lines, strict=False)]
+        sizes = [len(line) for line in lines]
+        starts = accumulate(sizes, initial=1)
+        pieces = [start << 32 | size for start, size in zip(starts, sizes, strict=False)]
         self._database.execute(
             _INSERT.format(table=table),
             (last - len(lines) + 1, b"".join(lines), msgspec.json.encode(pieces).decode()),
