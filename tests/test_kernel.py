@@ -188,20 +188,47 @@ async def test_a_record_that_breaks_refuses_the_call(step: str) -> None:
     assert outcome.reason == "audit_unavailable"
 
 
-async def test_a_gate_without_a_verdict_lets_nothing_pass() -> None:
-    class Mute:
-        name = "mute"
+class Quick:
+    """A gate that answers at once, whatever it was told to say."""
 
-        async def __call__(self, call: Call, back: Back) -> Any:
-            return None
+    name = "quick"
 
+    def __init__(self, verdict: Any = None) -> None:
+        self.verdict = verdict
+
+    def __call__(self, call: Call, back: Back) -> Any:
+        return replace(call, trace_id="quick") if self.verdict is None else self.verdict
+
+
+class Waiting(Quick):
+    """A gate that has to be waited for."""
+
+    name = "waiting"
+
+    async def __call__(self, call: Call, back: Back) -> Any:
+        return replace(call, name=f"{call.trace_id}, then waited") if self.verdict is None else None
+
+
+async def test_gates_that_wait_and_gates_that_do_not_see_what_the_one_before_found() -> None:
     book = Book()
     owner = Owner(book.events)
-    outcome = await Kernel([Mute()], owner, [], book).handle(a_call(), Line())
+    await Kernel([Quick(), Waiting(), Quick()], owner, [], book).handle(a_call(), Line())
+    assert [one.name for one in owner.calls] == ["quick, then waited"]
+
+
+@pytest.mark.parametrize("gate", [Waiting("nothing"), Quick("yes"), Quick(ANSWER), Quick(())])
+async def test_a_gate_without_a_verdict_lets_nothing_pass(gate: Quick) -> None:
+    book = Book()
+    owner = Owner(book.events)
+    kernel = Kernel([gate], owner, [], book)
+    outcome = await kernel.handle(a_call(), Line())
     assert isinstance(outcome, Failure)
     assert outcome.reason == "internal"
     assert owner.calls == []
     assert book.closed[0][1] == outcome
+    (verdict,) = await kernel.rehearse(a_call())
+    assert verdict.refusal is not None
+    assert (verdict.refusal.reason, verdict.refusal.gate) == ("internal", gate.name)
 
 
 def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
