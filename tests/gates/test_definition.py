@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Refusal
 from gatewright.gates.definition import Definition
@@ -44,3 +46,12 @@ async def test_a_call_that_has_waited_is_about_the_tool_that_was_called() -> Non
     moved = Definition(lambda _: "it is new", lambda _: a_tool("wipe")).since(call)
     assert moved is not None
     assert moved.reason == "tool_disabled"
+
+
+async def test_a_definition_that_cannot_be_read_is_not_the_one_that_was_agreed_to() -> None:
+    deep = msgspec.Raw(b"[" * 300 + b"]" * 300)
+    tool = replace(a_tool("wipe"), definition={"name": msgspec.Raw(b'"wipe"'), "_meta": deep})
+    again = replace(tool, definition=dict(tool.definition))
+    changed = Definition(lambda _: "", lambda _: again).since(a_tool_call(tool))
+    assert changed is not None
+    assert changed.reason == "confirmation_required"
