@@ -89,6 +89,8 @@ _DIRECT = re.compile(rb"[\"'`*)]{0,3}(?:[ \t]+|\\t)" + _OPEN + _VALUE)
 _PHRASE = re.compile(rb"[^\r\n:=]{0,72}")
 _STRINGS = re.compile(rb"[\"']([^\s\"'\\]{6,128})[\"']")
 _HOST = re.compile(rb"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?::\d+)?")
+_NEXT = re.compile(rb"&(?:amp;)?[\w.\[\]-]+=")
+"""Where the next parameter of a query begins."""
 _SPAN = 160
 
 
@@ -99,7 +101,7 @@ def _introduced(text: bytes) -> Iterator[Finding]:
         word = _words.after(text, spans[0][0]) or spans
         at = word[0][1]
         for start, end in _candidates(text, at - text.endswith((b":", b"=", b"->"), 0, at)):
-            said = text[start:end].rstrip(b".,;:)*_")
+            said = _NEXT.split(text[start:end])[0].rstrip(b".,;:)*_")
             if _is_chosen(said):
                 yield start, start + len(said), "named"
                 break

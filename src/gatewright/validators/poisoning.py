@@ -62,7 +62,7 @@ _RULES = (
         (
             r"\b(?:ignore|disregard|forget|overrides?|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|any|other|your|system)\b"
             r".{0,20}\b(?:instruction|prompt|rule|guideline|direction|message|polic|tool|function)"
-            r"|\bforget everything\b|\bignore (?:the )?user'?s? (?:request|query|question|input|wish)"
+            r"|\bforget everything (?:you|we|i|above|before|else|prior|previous|said|that (?:was|you|we|i)|from|in (?:your|this|the))\b|\bforget everything\b.{0,20}\b(?:from now|instead)\b|\bignore (?:the )?user'?s? (?:request|query|question|input|wish)"
             r"|\bnew system prompt\b|\byou (?:now )?have no (?:more )?(?:restriction|rule|limit|polic|filter)"
             r"|\bdecode (?:this|it|the following)\b.{0,30}\b(?:follow|execute|obey|run)\b"
         ),
