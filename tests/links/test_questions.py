@@ -107,6 +107,20 @@ async def test_between_two_parties_nobody_is_asked_until_one_is_left(
         assert other.questions == []
 
 
+async def test_a_question_right_behind_the_answer_to_another_call_is_not_that_calls() -> None:
+    async with linked() as (link, server):
+        asker, other = FakeBack(elicitation=NAME), FakeBack(elicitation={"wrong": 1})
+        start(link, asker, session="a")
+        await server.next()
+        bystander = start(link, other, session="b")
+        sent = await server.next()
+        server.say(id=sent["id"], result={})  # read together with what follows
+        server.say(id="q", method="elicitation/create", params=ELICIT)
+        assert (await within(server.next()))["result"] == NAME
+        assert isinstance(await within(bystander), Answer)
+        assert other.questions == []
+
+
 async def test_a_call_that_came_after_the_question_is_no_candidate() -> None:
     async with linked() as (link, server):
         slow = Slow()

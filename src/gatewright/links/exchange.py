@@ -53,6 +53,12 @@ class Exchange(msgspec.Struct, eq=False):
         """Seconds until its time is over."""
         return self._left if self._pauses else self.due - self.clock.loop.time()
 
+    @property
+    def answered(self) -> bool:
+        """Whether the server has answered it, be it only just now: what the server asks from then on is not for it."""
+        future = self.future
+        return future.done() and not future.cancelled() and future.result() is not EXPIRED
+
     def settle(self, reply: Reply) -> bool:
         """Give the answer; False where there was one already."""
         future = self.future

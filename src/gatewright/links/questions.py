@@ -94,7 +94,8 @@ class Questions:
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
-        found = [one for one in candidates if one.call is not None]
+        # One whose answer came right before is among them still: who waits for it has not had a turn yet.
+        found = [one for one in candidates if one.call is not None and not one.answered]
         ours = request.method in ASKED
         if not found and not ours:
             self._nobody(request)
@@ -151,10 +152,11 @@ class Questions:
 
     def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
         """The newest exchange where all candidates are of one party, else None."""
-        parties = {one.party for one in candidates if one.call is not None}
+        open_ = [one for one in candidates if one.call is not None and not one.answered]
+        parties = {one.party for one in open_}
         if len(parties) != 1 or any(who not in parties for who, _ in self._ghosts.values()):
             return None
-        return next(one for one in reversed(candidates) if one.call is not None)
+        return open_[-1]
 
     def close(self) -> None:
         """The connection is gone: nobody needs an answer."""
