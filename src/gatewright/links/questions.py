@@ -152,11 +152,10 @@ class Questions:
 
     def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
         """The newest exchange where all candidates are of one party, else None."""
-        open_ = [one for one in candidates if one.call is not None and not one.answered]
-        parties = {one.party for one in open_}
+        parties = {one.party for one in candidates if one.call is not None}
         if len(parties) != 1 or any(who not in parties for who, _ in self._ghosts.values()):
             return None
-        return open_[-1]
+        return next(one for one in reversed(candidates) if one.call is not None)
 
     def close(self) -> None:
         """The connection is gone: nobody needs an answer."""
