@@ -31,13 +31,16 @@ from gatewright.call import (
 )
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.audit import AuditLog, Sync
+from gatewright.stores.call_records import context_of, end_of
 from gatewright.stores.reader import AuditReader
+from gatewright.stores.records import encode
 from gatewright.stores.rows import Query
 from gatewright.stores.segments import read_head, segment_numbers, segment_path
 from gatewright.stores.verify import Verification
 
 __all__ = [
     "ANSWER",
+    "STAMP",
     "Clock",
     "LimitedDisk",
     "Nobody",
@@ -47,6 +50,7 @@ __all__ = [
     "a_disk",
     "a_log",
     "a_tool",
+    "an_end",
     "approval",
     "body",
     "disks",
@@ -60,6 +64,7 @@ __all__ = [
 ]
 
 ANSWER = Answer(b'{"content":[]}')
+STAMP = ("2026-09-21T14:13:20.250Z", "01a0f3de-0000-7000-a000-000000000001")
 
 
 class Clock:
@@ -108,6 +113,14 @@ def a_call(number: int = 1, tool: Tool | None = _TOOL, **more: Any) -> Call:
         tool=tool,
     )
     return replace(call, **more)
+
+
+def an_end(outcome: Outcome, *, forwarded: bool = True, **more: Any) -> dict[str, Any]:
+    """The record of the end of a tool call, decoded."""
+    call = a_call(1, **{"tool": a_tool(), **more})
+    record = end_of(call, outcome, STAMP, context_of(call), forwarded, 12.5)
+    found: dict[str, Any] = msgspec.json.decode(encode(record))
+    return found
 
 
 def a_log(folder: Path, **more: Any) -> AuditLog:

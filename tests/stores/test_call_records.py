@@ -21,29 +21,13 @@ from gatewright.stores.call_records import (
     told_of,
 )
 from gatewright.stores.records import INTENT, MAX_BYTES, encode
-from tests.stores.parts import ANSWER, a_call, a_tool
-
-STAMP = ("2026-09-21T14:13:20.250Z", "01a0f3de-0000-7000-a000-000000000001")
-
-
-def _end(outcome: Outcome, *, forwarded: bool = True, **more: Any) -> dict[str, Any]:
-    call = a_call(1, **{"tool": a_tool(), **more})
-    record = end_of(
-        call,
-        outcome,
-        STAMP,
-        context_of(call),
-        forwarded=forwarded,
-        duration_ms=12.5,
-    )
-    found: dict[str, Any] = msgspec.json.decode(encode(record))
-    return found
+from tests.stores.parts import ANSWER, STAMP, a_call, a_tool, an_end
 
 
 def test_the_whole_record_of_a_tool_call() -> None:
     arguments = b'{"n":1,"path":"/srv/a"}'
     facts = {"access": "server_grant"}
-    assert _end(ANSWER, facts=facts) == {
+    assert an_end(ANSWER, facts=facts) == {
         "id": STAMP[1],
         "time": STAMP[0],
         "event_type": "TOOL_EXECUTED",
@@ -92,14 +76,14 @@ def test_each_end_has_its_event_type_and_outcome(
     outcome: Outcome, forwarded: bool, event: str, verdict: str
 ) -> None:
     """MGP-6.4-1, MGP-6.4-2"""
-    found = _end(outcome, forwarded=forwarded)
+    found = an_end(outcome, forwarded=forwarded)
     assert (found["event_type"], found["outcome"]) == (event, verdict)
 
 
 @pytest.mark.parametrize("kind", ["list", "prompt", "resource", "method"])
 def test_calls_about_no_tool_have_event_types_of_our_own(kind: Any) -> None:
     """MGP-6.4-12"""
-    found = _end(ANSWER, kind=kind, tool=None)
+    found = an_end(ANSWER, kind=kind, tool=None)
     assert found["event_type"] == f"dev.gatewright.{kind}"
     assert "risk_level" not in found.get("details", {})
 
@@ -121,7 +105,7 @@ def test_calls_about_no_tool_have_event_types_of_our_own(kind: Any) -> None:
 def test_a_record_names_what_the_call_was_about(
     more: dict[str, Any], target: dict[str, str]
 ) -> None:
-    found = _end(ANSWER, **more)
+    found = an_end(ANSWER, **more)
     assert {name: value for name, value in found["target"].items() if value} == target
 
 
@@ -129,13 +113,13 @@ def test_a_refusal_leaves_its_gate_and_reason_and_not_its_message() -> None:
     refusal = Refusal(
         "invalid_params", "'hunter2' is too short", {"value": "hunter2"}, gate="schema"
     )
-    found = _end(refusal, forwarded=False)
+    found = an_end(refusal, forwarded=False)
     assert found["decision"] == {"gate": "schema", "reason": "invalid_params"}
     assert "hunter2" not in str(found)
 
 
 def test_a_failure_leaves_its_reason_and_not_its_message() -> None:
-    found = _end(Failure("upstream_error", "token hunter2", {"x": "hunter2"}, error=b"hunter2"))
+    found = an_end(Failure("upstream_error", "token hunter2", {"x": "hunter2"}, error=b"hunter2"))
     assert found["details"]["reason"] == "upstream_error"
     assert "hunter2" not in str(found)
 
@@ -144,14 +128,14 @@ def test_a_failure_leaves_its_reason_and_not_its_message() -> None:
     "caller", [ANONYMOUS, Caller("ops", "operator", "k1"), Caller("ann", "agent")]
 )
 def test_the_actor_is_the_caller_that_was_authenticated(caller: Caller) -> None:
-    actor = _end(ANSWER, caller=caller)["actor"]
+    actor = an_end(ANSWER, caller=caller)["actor"]
     expected = {"type": caller.kind, "id": caller.id, "key_id": caller.key_id}
     assert actor == {name: value for name, value in expected.items() if value}
 
 
 def test_no_argument_and_no_result_is_in_a_record() -> None:
     params = {"name": "x", "arguments": {"secret-key": "secret-value", "deep": [{"a": "secret"}]}}
-    text = str(_end(Answer(b'{"secret":1}'), params=params))
+    text = str(an_end(Answer(b'{"secret":1}'), params=params))
     assert "secret" not in text
 
 
@@ -165,10 +149,10 @@ def test_the_digest_is_of_the_arguments_whatever_their_order() -> None:
 def test_what_a_caller_chose_is_kept_without_the_secret_in_it() -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     for more in ({"tool": None, "target": None}, {"kind": "resource", "target": None}):
-        found = _end(ANSWER, name=token, method=token, trace_id=token, **more)
+        found = an_end(ANSWER, name=token, method=token, trace_id=token, **more)
         assert token not in repr(found)
         assert found["trace_id"] == "[REDACTED:github-token]"
-    assert token not in repr(_end(ANSWER, name=f"{'x' * 300} {token}", kind="resource"))
+    assert token not in repr(an_end(ANSWER, name=f"{'x' * 300} {token}", kind="resource"))
 
 
 def test_questions_about_the_catalogue_have_no_digest() -> None:
@@ -190,7 +174,7 @@ def test_arguments_that_are_no_json_still_have_a_digest(value: Any) -> None:
 
 def test_a_fact_of_a_gate_is_in_the_details_and_cannot_hide_ours() -> None:
     facts = {"validator_applied": "sandbox", "duration_ms": -1, "risk_level": "safe", "rule": 7}
-    details = _end(ANSWER, facts=facts)["details"]
+    details = an_end(ANSWER, facts=facts)["details"]
     assert details == {
         "validator_applied": "sandbox",
         "rule": 7,
@@ -215,7 +199,7 @@ class _Strange:
 def test_facts_that_cannot_be_written_cost_the_facts_and_not_the_record(
     facts: dict[Any, Any],
 ) -> None:
-    found = _end(ANSWER, facts=facts)
+    found = an_end(ANSWER, facts=facts)
     assert found["details"] == {
         "risk_level": "moderate",
         "validator_applied": "none",
@@ -226,13 +210,13 @@ def test_facts_that_cannot_be_written_cost_the_facts_and_not_the_record(
 
 
 def test_a_fact_of_a_strange_type_is_named_by_its_type() -> None:
-    assert _end(ANSWER, facts={"x": _Strange()})["details"]["x"] == "<_Strange>"
+    assert an_end(ANSWER, facts={"x": _Strange()})["details"]["x"] == "<_Strange>"
 
 
 @pytest.mark.parametrize("name", ["\ud800" * 3, "n" * 50_000])
 def test_a_name_that_cannot_be_written_is_made_writable(name: str) -> None:
     call = a_call(1, method=name)
-    found = _end(ANSWER, method=name, tool=None, target=None, name=name)
+    found = an_end(ANSWER, method=name, tool=None, target=None, name=name)
     assert found["method"].startswith(("\\ud800", "nnn"))
     assert (
         len(encode(end_of(call, ANSWER, STAMP, context_of(call), forwarded=True, duration_ms=1)))
@@ -327,7 +311,7 @@ def test_what_is_remembered_of_a_call_is_that_of_no_other() -> None:
             assert _same(call)
 
 
-def test_a_fact_that_is_replaced_while_the_call_runs_is_in_its_end() -> None:
+def test_a_fact_that_is_replaced_while_the_call_runs_is_in_itsan_end() -> None:
     call = a_call(1, a_tool(), facts={"redacted": {"one": 1}})
     told = told_of(call)
     call.facts["redacted"] = {"one": 2}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 import pytest
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
-from gatewright.stores.call_records import context_of, end_of, intent_of
+from gatewright.stores.call_records import context_of, intent_of
 from gatewright.stores.records import (
     GATEWAY,
     Actor,
@@ -19,24 +18,9 @@ from gatewright.stores.records import (
     encode,
     to_mgp,
 )
-from tests.stores.parts import ANSWER, Clock, a_call, a_tool, noise
+from tests.stores.parts import ANSWER, STAMP, Clock, a_call, a_tool, an_end, noise
 
-STAMP = ("2026-09-21T14:13:20.250Z", "01a0f3de-0000-7000-a000-000000000001")
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-
-
-def _end(outcome: Outcome, *, forwarded: bool = True, **more: Any) -> dict[str, Any]:
-    call = a_call(1, **{"tool": a_tool(), **more})
-    record = end_of(
-        call,
-        outcome,
-        STAMP,
-        context_of(call),
-        forwarded=forwarded,
-        duration_ms=12.5,
-    )
-    found: dict[str, Any] = msgspec.json.decode(encode(record))
-    return found
 
 
 def test_a_stamp_is_the_time_in_milliseconds_and_a_version_seven_uuid() -> None:
@@ -83,7 +67,7 @@ def test_stamps_follow_a_clock_that_jumps_back() -> None:
 
 def test_the_mgp_form_of_a_record_is_that_of_the_specification() -> None:
     """MGP-6.3-1, MGP-6.3-4"""
-    record = _end(ANSWER, facts={"validator_applied": "sandbox"}, tool=a_tool("dangerous"))
+    record = an_end(ANSWER, facts={"validator_applied": "sandbox"}, tool=a_tool("dangerous"))
     assert to_mgp(record) == {
         "timestamp": STAMP[0],
         "trace_id": "trace-1",
@@ -109,13 +93,13 @@ def test_the_mgp_form_of_a_record_is_that_of_the_specification() -> None:
     ],
 )
 def test_the_mgp_result_says_how_it_ended(outcome: Outcome, result: str) -> None:
-    found = to_mgp(_end(outcome))
+    found = to_mgp(an_end(outcome))
     assert found is not None
     assert found["result"] == result
 
 
 def test_the_mgp_form_of_a_block_says_why() -> None:
-    found = to_mgp(_end(Refusal("access_denied", "no", gate="access"), forwarded=False))
+    found = to_mgp(an_end(Refusal("access_denied", "no", gate="access"), forwarded=False))
     assert found is not None
     assert found["details"]["reason"] == "access_denied"
     assert found["details"]["gate"] == "access"
