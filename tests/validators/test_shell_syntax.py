@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
+from gatewright.validators.shell_syntax import (
+    MAX_BYTES,
+    Unacceptable,
+    Word,
+    by_grammar,
+    is_plain,
+    read,
+)
 
 PLAIN = {
     "ls": [["ls"]],
@@ -200,3 +207,55 @@ def test_braces_may_multiply_up_to_a_bound() -> None:
     with pytest.raises(Unacceptable) as problem:
         read("ls {" + ",".join("a" * 33) + "}", pipes=False)
     assert problem.value.what == "brace_expression"
+
+
+_PIECES = (
+    "if then elif else fi for while until do done case esac in select function time coproc declare typeset export "
+    "readonly local unset unsetenv test let eval exec source ls wc /bin/ls ./x .. . true break trap command builtin "
+    "A=b A= =b x+=1 a=b=c == = != - -- -a --b=c 1 12 0x1f 1.5 -1 %1 %s @ a@b + ++ +x , :: a:b a/b 2 a1 : | ||"
+).split()
+_lines = st.one_of(
+    st.lists(st.sampled_from(_PIECES), max_size=7).map(" ".join),
+    st.text("aZ09_./:=,+%@ |-", max_size=14),
+)
+
+
+def _verdict(text: str, pipes: bool, *, grammar: bool) -> list[list[Word]] | str:
+    try:
+        return by_grammar(text.encode(), pipes=pipes) if grammar else read(text, pipes=pipes)
+    except Unacceptable as problem:
+        return problem.what
+
+
+@given(_lines, st.booleans())
+def test_a_line_of_plain_characters_is_read_as_the_grammar_reads_it(text: str, pipes: bool) -> None:
+    assert _verdict(text, pipes, grammar=False) == _verdict(text, pipes, grammar=True)
+
+
+def test_only_what_has_one_reading_is_read_without_the_grammar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bytes] = []
+
+    def by_nobody(source: bytes, *, pipes: bool) -> list[list[Word]]:
+        asked.append(source)
+        raise Unacceptable("asked")
+
+    monkeypatch.setattr("gatewright.validators.shell_syntax.by_grammar", by_nobody)
+    assert len(read("cat -n a.txt | sort", pipes=True)) == 2
+    others = [
+        "if a",
+        "A=b ls",
+        "ls ==",
+        "ls 'a'",
+        "ls *",
+        "ls\n",
+        "ls | | wc",
+        "-a",
+        "ls~",
+        "a | test x",
+    ]
+    for text in others:
+        with pytest.raises(Unacceptable):
+            read(text, pipes=True)
+    assert [text.encode() for text in others if text != "ls\n"] == asked

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from gatewright.validators import code_lists as lists
@@ -30,12 +31,11 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
     """Every sentence that speaks against the tree, in its order, each once."""
     nodes = _ordered(tree)
     walk = Walk(rules, Names(nodes), _rebound(tree))
+    interesting, rule_of = walk.interesting, _VISITS.get
     for node in nodes:
-        rule = _VISITS.get(type(node))
-        # Most names and constants are of no interest, and there are many.
-        if isinstance(node, ast.Name) and node.id not in walk.interesting:
-            continue
-        if rule is not None:
+        rule = rule_of(type(node))
+        # Most names are of no interest, and there are many.
+        if rule is not None and (rule is not _visit_name or node.id in interesting):
             for found in rule(walk, node):
                 walk.found[found] = None
             if len(walk.found) >= _MAX_VIOLATIONS:
@@ -43,19 +43,21 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
     return list(walk.found)
 
 
-def _ordered(tree: ast.Module) -> list[ast.AST]:
+def _ordered(tree: ast.Module) -> list[Any]:
     """All nodes but contexts, operators and imported names, parents before children, in the order of the
     source. It keeps its own stack, so depth is no matter."""
-    found: list[ast.AST] = []
+    found: list[Any] = []
     stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
+        if node is None:  # an optional part, or `**` among the keys of a dict
+            continue
         found.append(node)
-        for name in _PARTS[type(node)]:
-            value = getattr(node, name, None)
+        parts = _PARTS[type(node)](node)
+        for value in parts if type(parts) is tuple else (parts,):
             if type(value) is list:
-                stack.extend([one for one in reversed(value) if one is not None])
-            elif value is not None:
+                stack += value[::-1]
+            else:
                 stack.append(value)
     return found
 
@@ -66,15 +68,18 @@ _NO_PARTS = frozenset(
 )
 
 
-class _Parts(dict[type[ast.AST], tuple[str, ...]]):
-    """Type of node → its fields that hold nodes, last first."""
+def _no_parts(node: ast.AST) -> tuple[()]:
+    del node
+    return ()
 
-    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+
+class _Parts(dict[type[ast.AST], Callable[[ast.AST], Any]]):
+    """Type of node → what gives its fields that hold nodes, last first: a tuple, or the value of the only one."""
+
+    def __missing__(self, kind: type[ast.AST]) -> Callable[[ast.AST], Any]:
         leaf = kind in {ast.Constant, ast.MatchSingleton}
-        found = (
-            () if leaf else tuple(name for name in reversed(kind._fields) if name not in _NO_PARTS)
-        )
-        self[kind] = found
+        names = [] if leaf else [name for name in reversed(kind._fields) if name not in _NO_PARTS]
+        self[kind] = found = attrgetter(*names) if names else _no_parts
         return found
 
 

@@ -189,15 +189,13 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType(
 )
 """Program → what of it is refused."""
 
-_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
+_FOLDERS = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"})
 
 
 def program_name(word: str) -> str:
     """The program that a first word means; a path outside the system's folders stays as it is."""
-    for folder in _FOLDERS:
-        if word.startswith(folder):
-            return word[len(folder) :]
-    return word
+    folder, slash, name = word.rpartition("/")
+    return name if slash and folder in _FOLDERS else word
 
 
 def program_rule(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-__all__ = ["MAX_BYTES", "Unacceptable", "Word", "is_plain", "read"]
+__all__ = ["MAX_BYTES", "Unacceptable", "Word", "by_grammar", "is_plain", "read"]
 
 MAX_BYTES = 4096
 """Longest command line that is parsed; a longer one is no line that somebody typed."""
@@ -91,6 +91,13 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     source = text.encode()
     if len(source) > MAX_BYTES or len(_OPERATOR.findall(text)) > _MAX_OPERATORS:
         raise Unacceptable("too_long")
+    if _SIMPLE.fullmatch(text) and (commands := _split(text, pipes=pipes)) is not None:
+        return commands
+    return by_grammar(source, pipes=pipes)
+
+
+def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
+    """What `read` gives, by the grammar alone, of a text that is neither too long nor hides anything."""
     root = _parser.parse(source).root_node
     if root.has_error:
         raise Unacceptable("syntax_error")
@@ -98,6 +105,30 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     if len(parts) != 1:
         raise Unacceptable(_first_strange(parts) if parts else "empty")
     return [_command(node) for node in _commands(parts[0], pipes=pipes)]
+
+
+_SIMPLE = re.compile(r"[A-Za-z0-9_./:=,+%@ |-]+")
+"""Nothing but characters that no shell rewrites, spaces and pipes: most lines. A parser costs as much as all the rest."""
+
+_KEYWORD = re.compile(
+    r"if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|time|coproc|"
+    r"declare|typeset|export|readonly|local|unset|unsetenv|test"
+)
+"""First words with which the grammar reads what follows in another way."""
+
+
+def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
+    """The commands of a simple line; None where the grammar has to be asked."""
+    lines = text.split("|")
+    if "==" in text or (len(lines) > 1 and not pipes):  # a word of its own to the grammar
+        return None
+    commands = []
+    for line in lines:
+        name, *rest = line.split() or ("",)
+        if not _PROGRAM.fullmatch(name) or _KEYWORD.fullmatch(name):
+            return None
+        commands.append([Word(name), *map(Word, rest)])
+    return commands
 
 
 def _first_strange(parts: list[Node]) -> str:
