@@ -115,3 +115,23 @@ def test_an_unknown_tool_is_named(shell: Shell, pins: Pins) -> None:
 def test_where_no_gateway_has_run_there_are_no_pins(shell: Shell) -> None:
     done = shell.run("server", "pin")
     assert (done.code, done.error["code"]) == (4, "not_found")
+
+
+def test_an_operator_lets_a_server_begin_anew(shell: Shell, pins: Pins, operator: str) -> None:
+    words = ("server", "pin", "files", "--forget")
+    assert shell.run(*words).code != 0
+    assert len(pins.of("files")) == 2
+    done = shell.run(*words, "--key", operator, "--json")
+    assert [one["tool"] for one in done.document] == ["read", "wipe"]
+    assert pins.of("files") == []
+    again = shell.run(*words, "--key", operator)
+    assert (again.code, again.error["code"]) == (2, "not_found")
+
+
+@pytest.mark.parametrize("more", [("--digest", "0" * 16), ("wipe",), ("--accept",)])
+def test_to_forget_takes_a_server_and_nothing_else(
+    shell: Shell, pins: Pins, operator: str, more: tuple[str, ...]
+) -> None:
+    done = shell.run("server", "pin", "files", *more, "--forget", "--key", operator)
+    assert (done.code, done.error["code"]) == (2, "usage")
+    assert len(pins.of("files")) == 2

@@ -163,3 +163,29 @@ def test_a_tool_is_not_taken_for_one_of_another_server(tmp_path: Path, trail: Tr
     for server, name in (("a", "read"), ("a__b", "c"), ("a__b", "read"), ("srv", "c")):
         assert made.held(of(server, name)) == ""
     made.close()
+
+
+def test_a_server_that_lists_ever_new_tools_is_held_and_takes_no_more_room(
+    tmp_path: Path, trail: Trail, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Pins(tmp_path / "few.db", clock=lambda: 1.0, most_tools=4)
+    pinning = Pinning(store, trail)
+    pinning.adopt(settings(tmp_path))
+    for number in range(20):
+        pinning.shelved("srv", [tool("wipe"), tool(f"t{number}")])
+    assert len(store.of()) == 4
+    assert len(pinning._judged) == 2
+    assert pinning.held(tool("wipe")) == ""
+    assert "gatewright server pin ID --forget" in pinning.held(tool("t19"))
+    assert "srv: 1 of its tools is held back" in caplog.text
+    other = Pins(tmp_path / "few.db", clock=lambda: 1.0, most_tools=4)
+    other.forget("srv", by="olga")
+    other.close()
+    assert pinning.look()
+    assert pinning.held(tool("t19")) == ""
+    assert trail.steps[-3:] == [
+        ("forgotten", None, "olga"),
+        ("pinned", "wipe", "gatewright"),
+        ("pinned", "t19", "gatewright"),
+    ]
+    pinning.close()

@@ -94,7 +94,7 @@ def test_a_suspicious_tool_waits_whatever_the_rule(pins: Pins) -> None:
 def test_servers_do_not_know_each_other(pins: Pins) -> None:
     judge(pins, seen())
     assert judge(pins, seen(says="two"), server="other") == ["pinned"]
-    assert pins.forget("other") == 1
+    assert pins.forget("other", by="olga") == 1
     assert [one.server for one in pins.of()] == ["files"]
 
 
@@ -136,3 +136,39 @@ def test_a_damaged_file_is_a_named_error(tmp_path: Path) -> None:
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match=r"pins\.db"):
         Pins(path, clock=lambda: 1.0)
+
+
+def test_to_forget_is_a_step_of_an_operator(pins: Pins) -> None:
+    judge(pins, seen())
+    assert pins.forget("nobody", by="olga") == 0
+    assert pins.forget("files", by="olga") == 1
+    assert [(one.action, one.server, one.tool, one.by) for one in pins.changes()][1:] == [
+        ("forgotten", "files", "", "olga")
+    ]
+    assert judge(pins, seen(says="two")) == ["pinned"]
+
+
+def test_more_tools_than_are_remembered_are_held_and_push_nothing_out(tmp_path: Path) -> None:
+    pins = Pins(tmp_path / "few.db", clock=lambda: 100.0, most_tools=3)
+    assert judge(pins, seen("a"), seen("b")) == ["pinned", "pinned"]
+    names = [f"junk{number}" for number in range(50)]
+    standing = [judge(pins, seen(name))[0] for name in names]
+    assert standing == ["pinned"] + ["crowded"] * 49
+    assert len(pins.of()) == 3
+    assert judge(pins, seen("a", "two"), seen("b")) == ["changed", "pinned"]
+    assert judge(pins, seen("a"), server="other") == ["pinned"]
+    pins.forget("files", by="olga")
+    assert judge(pins, seen("junk49")) == ["pinned"]
+    pins.close()
+
+
+def test_longer_definitions_than_are_remembered_are_held(tmp_path: Path) -> None:
+    pins = Pins(tmp_path / "small.db", clock=lambda: 100.0, most_bytes=370)
+    assert judge(pins, seen("a")) == ["pinned"]
+    assert judge(pins, seen("a", "x" * 1000)) == ["crowded"]
+    assert judge(pins, seen("b", "x" * 300)) == ["crowded"]
+    assert judge(pins, seen("a", "x" * 300)) == ["changed"]
+    assert judge(pins, seen("b")) == ["crowded"]
+    assert judge(pins, seen("a")) == ["pinned"]
+    assert judge(pins, seen("b")) == ["pinned"]
+    pins.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json as json_text
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +30,7 @@ _COLUMNS = ("server", "tool", "standing", "since", "why")
 _DIGEST_CHARS = 16
 
 
-def pin(  # noqa: PLR0917 - one argument for each option
+def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
     id: Annotated[
         str | None,
         typer.Argument(metavar="[ID]", help="One server.", autocompletion=server_names),
@@ -48,6 +48,12 @@ def pin(  # noqa: PLR0917 - one argument for each option
     all_: Annotated[
         bool, typer.Option("--all", help="Also the tools that are not held back.")
     ] = False,
+    forget: Annotated[
+        bool,
+        typer.Option(
+            "--forget", help="Forget a server's tools: what it says next counts as said first."
+        ),
+    ] = False,
     key: KeyText = None,
     config: Config = None,
     json: Json = False,
@@ -55,16 +61,17 @@ def pin(  # noqa: PLR0917 - one argument for each option
     """Show the tools that are held back; with a tool, what has changed in it; with --accept, let it go on.
 
     With --accept and no TOOL every tool of the server that is held back is accepted as it is then. A server may change a
-    tool once more after somebody has looked at it: --digest accepts what they saw and nothing else.
+    tool once more after somebody has looked at it: --digest accepts what they saw and nothing else. --forget is for a
+    server that has named more tools than are remembered; it shows what is forgotten.
     """
     folder = load(config).storage.path
     with _store(folder) as pins:
-        found = [one for one in pins.of(id) if tool is None or one.tool == tool]
-        if tool is None and not all_:
-            found = [one for one in found if one.standing != "pinned"]
-        if tool is not None and not found:
-            raise _unknown(f"{id}/{tool}")
-        if accept:
+        if forget:
+            only = id if not (tool or accept or digest) else None
+            found = _forget(pins, only, lambda: require_operator(folder, key))
+        else:
+            found = _of(pins, id, tool, all_)
+        if accept and not forget:
             by = require_operator(folder, key)
             _check_digest(found, tool, digest)
             found = _accept(pins, found, id, by)
@@ -80,6 +87,33 @@ def pin(  # noqa: PLR0917 - one argument for each option
     )
     if not found:
         note("nothing is held back")
+
+
+def _of(pins: Pins, server: str | None, tool: str | None, all_: bool) -> list[Pin]:
+    """One tool, or those that are held back, or all."""
+    if tool is None:
+        return [one for one in pins.of(server) if all_ or one.standing != "pinned"]
+    found = [one for one in pins.of(server) if one.tool == tool]
+    if not found:
+        raise _unknown(f"{server}/{tool}")
+    return found
+
+
+def _forget(pins: Pins, server: str | None, by: Callable[[], str]) -> list[Pin]:
+    """Let a server begin anew; what was known of its tools."""
+    if server is None:
+        raise CliError(
+            "--forget takes one server and nothing else",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="gatewright server pin ID --forget",
+        )
+    found = pins.of(server)
+    if not found:
+        raise _unknown(server)
+    pins.forget(server, by=by())
+    note(f"the tools of {server} are forgotten; what they say next counts as said first")
+    return found
 
 
 def _check_digest(found: list[Pin], tool: str | None, digest: str | None) -> None:

@@ -6,6 +6,7 @@ very object that was judged before costs one look into a table, however often it
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -21,11 +22,15 @@ from gatewright.validators.poisoning import suspicion
 
 __all__ = ["Pinning", "Record", "pinned_sight"]
 
+log = logging.getLogger("gatewright.pins")
+
 _WHY: Mapping[Standing, str] = {
     "pinned": "",
     "changed": "its definition has changed since it was accepted",
     "new": "nobody has looked at its definition yet",
     "suspicious": "its definition must be looked at",
+    "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with "
+    "`gatewright server pin ID --forget`",
 }
 Mode = Literal["first-use", "approve", "off"]
 
@@ -73,6 +78,9 @@ class Pinning:
     def shelved(self, server: str, tools: Sequence[Tool]) -> None:
         """Judge what a server lists now. Raises `StoreError`."""
         self._shelves[server] = tools
+        listed = {tool.target for tool in tools}
+        for target in [one for one in self._judged if one.server == server and one not in listed]:
+            del self._judged[target]
         if self._modes.get(server, "off") != "off":
             self._judge(server, tools)
 
@@ -89,6 +97,15 @@ class Pinning:
             why = _WHY[standing[name]]
             more = seen[name].why if standing[name] in ("suspicious", "changed") else ""
             self._judged[tool.target] = _Judged(tool.definition, f"{why}: {more}" if more else why)
+        crowded = sum(standing[tool.target.name] == "crowded" for tool in fresh)
+        if crowded:
+            log.warning(
+                "%s: %d of its tools %s held back: %s",
+                server,
+                crowded,
+                "is" if crowded == 1 else "are",
+                _WHY["crowded"],
+            )
         self._write_down()
 
     def _alike(self, server: str, tools: Sequence[Tool]) -> dict[str, str]:
@@ -157,8 +174,8 @@ class Pinning:
                 self._record(
                     f"dev.gatewright.tool.{step.action}",
                     actor=_actor(step.action, step.by),
-                    target=Subject(server_id=step.server, tool_name=step.tool),
-                    details={"definition_digest": step.digest}
+                    target=Subject(server_id=step.server, tool_name=step.tool or None),
+                    details=({"definition_digest": step.digest} if step.digest else {})
                     | ({"why": step.why} if step.why else {}),
                 )
             self._store.recorded(steps[-1].number)
@@ -182,4 +199,5 @@ def _seen(tool: Tool, alike: str) -> Seen:
 
 
 def _actor(action: str, by: str) -> Actor:
-    return Actor("operator", by) if action == "accepted" else Actor("system", "gatewright")
+    by_operator = action in {"accepted", "forgotten"}
+    return Actor("operator", by) if by_operator else Actor("system", "gatewright")

@@ -5,6 +5,10 @@ was approved. So the whole definition is kept when a tool is first seen (`pinned
 afterwards is held back until an operator has looked at the difference and accepted it. A tool that is suspicious
 from the start, or any new one of a server whose tools an operator wants to see first, is held back as well.
 
+A server may change names and definitions without end, so what is remembered of one server has a bound. Nothing is
+forgotten to make room, or a server could push out what was pinned; what does not fit is held back instead, until an
+operator forgets that server's tools.
+
 Kept in the state database, so that a restart is no second first time. The gateway writes what it sees;
 `gatewright server pin` accepts, in a process of its own. Each step leaves a row in `pin_changes` until the gateway
 has put it into the audit trail.
@@ -20,14 +24,29 @@ import msgspec
 
 from gatewright.stores.database import Database
 
-__all__ = ["DATABASE", "Pin", "PinChange", "Pins", "Seen", "Standing"]
+__all__ = [
+    "DATABASE",
+    "MOST_BYTES",
+    "MOST_TOOLS",
+    "Pin",
+    "PinChange",
+    "Pins",
+    "Seen",
+    "Standing",
+]
 
 DATABASE = "pins.db"
 """Its file in the state folder."""
 
-Standing = Literal["pinned", "changed", "new", "suspicious"]
+Standing = Literal["pinned", "changed", "new", "suspicious", "crowded"]
 """`pinned` may be used. `changed`: it says something else than what was pinned. `new`: an operator wants to see it
-first. `suspicious`: something in its definition must be looked at."""
+first. `suspicious`: something in its definition must be looked at. `crowded`: there is no room to remember what it
+says; no row has it."""
+
+MOST_TOOLS = 100_000
+"""So many tools of one server are remembered; one list has no more."""
+MOST_BYTES = 256 << 20
+"""So many bytes of definitions of one server are remembered."""
 
 _MIGRATIONS = (
     (
@@ -81,7 +100,8 @@ class PinChange(msgspec.Struct, frozen=True):
 
     number: int
     time: float
-    action: Literal["pinned", "held", "accepted", "restored"]
+    action: Literal["pinned", "held", "accepted", "restored", "forgotten"]
+    """`forgotten` is of all tools of a server; it names none."""
     server: str
     tool: str
     digest: str
@@ -92,10 +112,19 @@ class PinChange(msgspec.Struct, frozen=True):
 class Pins:
     """The pins of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float]) -> None:
-        """Open or create the database at `path`. `clock` gives Unix seconds."""
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float],
+        most_tools: int = MOST_TOOLS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """Open or create the database at `path`. `clock` gives Unix seconds; the bounds are those of one server."""
         self._database = Database.open(path, _MIGRATIONS)
         self._clock = clock
+        self._most_tools = most_tools
+        self._most_bytes = most_bytes
         self._version = -1
         self.changed()  # from here on
 
@@ -103,13 +132,19 @@ class Pins:
 
     def judge(self, server: str, tools: Sequence[Seen], *, ask_first: bool) -> dict[str, Standing]:
         """How each of the tools that a server lists now stands; what is seen for the first time is pinned, unless
-        it is suspicious or `ask_first` says that an operator wants to see it."""
+        it is suspicious or `ask_first` says that an operator wants to see it, or there is no room for it."""
         known = self._known(server, [one.tool for one in tools])
         fresh = [(one, known.get(one.tool)) for one in tools]
         if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
             return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
         with self._database.changing(_WHAT):
-            return {seen.tool: self._take(server, seen, pin, ask_first) for seen, pin in fresh}
+            room = self._room(server)
+            return {
+                seen.tool: self._take(server, seen, pin, ask_first)
+                if (pin is not None and pin.digest == seen.digest) or room.take(seen, pin)
+                else "crowded"
+                for seen, pin in fresh
+            }
 
     def _take(self, server: str, seen: Seen, pin: Pin | None, ask_first: bool) -> Standing:
         if pin is not None and pin.digest == seen.digest:
@@ -167,10 +202,15 @@ class Pins:
             self._note("accepted", server, seen, by)
         return next(one for one in self.of(server) if one.tool == tool)
 
-    def forget(self, server: str) -> int:
+    def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""
         with self._database.changing(_WHAT):
-            return self._database.execute("DELETE FROM pins WHERE server = ?", (server,)).rowcount
+            forgotten = self._database.execute(
+                "DELETE FROM pins WHERE server = ?", (server,)
+            ).rowcount
+            if forgotten:
+                self._note("forgotten", server, Seen("", "", ""), by)
+            return forgotten
 
     # -- for the record ------------------------------------------------------------------------------
 
@@ -205,6 +245,13 @@ class Pins:
             ).fetchall()
         return {one.tool: one for one in (Pin(*row) for row in rows)}
 
+    def _room(self, server: str) -> _Room:
+        tools, taken = self._database.execute(
+            "SELECT count(*), total(length(CAST(pinned AS BLOB)) + length(CAST(seen AS BLOB))) FROM pins WHERE server = ?",
+            (server,),
+        ).fetchone()
+        return _Room(self._most_tools - tools, self._most_bytes - int(taken))
+
     def _write(self, server: str, seen: Seen, standing: Standing, pinned: str, by: str) -> None:
         self._database.execute(
             f"INSERT OR REPLACE INTO pins ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
@@ -226,3 +273,23 @@ class Pins:
             "INSERT INTO pin_changes (time, action, server, tool, digest, why, by) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (self._clock(), action, server, seen.tool, seen.digest, seen.why, by),
         )
+
+
+class _Room:
+    """What can still be remembered of one server."""
+
+    def __init__(self, tools: int, bytes_: int) -> None:
+        self._tools = tools
+        self._bytes = bytes_
+
+    def take(self, seen: Seen, pin: Pin | None) -> bool:
+        """Whether there is room for what a tool says now, which then is taken. `pin`: what is known of it."""
+        size = len(seen.definition.encode())
+        # Of a new tool both texts may become this one; of a known one the second is replaced.
+        more = 2 * size if pin is None else size - len(pin.seen.encode())
+        tools = 1 if pin is None else 0
+        if more > max(self._bytes, 0) or tools > max(self._tools, 0):
+            return False
+        self._tools -= tools
+        self._bytes -= more
+        return True
