@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 from pathlib import Path
 
@@ -29,3 +31,22 @@ def test_a_folder_that_another_gateway_uses_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreBusyError):
         run(settings)
     taken.release()
+
+
+def test_a_gateway_that_runs_looks_for_cycles_rarely_and_not_among_what_its_start_left(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mgp.toml").write_text(
+        f'[gateway]\nport = 0\n\n[storage]\npath = "{tmp_path}/state"\n'
+    )
+    settings = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
+    before, seen = gc.get_threshold(), []
+
+    def stop(_: object) -> None:
+        seen.append((gc.get_threshold()[0], gc.get_freeze_count() > 10_000))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    run(settings, on_ready=stop)
+    assert seen == [(20_000, True)]
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
