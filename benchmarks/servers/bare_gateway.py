@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Outcome, Refusal
 from gatewright.compose.gateway import Gateway
+from gatewright.compose.run import collecting_rarely
 from gatewright.settings import load, override
 
 __all__ = ["Nothing", "Owner", "main"]
@@ -63,7 +64,8 @@ async def _serve(config: Path) -> None:
         kernel = gateway._kernel
         kernel.swap([Owner(gateway)], gateway.supervisor.dispatch, [])
         kernel._audit = Nothing()  # nobody else may be without a record
-        await gateway.serve_http(lambda ready: print(f"ready {ready.url}", flush=True))
+        with collecting_rarely():
+            await gateway.serve_http(lambda ready: print(f"ready {ready.url}", flush=True))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from gatewright.compose.signals import on_hangup
 from gatewright.settings import Settings
 from gatewright.upstream.local import LocalServer
 
-__all__ = ["run"]
+__all__ = ["collecting_rarely", "run"]
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
 
     async def main() -> None:
         async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
-            with _collecting_rarely():
+            with collecting_rarely():
                 if stdio:
                     await gateway.serve_stdio(profile)
                 else:
@@ -48,7 +48,7 @@ _COLLECT_AFTER = 20_000
 
 
 @contextlib.contextmanager
-def _collecting_rarely() -> Iterator[None]:
+def collecting_rarely() -> Iterator[None]:
     """Look for cycles after 20,000 new objects, not 700, and never among those that the start left.
 
     A few calls at once are more objects than 700, though calls leave no cycles: every burst of them had all young objects
