@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Literal
 
 import pytest
@@ -53,6 +54,20 @@ async def test_a_server_that_ignores_the_probe_is_asked_the_old_way_in_time() ->
     server.say(id=asked["id"], result={"protocolVersion": "2024-11-05", "capabilities": {}})
     assert (await within(greeting)).revision == "2024-11-05"
     assert link.open
+
+
+async def test_an_answer_that_comes_in_the_moment_in_which_the_patience_ends_counts() -> None:
+    """A gateway that was kept from running finds both at once, the answer and that the time is over."""
+    _, server, greeting = greeted(probe_s=0.05)
+    asked = await server.next()
+    server.say(id=asked["id"], error={"code": -32601, "message": "Unknown method"})
+    time.sleep(0.1)  # noqa: ASYNC251 - nothing else may run meanwhile
+    asked = await server.next()
+    assert asked["method"] == "initialize"
+    assert not greeting.done()
+    server.say(id=asked["id"], error={"code": -32603, "message": "not today"})
+    with pytest.raises(LinkClosed, match="not today"):
+        await within(greeting)
 
 
 async def test_a_server_that_is_known_to_be_modern_may_take_its_time_to_start() -> None:

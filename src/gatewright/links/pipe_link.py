@@ -89,6 +89,8 @@ class PipeLink(Link):
                 async with asyncio.timeout(patience_s):
                     return await self._steps.get()
             except TimeoutError:
+                if not self._steps.empty():
+                    continue  # it came in the very moment in which the patience ended
                 found = self._handshake.silent() if self._handshake is not None else None
                 if found is not None:
                     return found

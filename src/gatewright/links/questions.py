@@ -126,7 +126,10 @@ class Questions:
 
     def answered(self, exchange: Exchange) -> None:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
-        self._leave(exchange)
+        for held in self.held:
+            if exchange in held.live:
+                held.live.remove(exchange)
+                held.wake()
 
     def abandoned(self, exchange: Exchange) -> None:
         """We gave an exchange up; the server may not have."""
@@ -137,7 +140,7 @@ class Questions:
                 held.ghosts[exchange.ident] = exchange.party
         handle = self._loop.call_later(GHOST_S, self.laid, exchange.ident)
         self._ghosts[exchange.ident] = exchange.party, handle
-        self._leave(exchange)
+        self.answered(exchange)
 
     def laid(self, ident: int) -> bool:
         """The server answered an exchange that was given up; True where there was one."""
@@ -247,12 +250,6 @@ class Questions:
             self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
         else:
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
-
-    def _leave(self, exchange: Exchange) -> None:
-        for held in self.held:
-            if exchange in held.live:
-                held.live.remove(exchange)
-                held.wake()
 
     def _nobody(self, request: jsonrpc.Request) -> None:
         if self.outside is not None:
