@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -12,6 +13,7 @@ from gatewright.call import ANONYMOUS, Caller
 from gatewright.protocol.negotiate import Face
 from gatewright.upstream.catalogue import Sight
 from gatewright.upstream.names import unwrap_uri
+from gatewright.upstream.pacing import AT_ONCE, EACH_S
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.view import Profile
@@ -71,6 +73,20 @@ async def test_many_announcements_at_once_are_one_refresh() -> None:
             await ask(supervisor, "asker/grow")
         await hearing.until(lambda heard: "asker/grown_5" in supervisor.catalogue.view("").tools)
         assert supervisor.catalogue.version <= before + 5
+
+
+async def test_announcements_without_end_are_looked_at_more_and_more_rarely_and_the_last_is_not_lost() -> (
+    None
+):
+    async with running(python("asker")) as supervisor:
+        before, begun = supervisor.catalogue.version, time.monotonic()
+        hearing = Hearing(supervisor)
+        for _ in range(60):
+            await ask(supervisor, "asker/grow")
+            await asyncio.sleep(0.04)
+        await hearing.until(lambda heard: "asker/grown_60" in supervisor.catalogue.view("").tools)
+        most = AT_ONCE + (time.monotonic() - begun) / EACH_S + 2
+        assert supervisor.catalogue.version - before <= most < 60
 
 
 async def test_a_server_that_comes_late_is_announced() -> None:

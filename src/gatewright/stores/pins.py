@@ -126,6 +126,7 @@ class Pins:
         self._most_tools = most_tools
         self._most_bytes = most_bytes
         self._version = -1
+        self._rooms: dict[str, _Room] = {}  # to ask for one is to read all definitions of a server
         self.changed()  # from here on
 
     # -- for the gateway -----------------------------------------------------------------------------
@@ -138,13 +139,15 @@ class Pins:
         if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
             return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
         with self._database.changing(_WHAT):
-            room = self._room(server)
-            return {
+            room = self._rooms.pop(server, None) or self._room(server)
+            standing: dict[str, Standing] = {
                 seen.tool: self._take(server, seen, pin, ask_first)
                 if (pin is not None and pin.digest == seen.digest) or room.take(seen, pin)
                 else "crowded"
                 for seen, pin in fresh
             }
+        self._rooms[server] = room
+        return standing
 
     def _take(self, server: str, seen: Seen, pin: Pin | None, ask_first: bool) -> Standing:
         if pin is not None and pin.digest == seen.digest:
@@ -174,6 +177,8 @@ class Pins:
         with self._database.reported(_WHAT):
             now = self._database.data_version()
         before, self._version = self._version, now
+        if now != before:
+            self._rooms.clear()
         return now != before
 
     # -- for operators -------------------------------------------------------------------------------
@@ -197,6 +202,7 @@ class Pins:
                 raise KeyError(tool)
             if pin.digest != digest:
                 raise ValueError(f"{server}/{tool} has changed again since it was looked at")
+            self._rooms.pop(server, None)
             seen = Seen(tool, pin.seen, pin.digest, pin.why)
             self._write(server, seen, "pinned", pin.seen, by)
             self._note("accepted", server, seen, by)
@@ -204,6 +210,7 @@ class Pins:
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""
+        self._rooms.pop(server, None)
         with self._database.changing(_WHAT):
             forgotten = self._database.execute(
                 "DELETE FROM pins WHERE server = ?", (server,)

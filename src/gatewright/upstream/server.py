@@ -23,6 +23,7 @@ from gatewright.upstream.admission import Admission
 from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
 from gatewright.upstream.listing import EMPTY, fetch_listing
+from gatewright.upstream.pacing import Pace
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.session_sink import SessionSink
@@ -40,9 +41,6 @@ CHANGES: Mapping[str, str] = {
 """The notifications after which lists are fetched anew, and which."""
 
 _ALL = frozenset(CHANGES.values())
-
-DEBOUNCE_S = 0.02
-"""Servers announce each of many changes; one fetch answers all that come within this time."""
 
 STDERR_LINES = 200
 
@@ -80,6 +78,7 @@ class Server:
         )
         self._lanes = Lanes(spec, self._main, self._lane)
         self._refresh: asyncio.TimerHandle | None = None
+        self._pace = Pace()
         self._stale: set[str] = set()
         self._loading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -266,7 +265,9 @@ class Server:
         if method in CHANGES:
             self._stale.add(CHANGES[method])
             if self._refresh is None:
-                self._refresh = self._loop.call_later(DEBOUNCE_S, self._refresh_now)
+                self._refresh = self._loop.call_later(
+                    self._pace.take(self._loop.time()), self._refresh_now
+                )
             return
         self._told.said(self.id, method, params, None)
 
