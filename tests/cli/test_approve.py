@@ -6,10 +6,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 
 import pytest
 
-from gatewright.stores.approval import Approval, Asked
+from gatewright.stores.approval import SHOWN_CHARS, Approval, Asked
 from gatewright.stores.approvals import DATABASE, Approvals
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -28,14 +29,16 @@ def queue(shell: Shell, operator: str) -> Iterator[Approvals]:
     made.close()
 
 
-def ask(queue: Approvals, tool: str = "wipe", arguments: str = '{"path": "/"}') -> Approval:
+def ask(
+    queue: Approvals, tool: str = "wipe", arguments: str = '{"path": "/"}', quorum: int = 1
+) -> Approval:
     asked = Asked("bot", "files", tool, "a" * 64, "d" * 64, "p1")
     made = queue.ask(
         asked,
         arguments=arguments,
         risk="dangerous",
         reason="it is dangerous",
-        quorum=1,
+        quorum=quorum,
         lasts_s=600,
     )
     assert made is not None
@@ -69,6 +72,59 @@ def test_one_yes_lets_exactly_that_call_pass_once(
     assert used is not None
     assert (used.by, used.comment) == ("olga", "go on")
     assert queue.redeem(ASKED) is None
+
+
+def test_a_yes_says_which_arguments_it_is_to(shell: Shell, queue: Approvals, operator: str) -> None:
+    done = shell.run("approve", ask(queue).id, "--key", operator)
+    assert '  arguments  {"path": "/"}' in done.err
+    assert f"  SHA-256    {'a' * 16}" in done.err
+    any_ = ask(queue, "drop")
+    words = ("approve", any_.id, "--for", "1h", "--any-arguments", "--key", operator)
+    assert "  arguments  any" in shell.run(*words).err
+
+
+def test_a_yes_may_be_to_the_arguments_of_one_digest_alone(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    """Another operator changed them between the look and the yes."""
+    made = ask(queue, quorum=2)
+    edited = '{"path":"/tmp"}'
+    queue.approve(made.id, by="otto", edited=edited)
+    words = ("approve", made.id, "--key", operator, "--digest")
+    for stale in ("a" * 16, "a" * 15, ""):
+        done = shell.run(*words, stale)
+        assert (done.code, done.error["code"]) == (6, "not_shown")
+    now = sha256(edited.encode()).hexdigest()[:16]
+    assert now in done.error["message"]
+    assert shell.run(*words, now).code == 0
+    used = queue.redeem(ASKED)
+    assert used is not None
+    assert used.edited == edited
+
+
+def test_arguments_that_nobody_could_see_whole_are_approved_by_their_digest_alone(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    made = ask(queue, arguments='{"path": "' + "x" * SHOWN_CHARS + '"}')
+    done = shell.run("approve", made.id, "--key", operator)
+    assert (done.code, done.error["code"]) == (6, "not_shown")
+    assert f"the first {SHOWN_CHARS} are kept" in done.error["message"]
+    assert "aaaaaaaaaaaaaaaa" in done.error["hint"]
+    assert queue.redeem(ASKED) is None
+    done = shell.run("approve", made.id, "--key", operator, "--digest", "a" * 16)
+    assert done.code == 0
+    assert "NOT SHOWN" in done.err
+    assert queue.redeem(ASKED) is not None
+
+
+@pytest.mark.parametrize(
+    "more", [("--for", "1h", "--any-arguments"), ("--arguments", '{"path": "/tmp"}')]
+)
+def test_who_does_not_mean_those_arguments_needs_not_have_seen_them(
+    shell: Shell, queue: Approvals, operator: str, more: tuple[str, ...]
+) -> None:
+    made = ask(queue, arguments='{"path": "' + "x" * SHOWN_CHARS + '"}')
+    assert shell.run("approve", made.id, *more, "--key", operator).code == 0
 
 
 @pytest.mark.parametrize(("more", "scope"), [((), "arguments"), (("--any-arguments",), "tool")])

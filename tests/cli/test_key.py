@@ -103,6 +103,16 @@ def test_a_key_ends_at_a_moment_that_can_be_shown(shell: Shell, operator: str) -
     assert shell.run("key", "list").code == 0
 
 
+def test_a_key_that_ends_later_than_any_calendar_is_listed(shell: Shell, operator: str) -> None:
+    """The store takes what a program gives it."""
+    callers = Callers(shell.state / "keys.db", clock=time.time, random=os.urandom)
+    callers.create("bot", expires=1e15, by="root")
+    callers.close()
+    rows = {row[1]: row for row in shell.run("key", "list").rows}
+    assert rows["bot"][3:6:2] == ["active", "after the year 9999"]
+    assert rows["root"][3] == "active"
+
+
 def test_an_agent_with_a_shell_makes_itself_no_key(shell: Shell, operator: str) -> None:
     agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
     for arguments in (

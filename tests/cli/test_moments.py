@@ -56,6 +56,8 @@ def test_the_form_of_the_record_has_milliseconds_in_utc() -> None:
     assert as_recorded(1893456000.1239) == "2030-01-01T00:00:00.123Z"
     assert as_shown(1893456000.9) == "2030-01-01T00:00:00Z"
     assert as_shown(None) == ""
+    assert as_shown(1e15) == as_shown(float("inf")) == "after the year 9999"
+    assert as_shown(-1e15) == "before the year 1"
 
 
 @given(st.floats(0, 4e9), st.floats(0, 4e9))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gatewright.call import Caller, Refusal
 from gatewright.doors.approval_page import ApprovalPage
 from gatewright.serving.http_request import Connection
-from gatewright.stores.approval import Approval, Asked, CannotDecideError
+from gatewright.stores.approval import Approval, Asked, CannotDecideError, shown
 from tests.stores.parts import approval
 
 ARGUMENTS = '{"path":"/<b>\\u202e"}'
@@ -89,6 +89,14 @@ async def test_the_request_is_shown_with_nothing_hidden_and_nothing_loaded(world
     assert headers[b"cache-control"] == b"no-store"
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+async def test_the_page_says_what_of_long_arguments_it_does_not_show(world: World) -> None:
+    assert "Not shown" not in (await world.ask())[2]
+    world.queue.one = replace(world.queue.one, arguments=shown('{"path":"' + "x" * 20_000 + '"}'))
+    _, _, page = await world.ask()
+    assert "Not shown: of 20011 characters of arguments the first 16384 are kept here" in page
+    assert "Other arguments" not in page
 
 
 async def test_an_operators_key_decides_once(world: World) -> None:

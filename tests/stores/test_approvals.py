@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.stores.approval import Approval, Asked, CannotDecideError
-from gatewright.stores.approvals import SHOWN_CHARS, WAITING_EACH, Approvals
+from gatewright.stores.approval import SHOWN_CHARS, Approval, Asked, CannotDecideError
+from gatewright.stores.approvals import WAITING_EACH, Approvals
 from gatewright.stores.errors import StoreError
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -206,6 +206,7 @@ def test_a_caller_cannot_fill_the_queue(queue: Approvals) -> None:
 def test_arguments_are_shown_up_to_a_length_and_forgotten_when_it_is_over(queue: Approvals) -> None:
     made = ask(queue, arguments="x" * (SHOWN_CHARS + 1))
     assert made.arguments == "x" * SHOWN_CHARS + f"… ({SHOWN_CHARS + 1} characters)"
+    assert f"of {SHOWN_CHARS + 1} characters of arguments" in made.unseen
     queue.deny(made.id, by="olga")
     found = queue.get(made.id)
     assert found is not None

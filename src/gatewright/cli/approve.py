@@ -43,6 +43,8 @@ LOOK_S = 0.5
 
 _COLUMNS = ("id", "agent", "tool", "risk", "since", "ends", "arguments")
 _SHOWN = 60
+_DIGEST = 16
+"""So many characters of a digest are shown, and so many say which arguments are meant."""
 
 
 class Queue(NamedTuple):
@@ -68,6 +70,10 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
         str | None,
         typer.Option("--arguments", metavar="JSON", help="Run it with these arguments instead."),
     ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option("--digest", metavar="SHA-256", help="Only with the arguments of this digest."),
+    ] = None,
     comment: Annotated[str, typer.Option("--comment", help="For the record.")] = "",
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, and ask about each new request.")
@@ -85,8 +91,19 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
         raise _misuse("--any-arguments needs --for: an approval without an end is a grant")
     with opened(config, key) as queue:
         if id is not None:
+            seen = None if any_arguments or arguments else _looked_at(queue.store, id, digest)
+            scope: Scope = "once" if for_ is None else "tool" if any_arguments else "arguments"
+            lasts_s = None if for_ is None else ahead(for_, now := time.time()) - now
             decided = decision(
-                lambda: _approve(queue, id, for_, any_arguments, comment, arguments or "")
+                lambda: queue.store.approve(
+                    id,
+                    by=queue.by,
+                    scope=scope,
+                    lasts_s=lasts_s,
+                    comment=comment,
+                    edited=arguments or "",
+                    seen=seen,
+                )
             )
             _tell(decided, json=json)
         elif watch:
@@ -97,14 +114,30 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
             _ask_all(queue, queue.store.waiting())
 
 
-def _approve(
-    queue: Queue, id: str, for_: str | None, any_arguments: bool, comment: str, edited: str
-) -> Approval:
-    scope: Scope = "once" if for_ is None else "tool" if any_arguments else "arguments"
-    lasts_s = None if for_ is None else ahead(for_, now := time.time()) - now
-    return queue.store.approve(
-        id, by=queue.by, scope=scope, lasts_s=lasts_s, comment=comment, edited=edited
-    )
+def _looked_at(store: Approvals, id: str, digest: str | None) -> str | None:
+    """The arguments that a yes is to, as they are shown; None where nothing waits under that id.
+
+    Raises `CliError` where they are not those of the digest, or nobody could look at all of them and no digest
+    says that they are known.
+    """
+    one = store.get(id)
+    if one is None:
+        return None
+    if digest is None and one.unseen:
+        raise CliError(
+            f"{id} is not approved: {one.unseen}",
+            code="not_shown",
+            exit_code=Exit.DENIED,
+            hint=f"if you know them all, say so with --digest {one.runs[:_DIGEST]}",
+        )
+    if digest is not None and (len(digest) < _DIGEST or not one.runs.startswith(digest.lower())):
+        raise CliError(
+            f"{id} is not approved: its arguments have the digest {one.runs[:_DIGEST]}, not {digest[:64]}",
+            code="not_shown",
+            exit_code=Exit.DENIED,
+            hint="look at it again: `gatewright approve --json` shows its arguments",
+        )
+    return one.arguments
 
 
 @contextmanager
@@ -145,10 +178,16 @@ def decision(decide: Callable[[], Approval]) -> Approval:
 def _tell(decided: Approval, *, json: bool) -> None:
     if json:
         print_document(decided)
-    elif decided.state == "pending":
+        return
+    if decided.state == "pending":
         note(f"{decided.id} has your yes; it needs {decided.quorum} operators")
     else:
         note(one_line(f"{decided.id} is {decided.state}: {decided.who} may {decided.wish}"))
+    if decided.scope == "tool":
+        note("  arguments  any")
+        return
+    for line in _exactly(decided):
+        note(one_line(line))
 
 
 # -- the queue ----------------------------------------------------------------------------------------
@@ -199,6 +238,7 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
     for line in lines:
         note(one_line(line))
     what = "this permission" if one.kind == "server" else "this call once"
+    what += ", of which you were not shown everything" if one.unseen else ""
     while True:
         answer = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ").strip().lower()[:1]
         if answer in {"y", "n"}:
@@ -220,7 +260,8 @@ def _exactly(one: Approval) -> tuple[str, ...]:
     """What an approval is bound to, where that is more than a name."""
     if one.kind == "server":
         return ()
-    return f"  arguments  {one.arguments}", f"  SHA-256    {one.arguments_digest[:16]}"
+    unseen = (f"  NOT SHOWN  {one.unseen}",) if one.unseen else ()
+    return f"  arguments  {one.arguments}", f"  SHA-256    {one.runs[:_DIGEST]}", *unseen
 
 
 def _watch(queue: Queue, *, json: bool) -> None:

@@ -32,8 +32,13 @@ def as_recorded(moment: float) -> str:
 
 
 def as_shown(moment: float | None) -> str:
-    """Unix seconds to the second, or nothing."""
-    return "" if moment is None else as_recorded(moment)[:19] + "Z"
+    """Unix seconds to the second, or nothing. Moments that no calendar has are shown as their year would be."""
+    if moment is None:
+        return ""
+    try:
+        return as_recorded(moment)[:19] + "Z"
+    except (ValueError, OverflowError, OSError):
+        return "after the year 9999" if moment > 0 else "before the year 1"
 
 
 def _span(text: str) -> int | None:

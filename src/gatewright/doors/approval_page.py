@@ -182,10 +182,11 @@ def _form(one: Approval, flaw: str = "") -> str:
         if whole and one.kind != "server"
         else ""
     )
+    unseen = f"<p><strong>Not shown: {_text(one.unseen)}.</strong></p>" if one.unseen else ""
     return (
         f"{said}<p><strong>{_text(one.who)}</strong> wants to <strong>{_text(one.wish)}</strong>: "
         f"{_text(one.reason)}. Risk: {_text(one.risk)}.</p><p>Arguments, SHA-256 "
-        f"{one.arguments_digest[:16]}:</p><pre>{_text(one.arguments)}</pre>"
+        f"{one.runs[:16]}:</p><pre>{_text(one.arguments)}</pre>{unseen}"
         f"<form method=post autocomplete=off><input name=seen type=hidden value={_shown_digest(one)}>"
         "<label>Key of an operator<input name=key type=password required></label>"
         f"<label>Comment<input name=comment maxlength=500></label>{edit}"

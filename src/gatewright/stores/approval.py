@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
 
-__all__ = ["Approval", "ApprovalChange", "Asked", "Asker", "CannotDecideError", "Scope", "State"]
+__all__ = [
+    "SHOWN_CHARS",
+    "Approval",
+    "ApprovalChange",
+    "Asked",
+    "Asker",
+    "CannotDecideError",
+    "Scope",
+    "State",
+    "shown",
+]
+
+SHOWN_CHARS = 16 * 1024
+"""How much of the arguments is kept for a person to look at. What is longer is cut, and says so."""
+_CUT = "… ({} characters)"
 
 State = Literal["pending", "approved", "denied", "used", "expired"]
 Scope = Literal["once", "arguments", "tool"]
@@ -63,6 +78,22 @@ class Approval(Asked, frozen=True, kw_only=True):
     """The arguments with which it runs instead, canonical JSON, where an operator changed them."""
 
     @property
+    def runs(self) -> str:
+        """The SHA-256 of the arguments with which it would run now."""
+        return sha256(self.edited.encode()).hexdigest() if self.edited else self.arguments_digest
+
+    @property
+    def unseen(self) -> str:
+        """What of the arguments nobody can look at here, for a person; empty where they are whole."""
+        # Whole ones are a JSON object, and end like one.
+        if len(self.arguments) <= SHOWN_CHARS or self.arguments.endswith("}"):
+            return ""
+        of = self.arguments[SHOWN_CHARS:].strip("… ()")
+        return (
+            f"of {of} of arguments the first {SHOWN_CHARS} are kept here; nobody was shown the rest"
+        )
+
+    @property
     def who(self) -> str:
         """Who asks, for a person."""
         return f"the server {self.server}" if self.kind == "server" else self.agent
@@ -83,3 +114,10 @@ class ApprovalChange(msgspec.Struct, frozen=True):
     action: Literal["requested", "approved", "denied", "used", "expired", "voted", "withdrawn"]
     by: str
     approval: Approval
+
+
+def shown(arguments: str) -> str:
+    """Arguments as they are kept to be looked at."""
+    if len(arguments) <= SHOWN_CHARS:
+        return arguments
+    return arguments[:SHOWN_CHARS] + _CUT.format(len(arguments))

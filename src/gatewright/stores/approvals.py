@@ -34,6 +34,7 @@ from gatewright.stores.approval import (
     CannotDecideError,
     Scope,
     State,
+    shown,
 )
 from gatewright.stores.database import Database
 
@@ -41,8 +42,6 @@ __all__ = ["DATABASE", "Approvals"]
 
 DATABASE = "approvals.db"
 """Its file in the state folder."""
-SHOWN_CHARS = 16 * 1024
-"""How much of the arguments is kept for a person to look at. What is longer is cut, and says so."""
 FINAL_KEPT_S = 30 * 86_400.0
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
@@ -381,10 +380,7 @@ _WHAT = "the requests for approval"
 
 
 def _shown(arguments: str) -> str:
-    arguments = without_secrets(arguments.encode("utf-8", "replace")).decode()
-    if len(arguments) <= SHOWN_CHARS:
-        return arguments
-    return f"{arguments[:SHOWN_CHARS]}… ({len(arguments)} characters)"
+    return shown(without_secrets(arguments.encode("utf-8", "replace")).decode())
 
 
 def _made(row: Sequence[Any]) -> Approval:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from gatewright.call import Answer, Refusal
+import pytest
+
+from gatewright.call import Answer, Caller, Refusal
 from gatewright.wire import jsonrpc
 from tests.doors.groundhog.rig import Rig
 from tests.doors.house import ANN, BOB
@@ -176,3 +178,32 @@ async def test_what_is_over_the_limit_of_a_caller_is_refused_before_it_does_anyt
             assert data["error_code"] == "rate_limit_exceeded"
         assert len(rig.parts.sessions) == 0
         assert await rig.client(BOB, "key-bob").result("session/get")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"{",
+        b'{"jsonrpc":"2.0","id":1,"method":7}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/invoke","params":{"tool_id":7}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/invoke","params":[]}',
+    ],
+)
+async def test_what_cannot_be_read_counts_like_what_can(message: bytes) -> None:
+    async with Rig() as rig:
+        counted: list[str] = []
+        over = Refusal("rate_limited", "later", {}, 70)
+
+        def count(caller: Caller) -> Refusal | None:
+            counted.append(caller.id)
+            return over if len(counted) > 2 else None
+
+        rig.parts.count = count
+        client = rig.client(ANN, "key-ann")
+        codes = []
+        for _ in range(3):
+            client.peer.message(message)
+            codes.append((await client.next())["error"]["data"]["error_code"])
+        assert counted == [ANN.id] * 3
+        assert codes[0] == codes[1] != "rate_limit_exceeded"
+        assert codes[2] == "rate_limit_exceeded"

@@ -190,7 +190,8 @@ class GroundhogPeer:
     async def _one(self, message: jsonrpc.Message, busy: bool) -> bytes:
         if isinstance(message, jsonrpc.Malformed):
             reason = _SPOKEN.get(message.code, "invalid_request")
-            return self._refuse(message.id, "", Failure(reason, message.message), self._trace(None))
+            flaw = Failure(reason, message.message)
+            return self._turned_down(message.id, "", flaw, self._trace(None))
         if isinstance(message, jsonrpc.Response):
             self._asking.answered(message)
             return b""
@@ -200,7 +201,7 @@ class GroundhogPeer:
         try:
             if busy:
                 refusal = Refusal("resource_exhausted", f"{self._parts.terms.in_flight} {_BUSY}")
-                return self._refuse(message.id, message.method, refusal, trace)
+                return self._turned_down(message.id, message.method, refusal, trace)
             return await self._request(message, trace)
         except (_Unanswered, asyncio.CancelledError):
             raise
@@ -224,7 +225,7 @@ class GroundhogPeer:
             return self._refuse(request.id, request.method, unknown, trace)
         if isinstance(read, asked.Flaw):
             flaw = Failure(read.reason, read.message, read.details)
-            return self._refuse(request.id, request.method, flaw, trace)
+            return self._turned_down(request.id, request.method, flaw, trace)
         if isinstance(read, asked.Hello):
             return self._greet(request, read, trace)
         await self._parts.front.upstream.settled()
@@ -354,6 +355,14 @@ class GroundhogPeer:
         except Unrecorded as problem:
             outcome = Refusal("audit_unavailable", str(problem))
         return self._error(ident, outcome, trace)
+
+    def _turned_down(
+        self, ident: bytes, method: str, outcome: Refusal | Failure, trace: str
+    ) -> bytes:
+        """The answer to a request that is none, or comes too early: it counts like any other of its caller."""
+        caller = self._who.caller
+        over = None if caller is None else self._parts.count(caller)
+        return self._refuse(ident, method, over or outcome, trace)
 
     def _error(self, ident: bytes, outcome: Refusal | Failure, trace: str) -> bytes:
         parts = self._parts
