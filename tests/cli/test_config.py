@@ -28,6 +28,19 @@ def test_a_right_file_is_right(shell: Shell) -> None:
     assert shell.run("config", "check", "--json", environ={"TOKEN": "x"}).document == []
 
 
+def test_where_nothing_is_configured_nothing_is_called_right(shell: Shell) -> None:
+    """A missing file, and one without servers, are what a person forgot; both work."""
+    done = shell.run("config", "check")
+    assert (done.code, "is right" in done.err, "`gatewright init`" in done.err) == (0, False, True)
+    shell.write("mgp.toml", "[gateway]\n")
+    done = shell.run("config", "check")
+    assert (done.code, "is right" in done.err, "`gatewright server add`" in done.err) == (
+        0,
+        True,
+        True,
+    )
+
+
 def test_warnings_are_told_and_pass(shell: Shell) -> None:
     shell.write("mgp.toml", FILE)
     done = shell.run("config", "check", environ={"TOKEN": "x"})

@@ -259,7 +259,19 @@ async def test_a_peer_that_sends_only_garbage_is_no_server() -> None:
     async with linked() as (link, server):
         for _ in range(GARBAGE):
             server.write(b"garbage")
-        assert f"{GARBAGE} unreadable messages" in await within(link.wait_closed())
+        assert f"{GARBAGE} unreadable messages" in (why := await within(link.wait_closed()))
+        assert why.endswith("what it logs belongs on standard error")
+
+
+async def test_a_server_that_prints_on_its_own_output_is_told_where_it_may(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with linked() as (link, server):
+        server.write(b"Starting up!")
+        server.say(id="p", method="ping")
+        await server.next()
+        assert link.open
+    assert "what it logs belongs on standard error" in caplog.text
 
 
 async def test_garbage_between_messages_is_forgiven_for_ever() -> None:

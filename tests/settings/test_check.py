@@ -150,12 +150,19 @@ def problems(text: str) -> list[str]:
                 'that is not empty, at most 128 characters, for example 0 = "text"'
             ),
         ),
+        (
+            '[limits]\ncalls = "10/s"\n',
+            ':2: limits.calls: "10/s" where a table belongs; write [limits.calls] and keys below',
+        ),
         ("gateway = 5\n", ":1: gateway: 5 where a table belongs; write [gateway] and keys below"),
         (
             "[servers]\na = 1\n",
             ":1: servers: a table where an array of tables belongs; write [[servers]] for each",
         ),
-        ("servers = [1]\n", ":1: servers.0: 1 where a table belongs; write [0] and keys below"),
+        (
+            "servers = [1]\n",
+            ":1: servers.0: 1 where a table belongs; write [[servers]] and keys below",
+        ),
         ("profiles = 1\n", ":1: profiles: profiles are tables; write [profiles.NAME]"),
         (
             '[profiles."a/b"]\n',
@@ -168,3 +175,13 @@ def problems(text: str) -> list[str]:
 def test_a_wrong_value_is_told_with_file_line_key_and_what_to_write(text: str, told: str) -> None:
     (problem,) = problems(text)
     assert problem.startswith(f"{FILE}{told}")
+
+
+def test_a_table_that_nobody_knows_is_told_with_its_line() -> None:
+    """An array of tables has no line of its own, and neither has a table of which only inner ones are written."""
+    text = '[gateway]\nport = 1\n\n[[server]]\nid = "a"\n\n[limit.calls]\nper_s = 1\n'
+    found = build([parse(text, FILE)], {}, Path("/state"))
+    assert [str(one).split(": this")[0] for one in found.warnings] == [
+        f"{FILE}:4: server",
+        f"{FILE}:7: limit",
+    ]

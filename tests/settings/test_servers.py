@@ -113,7 +113,7 @@ def test_the_transport_is_inferred_or_read_in_any_spelling_of_the_hosts(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('id = "a"', "servers.a: a stdio server needs a command; write command = "),
+        ('id = "a"', 'servers.a: nothing says what this server is; write command = "python3" for'),
         (
             'id = "a"\ncommand = "x"\nurl = "http://h"',
             "servers.a: both command and url are given; add transport = ",
@@ -275,7 +275,7 @@ def test_variables_are_replaced_in_every_text_that_starts_or_reaches_a_server() 
         ('url = "${U}"', "servers.a.url: this is not an HTTP URL"),
         ('url = "ftp://h/x"', "servers.a.url: this is not an HTTP URL"),
         ('url = "http://h/ x"', "servers.a.url: this is not an HTTP URL"),
-        ('url = "http://h:99999/"', "servers.a.url: this is not an HTTP URL"),
+        ('url = "http://h:99999/"', "servers.a.url: the port of this URL is none; write a number"),
         ('url = "http://["', "servers.a.url: this is not an HTTP URL"),
         (
             'url = "http://h"\nheaders = { A = "${BREAK}" }',

@@ -150,6 +150,21 @@ async def test_mgp_11_5_2_a_server_that_leaves_gracefully_is_brought_back_by_the
         assert await within(keeper.ready(DEADLINE)) is plug.made[1]
 
 
+async def test_a_death_is_logged_with_the_place_of_its_last_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with kept() as (keeper, plug):
+        keeper.start()
+        for number, reason in enumerate(("exited with status 1", "stopped"), 1):
+            link = await within(keeper.ready(DEADLINE))
+            assert isinstance(link, PipeLink)
+            link.close(reason)
+            await plug.until("disconnected", number)
+    died, left = [one.message for one in caplog.records if one.levelname == "WARNING"][:2]
+    assert f"`gatewright server logs {keeper.spec.id}`" in died
+    assert left.endswith(": stopped")
+
+
 async def test_mgp_11_5_3_a_server_that_must_always_run_is_brought_back_at_once() -> None:
     always = Restart(policy="always", first_s=0.01)
     async with kept(restart=always) as (keeper, plug):

@@ -66,8 +66,20 @@ def check(
             exit_code=Exit.PROBLEMS,
             hint="each line says what to write instead",
         )
-    if not json and not warnings:
+    if not json:
+        _conclude(settings, right=not warnings)
+
+
+def _conclude(settings: Settings, *, right: bool) -> None:
+    if not settings.files:
+        note(
+            "there is no mgp.toml here: all is as by default; `gatewright init` writes a first one"
+        )
+        return
+    if right:
         note("the configuration is right")
+    if not settings.servers:
+        note("no server is in it; `gatewright server add` or `gatewright import` puts one in")
 
 
 @app.command()

@@ -144,8 +144,9 @@ def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -
         }:
             raise
         where = f"{settings.gateway.host}:{settings.gateway.port}"
+        why = problem.strerror or ""
         raise CliError(
-            f"cannot listen on {where}: {problem.strerror}",
+            why if isinstance(problem, CannotListen) else f"cannot listen on {where}: {why}",
             code="address",
             exit_code=Exit.UNEXPECTED,
             hint="choose another one: gatewright serve --port 0",

@@ -36,6 +36,7 @@ log = logging.getLogger("gatewright.links")
 
 GARBAGE = 1000
 """So many unreadable messages in a row, and the peer is no MCP server."""
+_OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
 
 
 class PipeLink(Link):
@@ -224,9 +225,9 @@ class PipeLink(Link):
                     self._take(message, b"")
                 return
         self._garbage += 1
-        self._stray(f"an unreadable message: {flaw.message}")
+        self._stray(f"an unreadable message: {flaw.message}{_OWN_OUTPUT}")
         if self._garbage >= GARBAGE:
-            self.close(f"{GARBAGE} unreadable messages in a row: {flaw.message}")
+            self.close(f"{GARBAGE} unreadable messages in a row: {flaw.message}{_OWN_OUTPUT}")
             return
         if flaw.id != b"null":
             self._flawed(flaw, data)

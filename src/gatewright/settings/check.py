@@ -69,9 +69,8 @@ def read_table(
 ) -> Table | None:
     """The keys of a table that are known and right, converted. None where it is no table."""
     if not isinstance(value, dict):
-        name = str(path[-1]) if path else "it"
         report.error(
-            path, f"{_found(value)} where a table belongs", f"write [{name}] and keys below"
+            path, f"{_found(value)} where a table belongs", f"write {_header(path)} and keys below"
         )
         return None
     fields = {field.name: field for field in msgspec.structs.fields(shape)}
@@ -86,6 +85,12 @@ def read_table(
         elif field.required:
             report.error((*path, name), "this key is missing", _advice(name, field.type))
     return found
+
+
+def _header(path: KeyPath) -> str:
+    """The line that begins a table; for one of an array, the one that begins each of them."""
+    name = ".".join(step for step in path if isinstance(step, str))
+    return f"[[{name}]]" if path and isinstance(path[-1], int) else f"[{name or 'it'}]"
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -144,7 +149,9 @@ def _tuple(value: Any, kind: Any, path: KeyPath, report: Report) -> Any:
 
 def _dict(value: Any, kind: Any, path: KeyPath, report: Report) -> Any:
     if not isinstance(value, dict):
-        report.error(path, f"{_found(value)} where a table belongs", f"write [{path[-1]}] below it")
+        report.error(
+            path, f"{_found(value)} where a table belongs", f"write {_header(path)} and keys below"
+        )
         return _BAD
     of = get_args(kind)[1]
     found = {key: _convert(item, of, (*path, key), report) for key, item in value.items()}

@@ -27,9 +27,10 @@ class Document(msgspec.Struct, frozen=True):
     lines: dict[KeyPath, int]
 
     def origin(self, path: KeyPath) -> Origin:
-        """Where `path` was written, or the nearest table around it that has a line."""
+        """Where `path` or the first of what is in it was written, or the nearest table around it that has a line."""
         for length in range(len(path), 0, -1):
-            line = self.lines.get(path[:length])
+            inside = (line for at, line in self.lines.items() if at[:length] == path[:length])
+            line = self.lines.get(path[:length]) or min(inside, default=None)
             if line is not None:
                 return Origin(self.path, line)
         return Origin(self.path)

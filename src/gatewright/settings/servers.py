@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -134,7 +134,10 @@ def _transport(
     else:
         transport = _FOLLOWS[given[0]] if given else "stdio"
     needs = _NEEDS[transport]
-    if needs not in given:
+    if not given and table.transport is None:
+        ways = f"{_EXAMPLES['command']} for a program, {_EXAMPLES['url']} for what runs already"
+        report.error(path, "nothing says what this server is", f"write {ways}")
+    elif needs not in given:
         report.error(path, f"a {transport} server needs a {needs}", f"write {_EXAMPLES[needs]}")
     for other in given:
         if other != needs:
@@ -296,12 +299,21 @@ def _header(value: str) -> str:
     return value
 
 
+def _has_port(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
+
+
 def _url(url: str) -> str:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
         usable = False
+    if usable and not _has_port(parts):
+        raise Undefined("the port of this URL is none", "write a number from 1 to 65535, or none")
     if not usable or _UNPRINTABLE.search(url) or " " in url:
         raise Undefined("this is not an HTTP URL", 'write url = "https://host/mcp"')
     return url

@@ -34,6 +34,7 @@ Connect = Callable[[], Awaitable[Link]]
 STABLE_S = 5.0
 """A connection that lived so long did not fail at once, so the next is made without waiting."""
 
+_DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
 
 _AT_LEAST_S = 1.0
@@ -150,7 +151,9 @@ class Keeper:
             reason = await self._attempt()
             now = self._loop.time()
             self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
-            log.warning("server %s: %s", self.spec.id, reason)
+            hint = f"; `gatewright server logs {self.spec.id}` shows what it wrote"
+            died = self.spec.transport == "stdio" and reason.startswith(_DIED)
+            log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
             self._to("disconnected", reason)
             await self._pause(now)
             self.restarts += 1
