@@ -8,6 +8,7 @@ from gatewright.validators.code_lists import BLOCKED_IMPORTS, BLOCKED_PATTERNS
 from gatewright.validators.code_members import Rules, Walk, attribute_violation
 from gatewright.validators.code_names import Names
 from gatewright.validators.code_rules import violations
+from gatewright.validators.code_safety import prepare
 
 STANDARD = Rules(frozenset(BLOCKED_IMPORTS), frozenset(BLOCKED_PATTERNS))
 STRICT = Rules(
@@ -133,3 +134,19 @@ def test_members_are_judged_by_their_dotted_path(
 )
 def test_members_of_any_object_are_judged_by_their_name(name: str, refused: bool) -> None:
     assert list(attribute_violation(name)) == ([f"Blocked attribute: '{name}'"] if refused else [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from unittest.mock import patch\npatch('os.system').get_original()[0]('x')",
+        "from unittest.mock import patch\nwith (p := patch('os.system')): p.temp_original('x')",
+    ],
+)
+def test_what_a_mock_stands_for_is_out_of_reach(code: str) -> None:
+    assert prepare({"level": "standard"}).judge(code) is not None
+
+
+def test_everyday_mocks_pass() -> None:
+    code = "from unittest.mock import patch\nwith patch('a.b') as m: m()"
+    assert prepare({"level": "standard"}).judge(code) is None

@@ -192,7 +192,103 @@ def test_the_query_of_a_search_is_plain_words(tool: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", ["query", "run_query", "search_rows", "find_in_db", "searchDatabase"]
+    "text",
+    [
+        "DELETE FROM t WHERE a = '\\'",
+        "DELETE FROM t WHERE " + "a = 1 OR " * 600 + "a = 2",
+        "DELETE t FROM t JOIN u",
+        "DELETE TOP (5) FROM t",
+        "DELETE\x0bFROM t",
+        "/*!50000 DELETE FROM t */",
+        "-- words\nDELETE FROM t WHERE a = '\\'",
+        "INSERT t VALUES (1)",
+        "LOAD DATA INFILE 'x' INTO TABLE t",
+        "SELECT setval('s', 1)",
+        "(select lo_unlink(1))",
+        "SELECT 1 FOR UPDATE",
+        "SELECT 1; VACUUM",
+        "words'; DELETE FROM t; --",
+        "PRAGMA writable_schema = 1",
+        "CALL p(1)",
+        "EXEC p 'x'",
+        "DO $$ BEGIN PERFORM p(); END $$",
+        "SET GLOBAL x = 1",
+    ],
+)
+def test_a_search_is_no_way_for_a_statement_that_writes(text: str) -> None:
+    """MGP-4.5"""
+    assert _refused("search_docs", {"query": text})
+    assert _refused("find_issue", {"queries": ["words", text]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select a school (public)",
+        "with love, actually",
+        "how to insert into a list; python",
+        "explain photosynthesis (biology)",
+        "show me john's files",
+        "insert into a list python",
+        "kill bill",
+        "create a pull request, then merge it",
+        "update: what's new (2024)?",
+        "open source tools",
+        "SELECT a FROM t",
+        "not a word of SQL; (really)",
+        "",
+    ],
+)
+def test_words_that_begin_like_sql_can_be_searched_for(text: str) -> None:
+    assert not _refused("search_docs", {"query": text})
+
+
+def test_a_name_with_browse_in_it_is_no_database() -> None:
+    assert not _refused("browse_catalog", {"query": "red shoes"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_csv('a.csv')",
+        "SELECT * FROM read_parquet('http://example.com/a')",
+        "SELECT * FROM file('/etc/hosts')",
+        "SELECT * FROM remote(h, d, t)",
+        "SELECT * FROM '/etc/hosts'",
+        'SELECT * FROM (SELECT * FROM "s3://a/b") x',
+    ],
+)
+def test_what_is_read_is_a_table(text: str) -> None:
+    """MGP-4.5"""
+    assert _refused("query", {"sql": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SELECT * FROM "My Table" AS t',
+        "SELECT * FROM (VALUES (1)) AS v (a)",
+        "SELECT x.a FROM generate_series(1, 2) AS x (a)",
+        "SELECT datepart(dw, ts) FROM t",
+    ],
+)
+def test_tables_with_odd_names_and_aliases_are_read(text: str) -> None:
+    assert not _refused("query", {"sql": text})
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "query",
+        "run_query",
+        "search_rows",
+        "find_in_db",
+        "searchDatabase",
+        "searchDb",
+        "lookupDB",
+        "find_in_postgres",
+        "search_warehouse",
+    ],
 )
 def test_the_query_of_a_database_is_sql(tool: str) -> None:
     """MGP-4.5"""

@@ -150,7 +150,7 @@ ONLY_MEMBERS: dict[str, frozenset[str]] = {
 BLOCKED_ATTRIBUTES = frozenset(
     f"""
     gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame ag_code ag_await f_globals f_builtins f_locals
-    f_back f_code tb_frame tb_next tb_lasti co_code co_consts co_names func_globals func_code func_closure
+    get_original temp_original f_back f_code tb_frame tb_next tb_lasti co_code co_consts co_names func_globals func_code func_closure
     cell_contents mro _getframe _current_frames create_subprocess_shell create_subprocess_exec subprocess_shell
     subprocess_exec Popen check_output getstatusoutput load_module exec_module load_dynamic get_objects
     get_referrers get_referents read_pickle enable_load_extension load_extension builtins _os _sys _subprocess

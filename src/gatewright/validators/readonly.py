@@ -54,7 +54,11 @@ _SQL_KEYS = frozenset(
 _SEARCH_KEYS = frozenset("query queries querystring".split())
 """What holds SQL for a database, and plain words for a search."""
 _SEARCHING = frozenset("search find lookup browse suggest recall".split())
-_DATABASE = re.compile(r"sql|database|table|rows|records|(?:^|[^a-z])db(?:$|[^a-z])", re.IGNORECASE)
+_DATABASE = re.compile(
+    r"sql|database|table|(?<!b)rows|records|schema|postgres|maria_?db|duck_?db|bigquery|snowflake|redshift|"
+    r"clickhouse|warehouse|oracle|cassandra",
+    re.IGNORECASE,
+)
 _HTTP_WRITING = frozenset(
     "acl baseline-control bind checkin checkout connect label link mkactivity mkcalendar mkcol mkredirectref "
     "mkworkspace orderpatch proppatch rebind unbind uncheckout unlink updateredirectref version-control".split()
@@ -112,7 +116,11 @@ def writes_by_name(tool: str) -> bool:
 def _searches(tool: str) -> bool:
     """Whether a tool's name says that it looks something up, and not in a database."""
     words = {word.casefold() for word in _WORDS.findall(tool)}
-    return not words.isdisjoint(_SEARCHING) and _DATABASE.search(tool) is None
+    return (
+        not words.isdisjoint(_SEARCHING)
+        and words.isdisjoint({"db", "dbs"})
+        and _DATABASE.search(tool) is None
+    )
 
 
 class ReadOnly:
@@ -123,8 +131,9 @@ class ReadOnly:
     def __init__(self, options: Options, tool: str) -> None:
         self._dialect = options.dialect
         self._writes = not options.trust_name and writes_by_name(tool)
-        searches = not options.dialect and _searches(tool)
-        self._sql_keys = _SQL_KEYS - _SEARCH_KEYS if searches else _SQL_KEYS
+        self._word_keys = (
+            _SEARCH_KEYS if not options.dialect and _searches(tool) else frozenset[str]()
+        )
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""
@@ -158,7 +167,9 @@ class ReadOnly:
             return "write_tool"
         if part.key in _VERB_KEYS:
             return _verb_rule(part.text)
-        if part.key in self._sql_keys or part.key in _COMMAND_KEYS:
+        if part.key in self._word_keys:
+            return self._search_rule(part.text)
+        if part.key in _SQL_KEYS or part.key in _COMMAND_KEYS:
             return self._text_rule(part.text)
         return self._loose_rule(part.text)
 
@@ -166,6 +177,21 @@ class ReadOnly:
         if text.split(maxsplit=1)[:1] and program_name(text.split(maxsplit=1)[0]) in _COMMANDS:
             return _command_rule(text)
         return self._sql(text)
+
+    def _search_rule(self, text: str) -> str | None:
+        """Words that are searched for, unless they begin as a statement and go on as one."""
+        plain = text.encode(errors="replace").decode()
+        first = _FIRST.match(plain)
+        later = _LATER_FORM.search(plain) is not None
+        if not later and (first is None or not _begins(first[1])):
+            return self._loose_rule(text)
+        rule = self._sql(text)
+        if rule == "unknown_statement":
+            # No reader understands it: words like these are said, too, if nothing in them is only written in SQL.
+            return rule if later or _SQL_MARK.search(plain) else None
+        if rule is None or later or _SQL_FORM.search(plain) or _STATEMENT.match(plain):
+            return rule
+        return rule if _ANY_MARK.search(plain) else None
 
     def _loose_rule(self, text: str) -> str | None:
         """A text of unknown meaning is refused only where it certainly is SQL that writes."""
@@ -188,13 +214,34 @@ class Part(msgspec.Struct, frozen=True):
 
 
 _GAP = r"(?:\s|/\*.*?\*/|--[^\n]*\n)+"
-_SQL_FORM = re2.compile(
-    r"(?is)\b(?:(?:insert|merge|replace)#(?:or#\w+#)?into|update#\S+#(?:as#\w+#)?set|delete#from|copy#\S.*#(?:to|from)|"
+_WRITING_FORM = (
+    r"(?:(?:insert|merge|replace)#(?:or#\w+#)?into|update#\S+#(?:as#\w+#)?set|delete#from|copy#\S.*#(?:to|from)|"
     r"(?:create|alter|drop|rename)#(?:\w+#)*(?:table|view|index|schema|database|user|role|function|procedure|trigger|"
     r"sequence|type|extension)|truncate#(?:table#)?\w|(?:grant|revoke)#.*#(?:to|from)|attach#(?:database#)?\S|"
-    r"call#\w+\s*\(|into#(?:outfile|dumpfile))\b".replace("#", _GAP)
-)
+    r"call#\w+\s*\(|into#(?:outfile|dumpfile))\b"
+).replace("#", _GAP)
+_SQL_FORM = re2.compile(r"(?is)\b" + _WRITING_FORM)
 """The shape of a statement that writes. Only prose without it is spared the parser."""
+_NOISE = r"(?:[\s(;]|/\*(?:![0-9]*|.*?\*/)|--[^\n]*\n|#[^\n]*\n)*"
+"""What may stand before a statement; the content of a conditional comment is one."""
+_LATER_FORM = re2.compile(r"(?is);" + _NOISE + _WRITING_FORM)
+_FIRST = re2.compile(r"(?is)" + _NOISE + r"(\w+)")
+_STATEMENT = re2.compile(
+    r"(?is)" + _NOISE + r"(?:(?:select|with|explain|values|table|pragma|vacuum\s+into)\b|"
+    r"(?:insert|replace|merge)\b.*\b(?:into|values?|select|set|using)\b|delete\b.*\bfrom\b|update\b.*\bset\b|load\s+data\b)"
+)
+"""How statements go on that people hardly search for, where other verbs (`kill`, `set`, `use`) are words as well."""
+_SQL_MARK = re2.compile(
+    r"(?is)[;=*$@\\`]|--|/\*|\w\(|'[^']*'|\b(?:values?|top)\s*\(|\bload\s+data\b"
+)
+_ANY_MARK = re2.compile(r"[;=*$@\\`()'\"]|--")
+
+
+def _begins(word: str) -> bool:
+    """Whether a statement of SQL can begin with this word."""
+    from gatewright.validators.sql_reading import FIRST_WORDS  # noqa: PLC0415 - loaded when it is needed
+
+    return word.casefold() in FIRST_WORDS
 
 
 def _fetch(words: Sequence[Word]) -> str | None:

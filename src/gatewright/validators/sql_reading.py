@@ -118,7 +118,7 @@ _KNOWN_FUNCTIONS = frozenset(
     bit_and bit_count bit_length bit_or bool_and bool_or broadcast btrim cardinality cbrt ceiling changes
     char char_length choose chr clock_timestamp coalesce col_description concat concat_ws convert cos cosh
     cot count countif crc32 cume_dist current_database current_schema current_schemas current_setting
-    current_user database date date_format date_part date_trunc dateadd datediff datename datetime dayname
+    current_user database date date_format date_part date_trunc datepart dateadd datediff datename datetime dayname
     dayofmonth dayofweek dayofyear decode degrees dense_rank digest element_at elt encode eomonth every exp
     extract family field find_in_set first_value floor format format_date format_type from_days from_unixtime
     gcd generate_series getdate getutcdate glob greatest group_concat grouping has_table_privilege hex host
@@ -235,7 +235,7 @@ def _tree_rule(root: exp.Expr) -> str | None:
             return "write_statement"
         if isinstance(node, exp.Alias | exp.TableAlias) and _is_statement(node):
             return "statements"
-        if isinstance(node, exp.Anonymous) and node.name.casefold() not in _KNOWN_FUNCTIONS:
+        if _is_unknown(node):
             return "unknown_function"
     return None
 
@@ -249,6 +249,18 @@ def _is_statement(alias: exp.Expr) -> bool:
     return (
         isinstance(name, exp.Identifier) and not name.quoted and name.name.casefold() in _STATEMENTS
     )
+
+
+def _is_unknown(node: exp.Expr) -> bool:
+    """Whether this calls a function that nobody here knows, or reads a file or an address where a table stands."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.casefold() not in _KNOWN_FUNCTIONS
+    if isinstance(node, exp.Table):
+        alias = node.args.get("alias")
+        # A function with names for arguments is read as a table with nameless columns.
+        called = alias is not None and alias.this is None and bool(alias.args.get("columns"))
+        return called or "/" in node.name
+    return isinstance(node, exp.ReadCSV | exp.ReadParquet)
 
 
 _FREE_HINTS = frozenset({"nolock", "readuncommitted", "readpast", "noexpand"})
