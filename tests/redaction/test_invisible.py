@@ -94,3 +94,14 @@ def test_json_text_and_value_say_the_same(value: Any) -> None:
     except UnicodeEncodeError:
         return
     assert json.loads(visible_json(raw)[0]) == visible_value(value)[0]
+
+
+@pytest.mark.parametrize("char", "\u034f\u180b\u180c\u180d\u180f")
+def test_marks_that_draw_nothing_and_choose_no_form_are_taken_out(char: str) -> None:
+    assert visible(f"a{char}b {char}{char}c") == ("ab c", 3)
+    assert hidden(f"a{char}b") == f"U+{ord(char):04X}"
+
+
+def test_a_mongolian_letter_keeps_the_form_that_was_chosen() -> None:
+    assert hidden("\u1820\u180b\u1821") == ""
+    assert visible("\u1820\u180b\u180b\u1821") == ("\u1820\u180b\u1821", 1)

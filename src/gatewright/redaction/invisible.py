@@ -16,8 +16,12 @@ __all__ = ["hidden", "visible", "visible_json", "visible_value"]
 
 _PLAIN = frozenset("\n\r\t")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0")
+_BLANKS = frozenset(
+    "\u034f\u180b\u180c\u180d\u180f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
+)
 """Letters and symbols that draw nothing."""
+_MONGOLIAN = frozenset("\u180b\u180c\u180d\u180f")
+"""Those of them that choose the form of the Mongolian letter before."""
 _JOINER, _NON_JOINER = "\u200d", "\u200c"
 _FLAG = "\U0001f3f4"
 _TERMINAL = re.compile(
@@ -61,6 +65,8 @@ def _needed(char: str, before: str, after: str, ahead: str) -> bool:
             and before.isprintable()
             and not _is_selector(before)
         )
+    if char in _MONGOLIAN:
+        return "\u1820" <= before <= "\u18aa"
     if char in (_JOINER, _NON_JOINER):
         return _joins(before) and _joins(after)
     if "\U000e0020" <= char <= "\U000e007f":

@@ -62,7 +62,7 @@ _RULES = (
         (
             r"\b(?:ignore|disregard|forget|overrides?|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|any|other|your|system)\b"
             r".{0,20}\b(?:instruction|prompt|rule|guideline|direction|message|polic|tool|function)"
-            r"|\bforget everything (?:you|we|i|above|before|else|prior|previous|said|that (?:was|you|we|i)|from|in (?:your|this|the))\b|\bforget everything\b.{0,20}\b(?:from now|instead)\b|\bignore (?:the )?user'?s? (?:request|query|question|input|wish)"
+            r"|\bforget (?:all |everything )?what (?:you|we|i) (?:were|was|have|had|know|said|told)\b|\bforget everything (?:you|we|i|above|before|else|prior|previous|said|that (?:was|you|we|i)|from|in (?:your|this|the))\b|\bforget everything\b.{0,20}\b(?:from now|instead)\b|\bignore (?:the )?user'?s? (?:request|query|question|input|wish)"
             r"|\bnew system prompt\b|\byou (?:now )?have no (?:more )?(?:restriction|rule|limit|polic|filter)"
             r"|\bdecode (?:this|it|the following)\b.{0,30}\b(?:follow|execute|obey|run)\b"
         ),
@@ -169,7 +169,7 @@ _RULES = (
         ),
     ),
     (
-        3,
+        4,
         "it wants what was said",
         r"\b(?:include|put|pass|copy|append|send|forward|repeat)\b.{0,40}\b(?:full|entire|whole|complete|all|every|earlier|previous)\b.{0,20}\b(?:conversation|chat|messages?|history)\b",
     ),
@@ -191,7 +191,9 @@ _RULES = (
         5,
         "it overrides instructions, in another language",
         (
-            r"\bignorier\w*\b.{0,30}\b(?:anweisung|regel)|\bignor[ae]\b.{0,30}\b(?:instrucciones|istruzioni|instruções|instructions précédentes)"
+            r"\bignorier\w*\b.{0,30}\b(?:anweisung|regel)|\bignor(?:a|e|ez|i)\b.{0,30}\b(?:instrucciones|istruzioni|instruções|(?:instructions|consignes) (?:précédente|antérieure|ci-dessus))"
+            r"|\bnegeer\b.{0,30}\b(?:instructie|opdracht|regel)|\b(?:z?ignoruj)\w*\b.{0,30}\b(?:instrukcj|poleceni|zasad|pokyn)"
+            r"|\btalimat\w*.{0,12}\b(?:yok say|görmezden gel|unut)|تجاهل.{0,20}(?:التعليمات|الأوامر|القواعد)"
             r"|игнорируй.{0,30}(?:инструкци|правил)|忽略.{0,12}(?:指令|指示|说明|规则)|指示.{0,8}無視|지시.{0,8}무시"
         ),
     ),
@@ -199,9 +201,9 @@ _RULES = (
         5,
         "it wants to be kept from the user, in another language",
         (
-            r"\b(?:sag|erzähl|verrat|sagen|teile)\w*\b.{0,20}(?:nutzer|anwender)\w* nichts|\bno se lo (?:digas|cuentes|menciones)\b|\bsin (?:decirle|avisar|informar)\w*\b.{0,12}usuario"
+            r"\b(?:sag|erzähl|verrat|sagen|teile)\w*\b.{0,20}(?:nutzer|anwender)\w* nichts|\bno (?:se lo|les?) (?:digas|cuentes|menciones)\b|\bn'en (?:parle|dis|informe)\w*\b.{0,12}(?:utilisateur|usager)|\bne (?:le )?(?:dis|dites|parle[zs]?)\b.{0,20}utilisateur|\bsin (?:decirle|avisar|informar)\w*\b.{0,12}usuario"
             r"|\bsans (?:en |le )?(?:prévenir|informer|avertir|dire)\b|\bsenza (?:dir|avvis|inform)\w+\b.{0,12}utente|\bnão (?:conte|diga|informe|mencione)\b.{0,20}usuário"
-            r"|не (?:говори|сообщай|рассказывай)|不要(?:告诉|告訴|告知|通知)(?:用户|用戶|使用者)|ユーザーに(?:知らせ|言わ|伝え)(?:ず|ない)|사용자에게.{0,8}(?:말하지|알리지)"
+            r"|не (?:говори|сообщай|рассказывай)|不要(?:告诉|告訴|告知|通知)(?:用户|用戶|使用者)|ユーザーに(?:は)?(?:知らせ|言わ|伝え)(?:ず|ない)|사용자에게.{0,8}(?:말하지|알리지)"
         ),
     ),
     (
