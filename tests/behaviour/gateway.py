@@ -100,7 +100,7 @@ class Gateway:
 
     def audit(self, *words: str) -> list[dict[str, Any]]:
         """The records that `audit query` finds."""
-        text = self.cli("audit", "query", "--json", "--limit", "100000", *words)
+        text = self.cli("audit", "query", "--json", "--limit", "100000000", *words)
         return [json.loads(line) for line in text.splitlines()]
 
 

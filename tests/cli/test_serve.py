@@ -157,6 +157,17 @@ def test_a_taken_port_is_told_with_the_way_out(configured: Shell) -> None:
     assert "--port 0" in done.error["hint"]
 
 
+def test_a_state_folder_that_cannot_be_is_told_with_its_place_in_the_configuration(
+    configured: Shell,
+) -> None:
+    configured.write("file", "")
+    path = configured.folder / "file" / "state"
+    done = configured.run("serve", "--port", "0", environ={"GATEWRIGHT_STATE": str(path)})
+    assert (done.code, done.out, done.error["code"]) == (1, "", "file")
+    assert f"the state folder {path} cannot be used: Not a directory" in done.error["message"]
+    assert "[storage] path of mgp.toml, or GATEWRIGHT_STATE" in done.error["hint"]
+
+
 def test_a_second_gateway_in_one_state_folder_is_refused(configured: Shell) -> None:
     with serving(configured) as gateway:
         done = configured.run("serve", "--port", "0")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -136,6 +137,14 @@ def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -
                 code="address",
                 exit_code=Exit.UNEXPECTED,
                 hint="correct it, or leave [mcp.protocol] out",
+            ) from None
+        if Path(problem.filename or "").is_relative_to(folder := settings.storage.path):
+            raise CliError(
+                f"the state folder {folder} cannot be used: {problem.strerror}",
+                code="file",
+                exit_code=Exit.UNEXPECTED,
+                hint="it takes a folder that this user may write, on a disk with room: [storage] path of mgp.toml, "
+                "or GATEWRIGHT_STATE",
             ) from None
         if problem.filename is not None or problem.errno not in {
             errno.EADDRINUSE,
