@@ -84,6 +84,7 @@ class House:
 async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
     clock = Jumping()
     monkeypatch.setattr(time, "time", clock)
+    monkeypatch.setattr(time, "time_ns", lambda: int(clock() * 1e9))
     ends = datetime.fromtimestamp(clock() + HOUR / 2, UTC).isoformat()
     (tmp_path / "mgp.toml").write_text(
         f'[storage]\npath = "{tmp_path}/state"\n[limits]\ncalls_per_minute = 3\n'

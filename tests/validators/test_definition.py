@@ -60,6 +60,30 @@ def test_any_other_change_is_another_definition(changed: str) -> None:
     assert _digest(changed) != _digest('{"name":"a","description":"reads."}')
 
 
+TOOL = {
+    "name": "read",
+    "title": "Read",
+    "description": "Reads.",
+    "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}},
+    "outputSchema": {"type": "object"},
+    "annotations": {"title": "Read", "readOnlyHint": True},
+    "icons": [{"src": "https://host.example/a.png"}],
+    "execution": {"taskSupport": "optional"},
+    "_meta": {"org.example/scope": "read"},
+    "x-unknown": 1,
+}
+
+
+@pytest.mark.parametrize("member", TOOL)
+def test_no_member_of_a_tool_can_change_unnoticed(member: str) -> None:
+    """Fault test 26: in every field, also in what hosts never show, by another value or by leaving."""
+    whole = _digest(json.dumps(TOOL))
+    inner = TOOL[member]
+    other = {**inner, "more": 1} if isinstance(inner, dict) else [inner]
+    assert _digest(json.dumps({**TOOL, member: other})) != whole
+    assert _digest(json.dumps({k: v for k, v in TOOL.items() if k != member})) != whole
+
+
 @pytest.mark.parametrize(
     "pair", [("9007199254740993", "9007199254740992"), ("0.1", "0.10000000000000000001")]
 )
