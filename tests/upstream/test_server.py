@@ -238,6 +238,23 @@ async def test_what_a_child_writes_to_stderr_is_kept_for_the_operator() -> None:
         assert "I am broken" in supervisor.status()[0].stderr
 
 
+async def test_no_secret_that_a_child_writes_to_stderr_is_kept_or_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    token = "glpat-" + "Zx81kQpLw93TnVb07YsR"
+    script = f"import sys; print('cannot log in with {token}', file=sys.stderr); sys.exit(1)"
+    spec = ServerSpec(
+        id="s", command=python("echo").command, args=("-c", script), restart=Restart(policy="never")
+    )
+    with caplog.at_level("INFO"):
+        async with running(spec) as supervisor:
+            said = [one for one in supervisor.status()[0].stderr if "log in" in one]
+    assert said
+    assert token not in "".join(said)
+    assert "cannot log in with" in caplog.text
+    assert token not in caplog.text
+
+
 async def test_the_life_of_a_server_is_told_for_the_record() -> None:
     told: list[tuple[Any, ...]] = []
     async with running(python("echo"), event=lambda *args: told.append(args)) as supervisor:

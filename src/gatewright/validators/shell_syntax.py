@@ -166,7 +166,11 @@ def _command(node: Node) -> list[Word]:
     if not _PROGRAM.fullmatch(name):
         raise Unacceptable("program_name")
     words = [Word(name)]
+    end = head.end_byte
     for part in parts[1:]:
+        if part.start_byte == end:  # one word to a shell, which the grammar has cut: `{a$,b}c`
+            raise Unacceptable("gap")
+        end = part.end_byte
         words.extend(_words(part))
     return words
 
