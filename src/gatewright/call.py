@@ -148,7 +148,9 @@ class Tool(msgspec.Struct, frozen=True):
     security: Security = Security()
     headers: Mapping[tuple[str, ...], str] = {}
     """`x-mcp-header` annotations: argument path → header name part (MCP 2026-07-28)."""
-    read_only: bool = False
+    repeatable: bool = False
+    """The operator's word (`[servers.tools.NAME] repeatable`) that a second call does no more than one. What a server says
+    of its own tools (`readOnlyHint`, `idempotentHint`) is no such word."""
     as_task: bool = False
     """Whether hosts are told that a call of it may be a task of the gateway's: it may wait for an operator."""
 
@@ -196,6 +198,14 @@ class Call(msgspec.Struct, frozen=True):
         return self.kind == "tool" or "task_of" in self.facts
 
     @property
+    def repeatable(self) -> bool:
+        """Whether making it twice does no more than making it once, as far as that may be relied on: what only reads by its
+        method, and what the operator says so of."""
+        if self.kind in ("list", "prompt", "resource"):
+            return True
+        return self.tool is not None and self.tool.repeatable
+
+    @property
     def arguments(self) -> Any:
         """The `arguments` of a tool or prompt call; an empty object when there are none."""
         found = self.params.get("arguments")
@@ -213,6 +223,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     own: bool = False
     """True for text of the gateway's own making: an object with members, none of which an era or MGP
     adds or takes away, so that nobody has to look into it again."""
+    once: bool = False
+    """Of a tool that says that it failed: see `Failure.once`."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -223,6 +235,8 @@ class Refusal(msgspec.Struct, frozen=True):
     details: Mapping[str, Any] = {}
     retry_after_ms: int | None = None
     gate: str = ""
+    once: bool = False
+    """See `Failure.once`; True where policy spoke after the call had been handed to its owner."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -233,6 +247,9 @@ class Failure(msgspec.Struct, frozen=True):
     details: Mapping[str, Any] = {}
     retry_after_ms: int | None = None
     error: bytes | None = None
+    once: bool = False
+    """The call may have been carried out, and nobody who may say so says that a second one does no harm: no door announces
+    that it can be repeated. Set by whoever handed the call on (`protocol.recovery.marked`)."""
 
 
 Outcome = Answer | Refusal | Failure

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import (
+    Answer,
     Back,
     Call,
     CannotAsk,
@@ -28,6 +29,7 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
+from gatewright.protocol.recovery import marked
 
 __all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 
@@ -161,9 +163,16 @@ def _unrecorded(call: Call, problem: Exception) -> Refusal:
 
 def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
     try:
-        return trail.close(call, outcome)
+        closed = trail.close(call, outcome)
     except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
-        return _unrecorded(call, problem)
+        closed = _unrecorded(call, problem)
+    return closed if closed is outcome else _after(call, outcome, closed)
+
+
+def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
+    """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
+    ran = type(outcome) is Answer or outcome.once
+    return marked(call, instead) if ran else instead
 
 
 async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
@@ -246,7 +255,7 @@ class Kernel:
             outcome = Refusal("audit_unavailable", str(problem))
         except Exception:
             log.exception("call %s broke the kernel", call.id)
-            outcome = Failure("internal", "internal error; the details are in the gateway's log")
+            outcome = _BROKEN
         finally:
             outcome = _close(trail, call, outcome)
             self.in_flight -= 1
@@ -254,7 +263,7 @@ class Kernel:
         try:
             await trail.settled()
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
-            return _unrecorded(call, problem)
+            return _after(call, outcome, _unrecorded(call, problem))
         return outcome
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
@@ -263,7 +272,7 @@ class Kernel:
         try:
             if trail.intent(call):
                 await trail.on_disk()
-            outcome = await policy.dispatch(call, _Filtered(call, back, policy.filters))
+            outcome = await self._dispatched(policy, call, back)
         except asyncio.CancelledError:
             task = running.task
             if running.refusal is None or task is None or task.uncancel() > 0:
@@ -271,13 +280,32 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
-            held = [one.rest(call) for one in policy.holding]
+            held = _held(policy, call)
+        if held is None:
+            return marked(call, _BROKEN)
         for event in held:
             if event is not None:
                 back.emit(event)
-        for one in policy.filters:
-            outcome = one.outcome(call, outcome)
+        return marked(call, self._cleaned(policy, call, outcome))
+
+    @staticmethod
+    def _cleaned(policy: Policy, call: Call, outcome: Outcome) -> Outcome:
+        try:
+            for one in policy.filters:
+                outcome = one.outcome(call, outcome)
+        except Exception:
+            log.exception("a filter broke at the outcome of call %s", call.id)
+            return _BROKEN
         return outcome
+
+    async def _dispatched(self, policy: Policy, call: Call, back: Back) -> Outcome:
+        try:
+            return await policy.dispatch(call, _Filtered(call, back, policy.filters))
+        except Unrecorded as problem:
+            return Refusal("audit_unavailable", str(problem))
+        except Exception:
+            log.exception("call %s broke the kernel", call.id)
+            return _BROKEN
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
@@ -333,7 +361,17 @@ class Kernel:
 
 
 _CANCELLED = Failure("cancelled", "the call was cancelled")
+_BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _NOBODY = _Nobody()
+
+
+def _held(policy: Policy, call: Call) -> list[Event | None] | None:
+    """What the filters still held of a call that has ended; None where one of them broke."""
+    try:
+        return [one.rest(call) for one in policy.holding]
+    except Exception:
+        log.exception("a filter broke at the end of call %s", call.id)
+        return None
 
 
 def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:

@@ -85,7 +85,7 @@ class _Request(HttpRequest):
         if status == 401 or "scope" in outcome.details:
             scope = str(outcome.details.get("scope", ""))
             headers = (*headers, *challenge(row.name, scope))
-        if status == 429 and outcome.retry_after_ms is not None:
+        if status == 429 and outcome.retry_after_ms is not None and not outcome.once:
             seconds = b"%d" % -(-outcome.retry_after_ms // 1000)
             headers = (*headers, (b"retry-after", seconds))
         await send_json(self.send, b'{"error":' + error + b"}", status, (*headers, *_PRIVATE))

@@ -15,6 +15,8 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
 from gatewright.links.answers import ask_all, read_reply
 from gatewright.links.endpoint import Endpoint
@@ -210,6 +212,7 @@ class Link(abc.ABC):
             return Refusal(
                 "resource_exhausted",
                 f"server {self.spec.id} already works on {self.spec.in_flight} calls",
+                {"sent": False},
             )
         ident = self._next
         self._next = ident + 1
@@ -260,7 +263,7 @@ class Link(abc.ABC):
                 return answers
             deadline += self._loop.time() - begun  # a person's time is not the tool's
             again = retry_params(params, answers, interim.state)
-            current = await self._once(method, again, call, back, deadline)
+            current = _begun(await self._once(method, again, call, back, deadline))
         return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
 
     # -- what comes back -------------------------------------------------------------------------------
@@ -363,3 +366,10 @@ class Link(abc.ABC):
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
+
+
+def _begun(outcome: Outcome) -> Outcome:
+    """What a later round of one call came to: the first was sent, whatever became of this one."""
+    if isinstance(outcome, Answer) or outcome.details.get("sent") is not False:
+        return outcome
+    return replace(outcome, details={**outcome.details, "sent": True})

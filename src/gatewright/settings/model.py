@@ -194,6 +194,9 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the validator; what there is, is written beside each one."""
     permissions_required: tuple[str, ...] | None = None
     confirmation_required: bool | None = None
+    repeatable: bool | None = None
+    """True: a second call does no more than one, because the tool only reads or is idempotent. What a server says of
+    itself does not count: without this word a call whose outcome is unknown is never made again."""
     approver: Literal["caller", "operator", "either"] | None = None
     redaction: RedactionLevel | None = None
     hidden: Hidden | None = None

@@ -122,7 +122,7 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         schema=schema,
         security=replace(security, flow=flow) if flow else security,
         headers=_headers(spec, text, schema),
-        read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
+        repeatable=word is not None and word.repeatable is True,
         as_task=spec.by_operators(name)
         and (security.confirmation_required or security.risk_level == "dangerous")
         and not runs_as_task(definition),
