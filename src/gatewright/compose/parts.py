@@ -83,6 +83,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         auth=_auth_of(server.auth),
         era=server.era,
         face=_face(server),
+        methods=server.methods,
         share=server.share,
         enabled=server.enabled,
         problem=str(server.problem) if server.problem is not None else "",

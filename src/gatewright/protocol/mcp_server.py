@@ -10,11 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.protocol import negotiate
+from gatewright.protocol.effects import (
+    Answered,
+    Cancelled,
+    Dropped,
+    Effect,
+    Hello,
+    Inbound,
+    Listen,
+    Notice,
+    Rejected,
+    Reply,
+)
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -23,6 +34,7 @@ from gatewright.wire.mcp import (
     META_SERVER_INFO,
     META_VERSION,
 )
+from gatewright.wire.methods import NOTIFICATIONS, flaw_of
 from gatewright.wire.versions import (
     LATEST_LEGACY,
     LEGACY,
@@ -38,6 +50,7 @@ __all__ = [
     "Answered",
     "Cancelled",
     "Conversation",
+    "Dropped",
     "Effect",
     "Hello",
     "Inbound",
@@ -50,6 +63,7 @@ __all__ = [
     "is_modern_params",
     "needed_capability",
     "read_modern",
+    "read_notice",
     "request_key",
 ]
 
@@ -66,77 +80,6 @@ _NEEDS = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
-
-
-class Inbound(msgspec.Struct, frozen=True, gc=False):
-    """A request that becomes a call. `id` is JSON text; `kind` comes from the table of methods."""
-
-    id: bytes
-    method: str
-    params: dict[str, Any]
-    client: Client
-    spec: Method
-    trace_id: str | None = None
-
-
-class Hello(msgspec.Struct, frozen=True):
-    """`initialize` or `server/discover`: the owner looks up what to say and calls `welcome` or
-    `discovered`."""
-
-    id: bytes
-    client: Client
-    modern: bool
-
-
-class Listen(msgspec.Struct, frozen=True):
-    """`subscriptions/listen`: a stream of change notifications that lasts until it is cancelled."""
-
-    id: bytes
-    client: Client
-    wanted: Any
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """Answer the request `id` with this result; nothing else is to be done."""
-
-    id: bytes
-    result: bytes
-
-
-class Rejected(msgspec.Struct, frozen=True):
-    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
-    known where the request said who sends it."""
-
-    id: bytes
-    code: int
-    message: str
-    data: Any = None
-    http: int = 400
-    client: Client | None = None
-
-
-class Cancelled(msgspec.Struct, frozen=True):
-    """The caller gave up on the request with this id (JSON text)."""
-
-    id: bytes
-
-
-class Answered(msgspec.Struct, frozen=True):
-    """The host answered one of our questions; exactly one of `result` and `error` is not empty."""
-
-    id: bytes
-    result: bytes = b""
-    error: bytes = b""
-
-
-class Notice(msgspec.Struct, frozen=True):
-    """A notification to pass on to the servers the caller may use."""
-
-    method: str
-    params: dict[str, Any]
-
-
-Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | Notice
 
 
 def can_answer(client: Client, method: str) -> bool:
@@ -246,12 +189,38 @@ def _of_itself(
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
+    if spec is _OTHER and (flaw := _no_request(request.method)):
+        http = 404 if is_modern(client.revision) else 200
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=http, client=client)
     names = spec.names
     if names is not None and type(params.get(names)) is not str:
         flaw = f"params.{names} must be a string"
         http = 400 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
     return Inbound(request.id, request.method, params, client, spec, request.trace_id)
+
+
+def _no_request(method: str) -> str:
+    """Why a method that is not MCP's cannot be one of anybody's."""
+    if method.startswith(NOTIFICATIONS):
+        return f"{method[:100]!a} is a notification: it goes without an id"
+    return flaw_of(method)
+
+
+def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | Dropped | None:
+    """What a notification asks for that is not about the connection itself; None for one that cannot be read: they are not
+    answered. What is no notification by its name would be run by servers that do not look for the id."""
+    method = notification.method
+    if not method.startswith(NOTIFICATIONS):
+        said = flaw_of(method) or f"{method} is a request, and has no id"
+        return Dropped(jsonrpc.INVALID_REQUEST, f"{said}; nothing was done")
+    flaw = flaw_of(method)
+    if flaw:
+        return Dropped(jsonrpc.METHOD_NOT_FOUND, flaw)
+    try:
+        return Notice(method, _params(notification), client)
+    except ValueError:
+        return None
 
 
 def discovered(
@@ -371,23 +340,29 @@ class Conversation:
         return jsonrpc.encode(result)
 
     def _notification(self, notification: jsonrpc.Notification) -> Effect | None:
-        try:
-            params = _params(notification)
-        except ValueError:
-            return None  # nobody can be told: notifications are not answered
-        if notification.method == "notifications/initialized":
+        notice = read_notice(notification, self.client or Client(LATEST_LEGACY))
+        if not isinstance(notice, Notice):
+            return notice
+        if notice.method == "notifications/initialized":
             self.initialized = True
             return None
-        if notification.method == "notifications/cancelled":
-            ident = params.get("requestId")
+        if notice.method == "notifications/cancelled":
+            ident = notice.params.get("requestId")
             known = isinstance(ident, (str, int)) and not isinstance(ident, bool)
             return Cancelled(jsonrpc.encode(ident)) if known else None
-        return Notice(notification.method, params)
+        return notice
 
-    def ask(self, method: str, params: dict[str, Any] | None) -> tuple[bytes, bytes]:
-        """A question for the host: its id (JSON text) and its frame."""
+    def ask(
+        self, method: str, params: dict[str, Any] | None, progress: bool = False
+    ) -> tuple[bytes, bytes]:
+        """A question for the host: its id (JSON text) and its frame. With `progress` the id is the token, too, under which the
+        host tells how far it is: those of two servers may be one."""
         self._asked += 1
         ident = b'"gw-%d"' % self._asked
+        meta = params.get("_meta") if progress and params is not None else None
+        if isinstance(meta, dict):
+            token = f"gw-{self._asked}"
+            params = {**(params or {}), "_meta": {**meta, "progressToken": token}}
         return ident, jsonrpc.request(ident, method, params)
 
     def wants_log(self, client: Client, level: Any) -> bool:

@@ -51,11 +51,6 @@ class Upstream(Protocol):
     async def describe(self, profile: str, caller: Caller) -> Described:
         """What the servers behind a profile can do, as far as they have started."""
 
-    async def notify(
-        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
-    ) -> None:
-        """Pass a client's notification on to the servers the caller may use."""
-
     def watch(
         self,
         caller: Caller,
