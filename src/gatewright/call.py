@@ -111,6 +111,8 @@ class Client(msgspec.Struct, frozen=True):
     info: Mapping[str, Any] = {}
     mgp: Mgp | None = None
     log_level: str | None = None
+    mgp_problem: str = ""
+    """Why its offer of MGP does not count; plain MCP goes on without it."""
 
 
 class Security(msgspec.Struct, frozen=True):

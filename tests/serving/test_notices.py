@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Client, Event, Outcome, Question
-from gatewright.protocol.effects import Notice
+from gatewright.protocol.notices import Notice
 from gatewright.serving.notices import take
 from tests.doors.house import House
 from tests.serving.test_peer import peer_of

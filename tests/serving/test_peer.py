@@ -9,7 +9,8 @@ import pytest
 
 from gatewright.call import Answer, Client, Failure, Refusal
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.mcp_server import Cancelled, Inbound, Notice
+from gatewright.protocol.mcp_server import Cancelled, Inbound
+from gatewright.protocol.notices import Notice
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.parked import Parked
 from gatewright.serving.peer import Peer

@@ -6,7 +6,7 @@ import json
 
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.telling import roots_changed, tell
-from tests.upstream.rig import ask, python, result, running, said
+from tests.upstream.rig import ask, python, result, running
 
 NOTE = "notifications/roots/list_changed"
 
@@ -30,8 +30,14 @@ async def test_a_session_with_a_connection_of_its_own_speaks_on_that() -> None:
 
 
 async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_nothing() -> None:
+    told: list[str] = []
+
     async with running(python("modern_asker")) as supervisor:
         server = supervisor.fleet.servers["modern_asker"]
+        link = server.link
+        assert link is not None
+        link.notify = lambda method, params: told.append(method)  # type: ignore[method-assign]
         roots_changed(server, "a", {})
-        assert NOTE not in said(await ask(supervisor, "modern_asker/facts"))["methods"]
-    assert not tell(server, "a", NOTE, {})
+        assert tell(server, "a", "notifications/acme.x", {})
+    assert not tell(server, "a", "notifications/acme.y", {})
+    assert told == ["notifications/acme.x"]

@@ -10,22 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.protocol import negotiate
-from gatewright.protocol.effects import (
-    Answered,
-    Cancelled,
-    Dropped,
-    Effect,
-    Hello,
-    Inbound,
-    Listen,
-    Notice,
-    Rejected,
-    Reply,
-)
+from gatewright.protocol.notices import Dropped, Notice, no_request, params_of, read_notice
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -34,7 +24,6 @@ from gatewright.wire.mcp import (
     META_SERVER_INFO,
     META_VERSION,
 )
-from gatewright.wire.methods import NOTIFICATIONS, flaw_of
 from gatewright.wire.versions import (
     LATEST_LEGACY,
     LEGACY,
@@ -50,12 +39,10 @@ __all__ = [
     "Answered",
     "Cancelled",
     "Conversation",
-    "Dropped",
     "Effect",
     "Hello",
     "Inbound",
     "Listen",
-    "Notice",
     "Rejected",
     "Reply",
     "can_answer",
@@ -63,7 +50,6 @@ __all__ = [
     "is_modern_params",
     "needed_capability",
     "read_modern",
-    "read_notice",
     "request_key",
 ]
 
@@ -80,6 +66,70 @@ _NEEDS = {
     "sampling/createMessage": "sampling",
     "roots/list": "roots",
 }
+
+
+class Inbound(msgspec.Struct, frozen=True, gc=False):
+    """A request that becomes a call. `id` is JSON text; `kind` comes from the table of methods."""
+
+    id: bytes
+    method: str
+    params: dict[str, Any]
+    client: Client
+    spec: Method
+    trace_id: str | None = None
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """`initialize` or `server/discover`: the owner looks up what to say and calls `welcome` or
+    `discovered`."""
+
+    id: bytes
+    client: Client
+    modern: bool
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """`subscriptions/listen`: a stream of change notifications that lasts until it is cancelled."""
+
+    id: bytes
+    client: Client
+    wanted: Any
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """Answer the request `id` with this result; nothing else is to be done."""
+
+    id: bytes
+    result: bytes
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
+    known where the request said who sends it."""
+
+    id: bytes
+    code: int
+    message: str
+    data: Any = None
+    http: int = 400
+    client: Client | None = None
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """The caller gave up on the request with this id (JSON text)."""
+
+    id: bytes
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The host answered one of our questions; exactly one of `result` and `error` is not empty."""
+
+    id: bytes
+    result: bytes = b""
+    error: bytes = b""
+
+
+Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | Notice | Dropped
 
 
 def can_answer(client: Client, method: str) -> bool:
@@ -113,18 +163,6 @@ def request_key(ident: bytes) -> bytes:
     return ident if ident.find(b"\\") < 0 else jsonrpc.encode(jsonrpc.decode(ident))
 
 
-def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
-    if not request.params:
-        return {}
-    params = jsonrpc.decode(request.params)
-    if type(params) is not dict:
-        raise ValueError("params must be an object")
-    meta = params.get("_meta")
-    if meta is not None and type(meta) is not dict:
-        raise ValueError("params._meta must be an object")
-    return params
-
-
 # -- modern ---------------------------------------------------------------------------------------
 
 
@@ -137,7 +175,7 @@ def read_modern(
     version known, then method known.
     """
     try:
-        params = _params(request)
+        params = params_of(request)
     except ValueError as problem:
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
     meta = params.get("_meta")
@@ -166,12 +204,14 @@ def read_modern(
 def _client(
     version: str, capabilities: dict[str, Any], info: Any, face: negotiate.Face, level: Any = None
 ) -> Client:
+    offer = negotiate.read_offer(capabilities) if capabilities else None
     return Client(
         version,
         capabilities,
         info if type(info) is dict else {},
-        negotiate.agree(negotiate.read_offer(capabilities), face) if capabilities else None,
+        None if offer is None else negotiate.agree(offer, face),
         None if level is None or level not in LOG_LEVELS else level,
+        "" if offer is None else negotiate.flaw_of(offer, face),
     )
 
 
@@ -189,7 +229,7 @@ def _of_itself(
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
-    if spec is _OTHER and (flaw := _no_request(request.method)):
+    if spec is _OTHER and (flaw := no_request(request.method)):
         http = 404 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=http, client=client)
     names = spec.names
@@ -198,29 +238,6 @@ def _inbound(
         http = 400 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
     return Inbound(request.id, request.method, params, client, spec, request.trace_id)
-
-
-def _no_request(method: str) -> str:
-    """Why a method that is not MCP's cannot be one of anybody's."""
-    if method.startswith(NOTIFICATIONS):
-        return f"{method[:100]!a} is a notification: it goes without an id"
-    return flaw_of(method)
-
-
-def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | Dropped | None:
-    """What a notification asks for that is not about the connection itself; None for one that cannot be read: they are not
-    answered. What is no notification by its name would be run by servers that do not look for the id."""
-    method = notification.method
-    if not method.startswith(NOTIFICATIONS):
-        said = flaw_of(method) or f"{method} is a request, and has no id"
-        return Dropped(jsonrpc.INVALID_REQUEST, f"{said}; nothing was done")
-    flaw = flaw_of(method)
-    if flaw:
-        return Dropped(jsonrpc.METHOD_NOT_FOUND, flaw)
-    try:
-        return Notice(method, _params(notification), client)
-    except ValueError:
-        return None
 
 
 def discovered(
@@ -282,7 +299,7 @@ class Conversation:
         if request.params.find(_MODERN_MARK) >= 0 and is_modern_params(request.params):
             return read_modern(request, self._face)
         try:
-            params = _params(request)
+            params = params_of(request)
         except ValueError as problem:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         client = self.client or Client(LATEST_LEGACY)
@@ -301,7 +318,7 @@ class Conversation:
 
     def _initialize(self, request: jsonrpc.Request) -> Effect:
         try:
-            params = _params(request)
+            params = params_of(request)
         except ValueError as problem:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         if self.client is not None:

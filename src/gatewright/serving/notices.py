@@ -11,7 +11,8 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Call, CannotAsk, Event, Question
-from gatewright.protocol.effects import Inbound, Notice
+from gatewright.protocol.mcp_server import Inbound
+from gatewright.protocol.notices import Notice
 from gatewright.serving.front import Front
 from gatewright.wire.versions import Method
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import Call, Caller, CannotAsk, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.notices import Dropped, Notice
 from gatewright.protocol.verdicts import Spelled, spell_error
 from gatewright.serving import notices
 from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
@@ -87,15 +88,15 @@ class Peer:
                 running.cancel(effect.id)
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
-        elif isinstance(effect, mcp.Notice):
+        elif isinstance(effect, Notice):
             self._noticed(effect)
-        elif isinstance(effect, mcp.Dropped):
+        elif isinstance(effect, Dropped):
             self.front.refused(self.caller, self._door, effect.code, effect.message)
         else:
             return False
         return True
 
-    def _noticed(self, notice: mcp.Notice) -> None:
+    def _noticed(self, notice: Notice) -> None:
         if notice.method != notices.PROGRESS:
             notices.take(self, notice)
             return
@@ -124,6 +125,8 @@ class Peer:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
         if type(effect) is mcp.Inbound:
+            if effect.client.mgp_problem:
+                self.front.look_at_offer(effect.client, self.caller, self._door)
             if "requestState" in effect.params and _reopens(effect):
                 return self._reopen(effect, reply)
             return self._new(effect, reply)
@@ -260,6 +263,7 @@ class Peer:
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
         front = self.front
+        front.look_at_offer(hello.client, self.caller, self._door)
         found, instructions = await front.upstream.describe(self.profile, self.caller)
         capabilities = front.announced(found, hello.client)
         if hello.modern:

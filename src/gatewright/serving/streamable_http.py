@@ -15,6 +15,7 @@ from typing import Any
 from gatewright.call import Client
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.ggen import says_auth
+from gatewright.protocol.notices import Dropped, read_notice
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.exchange import Exchange
@@ -131,12 +132,12 @@ class StreamableHttp:
             return http.refuse(400, flaw, -32020)
         if is_known(method) and method.startswith(NOTIFICATIONS):
             return send_plain(http.send, 202)
-        notice = mcp.read_notice(message, Client(said.version or LATEST_MODERN))
+        notice = read_notice(message, Client(said.version or LATEST_MODERN))
         return self._taken(http, http.peer(self._front, self.parked), notice)
 
     def _taken(self, http: HttpRequest, peer: Peer, effect: mcp.Effect | None) -> Answering:
         """What nobody is answered about: done, or refused with a status."""
-        if isinstance(effect, mcp.Dropped):
+        if isinstance(effect, Dropped):
             return http.refuse(400, effect.message, effect.code)
         if effect is not None:
             peer.take(effect)
@@ -219,7 +220,7 @@ class StreamableHttp:
         session: HttpSession | None,
         extra: tuple[tuple[bytes, bytes], ...],
     ) -> Answering:
-        if effect is None or isinstance(effect, mcp.Dropped):
+        if effect is None or isinstance(effect, Dropped):
             return self._taken(http, peer, effect)
         if peer.take(effect):
             return send_plain(http.send, 202)
