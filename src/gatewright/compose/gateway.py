@@ -25,7 +25,7 @@ from gatewright.compose.groundhog import GroundhogSide
 from gatewright.compose.keys import FreshKeys
 from gatewright.compose.office import Office
 from gatewright.compose.own import kernel_names_of, kernel_tools, own_methods
-from gatewright.compose.parts import authorizers_of, json_limits, profiles_of, spec_of
+from gatewright.compose.parts import EXTENSIONS, authorizers_of, json_limits, profiles_of, spec_of
 from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
@@ -64,10 +64,7 @@ from gatewright.upstream.local import LocalServer
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.supervisor import HELD_S, Supervisor
 
-__all__ = ["EXTENSIONS", "Gateway", "Ready"]
-
-EXTENSIONS = ("security", "access_control", "audit", "discovery")
-"""What of MGP the gateway offers its clients: no more than it does."""
+__all__ = ["Gateway", "Ready"]
 
 
 class Ready(msgspec.Struct, frozen=True):

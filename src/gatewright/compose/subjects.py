@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.upstream.declared import owner_of_method
 from gatewright.upstream.fleet import Fleet
 
 __all__ = ["Subjects"]
@@ -44,9 +45,11 @@ class Subjects:
         """The owner of a URI, among the servers the caller may reach."""
         return self._catalogue.resource(profile, uri, caller)
 
-    def method(self, call: Call) -> Target | None:
-        """Dispatch asks only servers that the caller may reach."""
-        return None
+    def method(self, call: Call) -> Target | Refusal | None:
+        """The server that a method was declared for; None for what the gateway knows by itself."""
+        if self._fleet.dispatch.answers(call.method):
+            return None
+        return owner_of_method(call, self._fleet.specs, self._catalogue)
 
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds."""

@@ -45,8 +45,8 @@ class Catalogue(Protocol):
         """Whose resource that is, under the server's own URI. Several servers may have one of that
         name, so only those count that the caller may see."""
 
-    def method(self, call: Call) -> Target | None:
-        """Which server answers a `method` call; None where the gateway answers it itself, or nobody."""
+    def method(self, call: Call) -> Target | Refusal | None:
+        """Which server a `method` was declared for; None where the gateway answers or leads it itself."""
 
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
@@ -87,9 +87,10 @@ class Resolve:
         elif call.kind == "resource":
             target = self._catalogue.resource(call.profile, call.name, call.caller)
         else:
-            target = self._catalogue.method(call)
-            if target is None:
-                return call
+            found = self._catalogue.method(call)
+            if found is None or isinstance(found, Refusal):
+                return found or call
+            return replace(call, target=found, name=found.name)
         if target is None:
             return self._catalogue.absent(call) or Refusal(
                 "not_found", f"there is no {call.kind} {call.name[:_NAME_CHARS]!r}"

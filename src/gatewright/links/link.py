@@ -27,7 +27,8 @@ from gatewright.protocol.eras import read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
-from gatewright.wire.versions import is_modern
+from gatewright.wire.methods import declares, defined
+from gatewright.wire.versions import LATEST_LEGACY, is_modern
 
 __all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed"]
 
@@ -37,6 +38,7 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_UNHEARD = 32
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -86,7 +88,8 @@ class Link(abc.ABC):
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply)
+        self._questions = Questions(spec.id, self._reply, self._may_send)
+        self._unheard: set[str] = set()
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -278,16 +281,41 @@ class Link(abc.ABC):
             self._drop("a notification whose params cannot be read")
             return
         method = note.method
-        if method == "notifications/progress":
+        if not self._may_send(method):
+            self._not_heard(method)
+        elif method == "notifications/progress":
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif (owner := self._owner(stream, params)) is not None:
-            self._emit(owner, method, params)
         elif method in OF_THE_SERVER or self._is_ours(params):
             self._unsolicited(method, params)
+        elif (owner := self._owner(stream, params)) is not None:
+            self._emit(owner, method, params)
         else:
             self._belonging(method, params)
+
+    def _may_send(self, method: str) -> bool:
+        """Whether this server may say or ask such a thing: its revision or a negotiated extension has it, and what it is about
+        was offered; or an operator declared it."""
+        patterns, hello = self.spec.methods, self._hello
+        if patterns is None:
+            return True
+        if method.startswith("tasks/"):
+            return False  # we make no tasks for servers
+        revision = LATEST_LEGACY if hello is None else hello.revision
+        extensions = () if hello is None or hello.mgp is None else hello.mgp.extensions
+        return defined(method, "server", revision, extensions) or declares(patterns, method)
+
+    def _not_heard(self, method: str) -> None:
+        self.dropped += 1
+        if method not in self._unheard and len(self._unheard) < _UNHEARD:
+            self._unheard.add(method)
+            log.warning(
+                "server %s sent %.100a, which its revision of MCP does not have and `methods` in its table does not declare; "
+                "it is not passed on",
+                self.spec.id,
+                method,
+            )
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")

@@ -271,6 +271,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[limits.calls.server]` says."""
     result_bytes: Count | None = None
     """None: `[limits] server_frame_bytes`."""
+    methods: tuple[str, ...] = ()
+    """Which methods besides those of MCP and MGP it has."""
     restart: Restart = Restart()
     mgp: Mgp | None = None
     tools: Mapping[str, ToolRule] = {}

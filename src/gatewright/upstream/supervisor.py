@@ -32,7 +32,6 @@ from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.view import Profile
-from gatewright.wire.permissions import RULED
 
 __all__ = ["HELD_S", "RETIRING_MOST", "Staged", "Supervisor"]
 
@@ -293,25 +292,6 @@ class Supervisor:
         hellos = [(one, self.catalogue.listing(one).hello) for one in visible]
         known = [(name, hello) for name, hello in hellos if hello.revision]
         return describe(known, mirror=view.unprefixed)
-
-    async def notify(
-        self,
-        caller: Caller,
-        method: str,
-        params: dict[str, Any],
-        session: str | None = None,
-    ) -> None:
-        """Pass a client's notification on to the servers that exist for the caller; where the session
-        has a connection of its own, on that one."""
-        if method == AUDIT or method in RULED:  # both are the gateway's to say
-            return
-        mgp = method.startswith("notifications/mgp.")
-        for name in self.catalogue.servers("", caller):
-            server = self._servers.get(name)
-            link = server.link_of(session) if server is not None else None
-            if link is None or link.hello is None or (mgp and link.hello.mgp is None):
-                continue
-            link.notify(method, params)
 
     def tell_audit(self, server: str, events: Sequence[dict[str, Any]]) -> bool:
         """Tell an audit server of each event; False where it is not there, or did not negotiate `audit`."""
