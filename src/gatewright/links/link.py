@@ -36,6 +36,12 @@ FIRST_ID = 16
 
 _ROUNDS = 16
 
+_SUBSCRIBED = frozenset(
+    {f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
+    | {"notifications/resources/updated"}
+)
+"""What is told to those alone who asked to hear it, whichever call it came with."""
+
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
     """What the gateway itself asked for did not come. The text says why."""
@@ -279,6 +285,10 @@ class Link(abc.ABC):
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
+        elif method in _SUBSCRIBED:
+            self._unsolicited(
+                method, params
+            )  # in the middle of a call as well: who asked for it hears it
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
         elif method in OF_THE_SERVER or self._is_ours(params):
