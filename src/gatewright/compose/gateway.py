@@ -182,7 +182,7 @@ class Gateway:
         self._kernel = Kernel(
             gates.ordered(found),
             self.telemetry.dispatch(self.supervisor.dispatch),
-            filters_of(settings, self._mark_key, found),
+            filters_of(settings, self._mark_key, found, self.supervisor.catalogue),
             self.audit,
             self.telemetry.ended(self.counted.ended),
         )
@@ -310,7 +310,7 @@ class Gateway:
             self._kernel.swap(
                 gates.ordered(found),
                 self.telemetry.dispatch(fleet.dispatch),
-                filters_of(settings, self._mark_key, found),
+                filters_of(settings, self._mark_key, found, fleet.catalogue),
             )
         )
         self._judges.take(found)

@@ -30,7 +30,7 @@ from gatewright.stores.grants import Grants, Layer
 from gatewright.stores.looks import Looks
 from gatewright.stores.taints import Taints
 from gatewright.transport.egress import addresses_of
-from gatewright.upstream.catalogue import Sight
+from gatewright.upstream.catalogue import Catalogue, Sight
 from gatewright.upstream.fleet import Fleet
 from gatewright.validators.compiled import Compiled
 from gatewright.wire.permissions import ASKED
@@ -79,15 +79,18 @@ def table_of(settings: Settings, issued: Layer, pinning: Pinning, permitting: Pe
     return Table(grants, access, sight)
 
 
-def filters_of(settings: Settings, key: bytes, found: gates.Gates) -> Sequence[Filter]:
+def filters_of(
+    settings: Settings, key: bytes, found: gates.Gates, catalogue: Catalogue
+) -> Sequence[Filter]:
     """What cleans what travels back. `key` makes the marks of what was taken out this gateway's own, `found` are
-    the gates that let the call pass."""
+    the gates that let the call pass, `catalogue` knows whose resources are."""
     flow, schema = found.flow, found.schema
     return filters.ordered(
         filters.Filters(
             filters.Flow(flow.taints, flow.rule.holder, idle=flow.idle),
             filters.OutputSchema(schema.compiled, schema.off),
             filters.Redact(redaction_of(settings, key)),
+            filters.Links(catalogue),
             size_of(settings),
         )
     )
