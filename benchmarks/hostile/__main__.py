@@ -80,7 +80,7 @@ def _config(folder: Path) -> Path:
     for name, validator in TOOLS.items():
         tools.append(f"[servers.tools.{name}]\nvalidator = {json.dumps(validator)}")
         if name in options:
-            tools.append(f"[servers.tools.{name}.validator_options]\nmode = \"strict\"")
+            tools.append(f'[servers.tools.{name}.validator_options]\nmode = "strict"')
     tools.append('[servers.tools.result]\nflow = ["untrusted", "private"]')
     text = CONFIG.format(
         state=json.dumps(str(folder / "state")),
@@ -119,7 +119,9 @@ class Hostile:
 
     def mcp(self, body: bytes) -> str:
         """A frame to the MCP endpoint."""
-        return self.post("/mcp", body, **self._session._headers({"method": "tools/call", "params": {}}))
+        return self.post(
+            "/mcp", body, **self._session._headers({"method": "tools/call", "params": {}})
+        )
 
     def call(self, tool: str, arguments: bytes) -> str:
         """A call of a tool of the hostile server."""
@@ -128,7 +130,14 @@ class Hostile:
 
 
 def _said(body: bytes) -> str:
-    for mark in (b'"reason":"', b'"rule":"', b'"message":"', b'"isError":true', b'"result"', b'"error"'):
+    for mark in (
+        b'"reason":"',
+        b'"rule":"',
+        b'"message":"',
+        b'"isError":true',
+        b'"result"',
+        b'"error"',
+    ):
         at = body.rfind(mark, 0, 20_000)
         if at >= 0:
             return body[at : at + 60].decode("utf-8", "replace").replace("\n", " ")
@@ -141,9 +150,14 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
         yield name, lambda tool=tool, text=arguments: hostile.call(tool, text)  # type: ignore[misc]
     for name, tool, arguments in calls(size):
         if name.endswith((".0.list", ".0.undeclared")):
-            body = b'{"tool":"hostile__%b","arguments":%b}' % (tool.encode(), arguments)
-            yield f"rest_door.{name}", lambda tool=tool, body=arguments: hostile.post(f"/tools/hostile__{tool}", body)  # type: ignore[misc]
-            ggen = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hostile__%b","arguments":%b}}' % (tool.encode(), arguments)
+            yield (
+                f"rest_door.{name}",
+                lambda tool=tool, body=arguments: hostile.post(f"/tools/hostile__{tool}", body),
+            )  # type: ignore[misc]
+            ggen = (
+                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hostile__%b","arguments":%b}}'
+                % (tool.encode(), arguments)
+            )
             yield f"ggen_door.{name}", lambda body=ggen: hostile.post("/", body)  # type: ignore[misc]
     for name, frame in frames(size):
         yield name, lambda frame=frame: hostile.mcp(frame)  # type: ignore[misc]
@@ -171,7 +185,14 @@ class Innocent:
     """The process that calls at a steady pace."""
 
     def __init__(self, url: str, stack: ExitStack) -> None:
-        command = [sys.executable, "-m", "benchmarks.hostile.innocent", url, "calm__echo", str(PACE_MS)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.hostile.innocent",
+            url,
+            "calm__echo",
+            str(PACE_MS),
+        ]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )  # fmt: skip
@@ -223,7 +244,10 @@ def main(arguments: list[str] | None = None) -> int:
     if not asked.json:
         print(f"{'name':<48} {'p50 ms':>8} {'p99 ms':>9} {'longest ms':>10} {'input s':>8}")
     try:
-        with tempfile.TemporaryDirectory(prefix="gatewright-hostile-") as name, ExitStack() as stack:
+        with (
+            tempfile.TemporaryDirectory(prefix="gatewright-hostile-") as name,
+            ExitStack() as stack,
+        ):
             folder = Path(name)
             command = gatewright("serve", "--config", str(_config(folder)), "--port", "0")
             gateway = stack.enter_context(started("gatewright", command, folder))
@@ -238,11 +262,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _all(innocent: Innocent, hostile: Hostile, asked: argparse.Namespace, size: int, result: int) -> int:
+def _all(
+    innocent: Innocent, hostile: Hostile, asked: argparse.Namespace, size: int, result: int
+) -> int:
     missed = 0
     for number, (name, attack) in enumerate(attacks(hostile, size, result)):
         wanted = fnmatch.fnmatch(name, asked.only) or asked.only in name
-        if not wanted or (asked.quick and any(part in name for part in (".3.", ".4.", ".5.", ".6."))):
+        if not wanted or (
+            asked.quick and any(part in name for part in (".3.", ".4.", ".5.", ".6."))
+        ):
             continue
         if number % 25 == 0:
             _row(f"rest.{number}", _turn(innocent, lambda: ""), as_json=asked.json)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["FLOODS", "NAMES", "definitions", "events", "made", "tools_of"]
@@ -34,7 +33,18 @@ _TEXTS = {
     "letters": "a",
     "dashes": "-----",
 }
-_SHAPES = ("ones", "texts", "members", "deep", "items", "base64", "secret_members", "escapes", "structured", "integer")
+_SHAPES = (
+    "ones",
+    "texts",
+    "members",
+    "deep",
+    "items",
+    "base64",
+    "secret_members",
+    "escapes",
+    "structured",
+    "integer",
+)
 NAMES = (*(f"text.{name}" for name in _TEXTS), *(f"shape.{name}" for name in _SHAPES))
 FLOODS = ("progress", "log", "secrets", "unknown", "list_changed", "updated", "orphans", "broken")
 """Kinds of messages that come in thousands during a call."""
@@ -71,7 +81,12 @@ def _shape(what: str, size: int) -> bytes:
     if what == "base64":
         data = base64.b64encode(bytes(range(256)) * (size // 344)).decode()
         return _json({"content": [{"type": "image", "mimeType": "image/png", "data": data}]})
-    return _json({"content": [], "structuredContent": {"rows": [{"id": n, "v": "x"} for n in range(size // 22)]}})
+    return _json(
+        {
+            "content": [],
+            "structuredContent": {"rows": [{"id": n, "v": "x"} for n in range(size // 22)]},
+        }
+    )
 
 
 def events(kind: str, number: int, token: Any) -> bytes:
@@ -125,7 +140,10 @@ def tools_of(kind: str, size: int) -> list[dict[str, Any]]:
     if kind == "descriptions":
         return [_tool(f"t{one}", None, words) for one in range(size // 3200)]
     if kind == "schemas":
-        pattern = {"type": "object", "properties": {f"p{n}": {"pattern": f"(a|b){{1,{n}}}c"} for n in range(60)}}
+        pattern = {
+            "type": "object",
+            "properties": {f"p{n}": {"pattern": f"(a|b){{1,{n}}}c"} for n in range(60)},
+        }
         return [_tool(f"t{one}", pattern) for one in range(size // 2400)]
     if kind == "one":
         return [_tool("t", None, words * (size // 3200))]

@@ -43,7 +43,11 @@ class _Server:
         if ident is None or method is None:
             return
         if method == "initialize":
-            offers = {"tools": {"listChanged": True}, "logging": {}, "resources": {"subscribe": True}}
+            offers = {
+                "tools": {"listChanged": True},
+                "logging": {},
+                "resources": {"subscribe": True},
+            }
             about = {"serverInfo": {"name": "hostile", "version": "1"}, "capabilities": offers}
             self._say(ident, {"protocolVersion": _REVISION, **about})
         elif method == "tools/list":
@@ -57,7 +61,10 @@ class _Server:
         asked = params.get("arguments") or {}
         kind, size = asked.get("kind", ""), asked.get("size", 0)
         if params["name"] == "result":
-            _write(b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (json.dumps(ident).encode(), made(kind, size)))
+            _write(
+                b'{"jsonrpc":"2.0","id":%b,"result":%b}\n'
+                % (json.dumps(ident).encode(), made(kind, size))
+            )
             return
         if params["name"] == "flood":
             token = (params.get("_meta") or {}).get("progressToken", 0)

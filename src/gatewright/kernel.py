@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import (
+    Answer,
     Back,
     Call,
     CannotAsk,
@@ -119,36 +120,75 @@ class _Nobody:
 
 
 class _Filtered:
-    """A `Back` whose events and questions pass the filters."""
+    """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
-    __slots__ = ("_back", "_call", "_filters")
+    __slots__ = ("_back", "_call", "_filters", "late")
 
     def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
         self._call = call
         self._back = back
         self._filters = filters
+        self.late: asyncio.Task[None] | None = None
 
     def emit(self, event: Event) -> None:
-        cleaned = self._cleaned(event)
-        if cleaned is not None:
-            self._back.emit(cleaned)
+        passing = self._cleaned(event) if self.late is None else self._waiting(event)
+        if isinstance(passing, Event):
+            self._back.emit(passing)
+            return
+        if passing is None:
+            return
+        self.late = asyncio.create_task(self._after(self.late, passing))
 
     async def ask(self, question: Question) -> dict[str, Any]:
+        await self.settled()
         said = Event(question.method, question.params or {})
-        cleaned = self._cleaned(said)
+        cleaned = await self._waiting(said)
         if cleaned is None:
             raise CannotAsk("no filter lets this question pass")
         if cleaned is not said:
             question = replace(question, params=cleaned.params)
         return await self._back.ask(question)
 
-    def _cleaned(self, event: Event) -> Event | None:
-        for one in self._filters:
-            cleaned = one.event(self._call, event)
+    async def settled(self) -> None:
+        """Return once every event has passed that was emitted so far."""
+        while self.late is not None:
+            late = self.late
+            await late
+            if self.late is late:
+                self.late = None
+
+    def cancel(self) -> None:
+        """Nobody waits for what has not passed yet."""
+        if self.late is not None:
+            self.late.cancel()
+
+    async def _waiting(self, event: Event, begin: int = 0) -> Event | None:
+        cleaned = self._cleaned(event, begin)
+        return cleaned if cleaned is None or isinstance(cleaned, Event) else await cleaned
+
+    async def _after(
+        self, before: asyncio.Task[None] | None, passing: Awaitable[Event | None]
+    ) -> None:
+        if before is not None:
+            await before
+        cleaned = await passing
+        if cleaned is not None:
+            self._back.emit(cleaned)
+
+    def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
+        for at in range(begin, len(self._filters)):
+            cleaned = self._filters[at].event(self._call, event)
             if cleaned is None:
                 return None
+            if not isinstance(cleaned, Event):
+                return self._rest(cleaned, at + 1)
             event = cleaned
         return event
+
+    async def _rest(self, passing: Awaitable[Event | None], begin: int) -> Event | None:
+        event = await passing
+        cleaned = None if event is None else self._cleaned(event, begin)
+        return await cleaned if cleaned is not None and not isinstance(cleaned, Event) else cleaned
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
@@ -164,6 +204,12 @@ def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
         return trail.close(call, outcome)
     except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
         return _unrecorded(call, problem)
+
+
+def _release(held: Sequence[Event | None], back: Back) -> None:
+    for event in held:
+        if event is not None:
+            back.emit(event)
 
 
 async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
@@ -260,10 +306,13 @@ class Kernel:
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         running = _Running(call, policy)
         self._forwarded.add(running)
+        way = _Filtered(call, back, policy.filters)
         try:
             if trail.intent(call):
                 await trail.on_disk()
-            outcome = await policy.dispatch(call, _Filtered(call, back, policy.filters))
+            outcome = await policy.dispatch(call, way)
+            if way.late is not None:
+                await way.settled()
         except asyncio.CancelledError:
             task = running.task
             if running.refusal is None or task is None or task.uncancel() > 0:
@@ -271,12 +320,12 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
+            way.cancel()
             held = [one.rest(call) for one in policy.holding]
-        for event in held:
-            if event is not None:
-                back.emit(event)
+        _release(held, back)
         for one in policy.filters:
-            outcome = one.outcome(call, outcome)
+            said = one.outcome(call, outcome)
+            outcome = said if isinstance(said, _OUTCOMES) else await said
         return outcome
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
@@ -332,6 +381,7 @@ class Kernel:
         return found
 
 
+_OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _NOBODY = _Nobody()
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gatewright import filters, gates
 from gatewright.call import Back, Call, Caller, Filter, Refusal, verdict_of
 from gatewright.compose.approving import queue_of, rules_of
+from gatewright.compose.beside import Beside
 from gatewright.compose.identity import Known, known_of
 from gatewright.compose.limiting import Meters, meters_of
 from gatewright.compose.parts import folders_of, grants_of
@@ -79,15 +80,17 @@ def table_of(settings: Settings, issued: Layer, pinning: Pinning, permitting: Pe
     return Table(grants, access, sight)
 
 
-def filters_of(settings: Settings, key: bytes, found: gates.Gates) -> Sequence[Filter]:
+def filters_of(
+    settings: Settings, key: bytes, found: gates.Gates, beside: Beside | None = None
+) -> Sequence[Filter]:
     """What cleans what travels back. `key` makes the marks of what was taken out this gateway's own, `found` are
-    the gates that let the call pass."""
+    the gates that let the call pass, `beside` does what is large."""
     flow, schema = found.flow, found.schema
     return filters.ordered(
         filters.Filters(
             filters.Flow(flow.taints, flow.rule.holder, idle=flow.idle),
-            filters.OutputSchema(schema.compiled, schema.off),
-            filters.Redact(redaction_of(settings, key)),
+            filters.OutputSchema(schema.compiled, schema.off, beside.fit if beside else None),
+            filters.Redact(redaction_of(settings, key), beside.clean if beside else None),
             size_of(settings),
         )
     )
@@ -105,7 +108,10 @@ class Judges:
         desk: gates.Desk,
         pinning: Pinning,
         permitting: Permitting,
+        *,
+        beside: Beside | None = None,
     ) -> None:
+        self._beside = beside
         self._desk = desk
         self._pinning = pinning
         self._permitting = permitting
@@ -126,7 +132,7 @@ class Judges:
         judging = (
             gates.Sanitize(wanted_of(settings)),
             self._schema_gate(settings),
-            gates.Validators(addresses_of),
+            gates.Validators(addresses_of, self._beside.judge if self._beside else None),
             gates.Permission(
                 table.grants,
                 time.time,
