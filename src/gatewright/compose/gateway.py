@@ -41,6 +41,7 @@ from gatewright.compose.sessions import SessionList
 from gatewright.compose.signals import stop_signal
 from gatewright.compose.tasks import tasks_of
 from gatewright.compose.telemetry import telemetry_of
+from gatewright.compose.watchdog import Watchdog
 from gatewright.compose.witness import witness
 from gatewright.doors.app import App
 from gatewright.doors.approval_page import ApprovalPage
@@ -121,9 +122,11 @@ class Gateway:
         self.pinning.adopt(self.settings)
         self.permitting = permitting_of(self.settings, self.desk, self.audit.event)
         self.beside = Beside(workers())
+        self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
         self._put_together()
+        self.watchdog.start()
         self.supervisor.start()
         self.sinks.start()
         self._following = [
@@ -142,6 +145,7 @@ class Gateway:
         for one in (self._office, self.desk, self.pinning, self.permitting):
             one.close()
         await self.beside.workers.close()
+        self.watchdog.close()
         await self.sinks.close()
         await self.telemetry.close()
         await self.audit.close()
@@ -335,6 +339,7 @@ class Gateway:
         self.pinning.adopt(settings)
         self.permitting.adopt(settings)
         self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
+        self.watchdog.threshold_s = settings.limits.stall_ms / 1000
         self.settings = settings
 
     # -- serving

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from gatewright.compose.counted import BOUNDS, TOOL_BOUNDS
+from gatewright.compose.watchdog import BOUNDS as STALLS
 
 __all__ = ["Numbers"]
 
@@ -37,4 +38,8 @@ class Numbers:
             "audit_written": of.audit.written,
             "audit_lag": of.audit.lag,
             "audit_sinks": of.sinks.states(),
+            "stalls": [*zip((*STALLS, inf), of.watchdog.counts, strict=True)],
+            "stalled_s": of.watchdog.stalled_s,
+            "longest_stall": of.watchdog.longest,
+            "workers": (of.beside.workers.orders, of.beside.workers.killed),
         }

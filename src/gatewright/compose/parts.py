@@ -141,4 +141,4 @@ def _auth_of(auth: said.Auth) -> Auth:
 
 def json_limits(limits: said.Limits) -> jsonrpc.Limits:
     """The bounds of one frame."""
-    return jsonrpc.Limits(limits.depth, limits.keys, limits.batch, limits.id_chars)
+    return jsonrpc.Limits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
