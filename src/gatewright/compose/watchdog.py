@@ -124,4 +124,6 @@ def place_of(frame: FrameType | None) -> str:
 def _told(call: Call) -> str:
     named = call.name if call.target is None else f"{call.target.server}/{call.target.name}"
     said = f"{call.method} {named}"[:200]
-    return f", call {call.id} (trace {call.trace_id}, caller {ascii(call.caller.id)[:100]}): {said!a}"
+    return (
+        f", call {call.id} (trace {call.trace_id}, caller {ascii(call.caller.id)[:100]}): {said!a}"
+    )
