@@ -57,3 +57,15 @@ def test_elements_of_lists_count_as_values(one: bytes) -> None:
 
 def test_commas_in_a_text_are_no_values() -> None:
     assert flaw_of(json.dumps({"x": ",[{:" * 100_000}).encode(), Limits()) == ""
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_integers_are_bounded_because_to_read_them_takes_the_square(sign: str) -> None:
+    assert flaw_of(f'{{"x":[{sign}{"9" * 1000}]}}'.encode(), Limits()) == ""
+    found = flaw_of(f'{{"x":[{sign}{"9" * 1001}]}}'.encode(), Limits())
+    assert found == "params have an integer of more than 1000 digits"
+
+
+def test_long_decimals_and_digits_in_a_text_are_no_integers() -> None:
+    for text in ("0." + "1" * 5000, '"' + "7" * 5000 + '"', "1e400", "[" + "1e308," * 999 + "0]"):
+        assert flaw_of(f'{{"x":{text}}}'.encode(), Limits()) == ""

@@ -26,6 +26,7 @@ JUDGE_S = 3
 _FIT_S = 5
 _CLEAN_S = 25
 _BUSY_MS = 1000
+_LOOK = b'{"do":"look"}'
 _BUSY = "too much waits to be judged already; send less at a time"
 
 
@@ -55,6 +56,23 @@ class Beside:
         if "names" in said:
             return Judged(None, [(name, path, host) for name, path, host in said["names"]])
         return Judged((said["validator"], msgspec.convert(said["objection"], Objection)))
+
+    async def visible(self, call: Call) -> tuple[Any, int] | Refusal:
+        """The arguments of a call without what nobody sees in them, and how many pieces went."""
+        try:
+            answer, load = await self.workers.run(
+                call.caller.id, _LOOK, jsonrpc.encode(call.arguments), JUDGE_S
+            )
+        except Busy:
+            return Refusal("resource_exhausted", _BUSY, retry_after_ms=_BUSY_MS)
+        except Overtime:
+            text = f"the arguments take more than {JUDGE_S} s to be looked through; send less"
+            return Refusal("invalid_args", text, {"rule": "too_costly"})
+        said = msgspec.json.decode(answer)
+        if "error" in said:
+            text = f"the arguments could not be looked through: {said['error']}"
+            return Refusal("invalid_args", text, {"rule": "depth"})
+        return (jsonrpc.decode(load) if load else None), said["removed"]
 
     async def clean(
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool

@@ -129,10 +129,11 @@ class Judges:
     def of(self, settings: Settings, table: Table, fleet: Fleet) -> gates.Gates:
         """One of each, for these settings. They count as the current ones once `take` has them."""
         access, meters = table.access, self._meters(settings)
+        beside = self._beside
         judging = (
-            gates.Sanitize(wanted_of(settings)),
+            gates.Sanitize(wanted_of(settings), beside.visible if beside else None),
             self._schema_gate(settings),
-            gates.Validators(addresses_of, self._beside.judge if self._beside else None),
+            gates.Validators(addresses_of, beside.judge if beside else None),
             gates.Permission(
                 table.grants,
                 time.time,

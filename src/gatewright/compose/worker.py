@@ -20,6 +20,7 @@ import msgspec
 from gatewright.filters.redact import reported
 from gatewright.gates import MOST_NAMES
 from gatewright.redaction import Redactor
+from gatewright.redaction.invisible import visible_value
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators import Checks, checks_for
 from gatewright.validators.schema import compile_schema
@@ -104,6 +105,12 @@ def _redactor(policy: bytes) -> Redactor:
     )
 
 
+def _look(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
+    cleaned, removed = visible_value(jsonrpc.decode(load))
+    return {"removed": removed}, jsonrpc.encode(cleaned) if removed else b""
+
+
 def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     """`schema` (its text), `depth` and `subschemas`; the load is a result, whose `structuredContent` has to fit."""
     found = jsonrpc.decode_members(load).get("structuredContent")
@@ -125,6 +132,7 @@ _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "judge": _judge,
     "clean": _clean,
     "fit": _fit,
+    "look": _look,
 }
 
 

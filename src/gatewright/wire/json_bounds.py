@@ -13,8 +13,13 @@ import msgspec
 
 __all__ = ["Limits", "flaw_of"]
 
-_plain = msgspec.json.Decoder()
-"""Numbers as they come: for counting."""
+_plain = msgspec.json.Decoder(float_hook=len)
+"""For counting. Decimals are not read: large exponents take microseconds each, and there is no need."""
+_DIGITS = 1000
+"""Of one integer: to read and write one takes the square of them."""
+_NINES = bytes.maketrans(b"012345678", b"9" * 9)
+_TOO_MANY = b"9" * (_DIGITS + 1)
+_LARGEST = 10**_DIGITS
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -41,6 +46,7 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         and (len(params) <= limits.keys or params.count(b":") <= limits.keys)
         # A value beside another one takes two bytes at least.
         and (len(params) <= limits.values or params.count(b",") + brackets < limits.values)
+        and (len(params) <= _DIGITS or params.translate(_NINES).find(_TOO_MANY) < 0)
     ):
         return ""
     return _measure(params, limits)
@@ -75,6 +81,8 @@ def _counted(level: list[Any], limits: Limits) -> str:
                 below.extend(value.values())
             elif type(value) is list:
                 below.extend(value)
+            elif type(value) is int and not -_LARGEST < value < _LARGEST:
+                return f"params have an integer of more than {_DIGITS} digits"
         if keys > limits.keys:
             return f"params have more than {limits.keys} keys"
         level = below
