@@ -70,20 +70,28 @@ def _counted(level: list[Any], limits: Limits) -> str:
     while level:
         depth += 1
         values += len(level)
-        if values > limits.values:
-            return f"params have more than {limits.values} values, those in lists counted"
-        if depth > limits.depth + 1:
-            return f"params are nested deeper than {limits.depth} levels"
         below: list[Any] = []
         for value in level:
-            if type(value) is dict:
+            kind = type(value)
+            if kind is dict:
                 keys += len(value)
                 below.extend(value.values())
-            elif type(value) is list:
+            elif kind is list:
                 below.extend(value)
-            elif type(value) is int and not -_LARGEST < value < _LARGEST:
+            elif kind is int and not -_LARGEST < value < _LARGEST:
                 return f"params have an integer of more than {_DIGITS} digits"
-        if keys > limits.keys:
-            return f"params have more than {limits.keys} keys"
+        flaw = _over(depth, keys, values, limits)
+        if flaw:
+            return flaw
         level = below
+    return ""
+
+
+def _over(depth: int, keys: int, values: int, limits: Limits) -> str:
+    if depth > limits.depth + 1:
+        return f"params are nested deeper than {limits.depth} levels"
+    if keys > limits.keys:
+        return f"params have more than {limits.keys} keys"
+    if values > limits.values:
+        return f"params have more than {limits.values} values, those in lists counted"
     return ""
