@@ -258,6 +258,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    hints: Literal["ask", "off"] | None = None
+    """Whether annotations of its tools ask for a person; None: what `[approvals]` says."""
     pin: Literal["first-use", "approve", "off"] = "first-use"
     """Whether its tools are relied on as they first are, after an operator saw them, or however they are."""
     call_timeout_s: float | None = None

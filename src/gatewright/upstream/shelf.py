@@ -18,6 +18,7 @@ from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
+from gatewright.validators.annotations import Hinted, hinted
 from gatewright.validators.definition import definition_digest
 from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
@@ -117,18 +118,28 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     flow = marks_of(
         security.permissions_required, declared, hints, None if word is None else word.flow
     )
+    asked = _hints(spec, name, definition)
     return Tool(
         target=Target(spec.id, name),
         exposed=name,
         definition=definition,
         schema=schema,
-        security=replace(security, flow=flow) if flow else security,
+        security=replace(security, flow=flow, hints=asked) if flow or asked else security,
         headers=_headers(spec, text, schema),
         repeatable=word is not None and word.repeatable is True,
         as_task=spec.by_operators(name)
-        and (security.confirmation_required or security.risk_level == "dangerous")
+        and (security.confirmation_required or security.risk_level == "dangerous" or bool(asked))
         and not runs_as_task(definition),
     )
+
+
+def _hints(spec: ServerSpec, name: str, definition: Definition) -> tuple[Hinted, ...]:
+    """What its annotations say that a person is asked about. That an API is reached over the network says its operator, who
+    wrote its address, and no server."""
+    if spec.vouched(name):
+        return ()
+    said = hinted(definition)
+    return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
 
 
 def _comparable(text: msgspec.Raw) -> bool:
