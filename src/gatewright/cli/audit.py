@@ -11,6 +11,7 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
+from gatewright.cli.audit_accept import accept
 from gatewright.cli.audit_export import export
 from gatewright.cli.audit_filters import (
     Agent,
@@ -53,6 +54,7 @@ def _group() -> None:
     """Follow, search and verify the record."""
 
 
+app.command()(accept)
 app.command()(export)
 
 

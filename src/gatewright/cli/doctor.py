@@ -14,6 +14,7 @@ import typer
 
 from gatewright.cli.checks import (
     Finding,
+    check_anchors,
     check_audit,
     check_clock,
     check_config,
@@ -114,6 +115,7 @@ def _all(
     yield from check_hosts(records().all(), _url(settings))
     progress.say("reading the whole record")
     yield from check_audit(folder)
+    yield from check_anchors(folder)
     yield from check_clock(_newest(folder), time.time())
     if servers and settings.servers:
         yield from _servers(settings, progress)

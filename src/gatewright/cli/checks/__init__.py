@@ -4,6 +4,7 @@ A check reads and never changes anything. Where a finding can be mended without 
 (a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.
 """
 
+from gatewright.cli.checks.anchors import check_anchors
 from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.checks.hosts import check_hosts
 from gatewright.cli.checks.identity import check_identity
@@ -21,6 +22,7 @@ from gatewright.cli.checks.state import (
 __all__ = [
     "Finding",
     "Level",
+    "check_anchors",
     "check_audit",
     "check_clock",
     "check_config",
