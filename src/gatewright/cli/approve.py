@@ -164,7 +164,7 @@ def decision(decide: Callable[[], Approval]) -> Approval:
     try:
         return decide()
     except CannotDecideError as problem:
-        denied = problem.why in ("own", "voted")
+        denied = problem.why in ("own", "voted", "keyless")
         raise CliError(
             str(problem),
             code="permission_denied" if denied else "not_found",

@@ -6,9 +6,9 @@ operator's token of the gateway that runs.
 
 from __future__ import annotations
 
-import getpass
 import hmac
 import os
+import pwd
 import time
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
 from gatewright.stores.callers import Callers
 
-__all__ = ["LOCAL", "operator", "require_operator"]
+__all__ = ["LOCAL", "local_user", "operator", "require_operator"]
 
 LOCAL = "local"
 """Whoever brings the token of the running gateway."""
@@ -41,13 +41,23 @@ def operator(callers: Callers, key: str | None, folder: Path, *, fresh: bool = F
             hint="make one at a terminal: gatewright key create NAME --operator",
         )
     if is_terminal(0) or fresh:
-        return getpass.getuser()
+        return local_user()
     raise CliError(
         "without a terminal this needs an operator's key",
         code="permission_denied",
         exit_code=Exit.DENIED,
         hint="pass --key or GATEWRIGHT_KEY, or run it at a terminal",
     )
+
+
+def local_user() -> str:
+    """Whoever runs this process, as the system knows it: no variable of the environment says so. The colon tells it from
+    every operator who has a key."""
+    number = os.getuid()
+    try:
+        return f"{LOCAL}:{pwd.getpwuid(number).pw_name}"
+    except KeyError:  # a container often has no name for its user
+        return f"{LOCAL}:{number}"
 
 
 def require_operator(folder: Path, key: str | None) -> str:
