@@ -23,8 +23,8 @@ def accept(key: KeyText = None, config: Config = None, json: Json = False) -> No
     from gatewright.compose.anchoring import wrong_in  # noqa: PLC0415
     from gatewright.stores.audit import AuditLog  # noqa: PLC0415
 
-    folder = load(config).storage.path
-    by = require_operator(folder, key)
+    settings = load(config)
+    folder, by = settings.storage.path, require_operator(settings, key)
     wrong = wrong_in(folder)
     if wrong:
         log = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)

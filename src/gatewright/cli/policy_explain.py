@@ -62,7 +62,7 @@ def _as_operator(config: Path | None, url: str | None, key: str | None) -> Endpo
     """The gateway, spoken to by an operator. An agent with a shell must not try out what passes."""
     where = endpoint(config, url=url, key=key, role="operator")
     if url is None:
-        require_operator(load(config).storage.path, key)
+        require_operator(load(config), key)
     return where
 
 

@@ -89,6 +89,8 @@ class Gateway:
         self._adopting = asyncio.Lock()
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
+        if settings.gateway.operators == "key":
+            self._tokens["operator"] = ""
 
     async def __aenter__(self) -> Gateway:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -270,11 +272,13 @@ class Gateway:
 
     def _callers_of_our_own(self) -> dict[str, Caller]:
         form = self.settings.form
-        return {
+        found = {
             self._tokens["operator"]: Caller("local", "operator"),
             self._tokens["local"]: gates.LOCAL,
             **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
         }
+        found.pop("", None)
+        return found
 
     # -- other settings
 
