@@ -158,7 +158,10 @@ def verify(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Prove that no record is missing or changed; exit code 8 and the first wrong place otherwise."""
+    """Prove that the record is one unbroken chain; exit code 8 and the first wrong place otherwise.
+
+    A chain proves only itself. With --kept it is also shown to be the one whose number and hash were noted.
+    """
     noted = None if kept is None else _noted(kept)
     found = reader_of(config).verify(noted)
     if json:

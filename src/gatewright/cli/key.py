@@ -1,9 +1,8 @@
 """`gatewright key`: API keys for agents and operators, straight in the store.
 
-A running gateway notices within a second. An agent that has a shell must not be able to give itself
-a key: without a terminal these commands ask for an operator's key (`--key`), or for the operator's
-token of the gateway that runs. Only the first key of a state folder in which no gateway has run yet is
-free, so that an installation can be prepared by a script.
+A running gateway notices within a second. Who may give them is in `cli/operators.py`, which also says what that keeps out and
+what it does not. The first key of a state folder in which no gateway has run yet is free, so that an
+installation can be prepared by a script; so is the first operator's key, at a terminal.
 """
 
 from __future__ import annotations
