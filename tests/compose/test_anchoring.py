@@ -28,7 +28,7 @@ from gatewright.stores.permissions import Permissions
 from gatewright.stores.permissions import Word as Permitted
 from gatewright.stores.pins import Pins, Seen
 from gatewright.stores.room_trust import RoomTrust, Word
-from tests.stores.parts import a_call, records
+from tests.stores.parts import a_call, fill, records
 
 Change = Callable[[Path, int], None]
 
@@ -290,6 +290,29 @@ def test_a_record_that_is_gone_is_missed_where_anything_of_its_gateway_is_left(
     log = _record(state)
     Anchoring(state, log).close()
     log.finish()
+
+
+async def test_a_record_that_lost_its_beginning_vouches_for_no_store(tmp_path: Path) -> None:
+    """`audit.db` goes together with a store, when the newest segments say nothing of stores any more."""
+    state = tmp_path / "state"
+    (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{state}"\n')
+    log = AuditLog(
+        state, clock=time.time, monotonic=time.monotonic, random=os.urandom, segment_bytes=4_000
+    )
+    anchoring = Anchoring(state, log)
+    _grant(state, 1)
+    anchoring.close()
+    log.finish()
+    for _ in range(2):
+        await fill(state, 40, segment_bytes=4_000)
+    assert set(anchors_of(state)) == {"grants.db"}
+    for name in ("audit.db", "grants.db"):
+        for suffix in ("", "-wal", "-shm"):
+            (state / f"{name}{suffix}").unlink(missing_ok=True)
+    for _ in range(2):  # also at the second try, when the rows go on behind the gap
+        with pytest.raises(StoreDamagedError, match="has lost its beginning"):
+            await anchoring_of(state, _record(state))
+    await anchoring_of_after_accepting(state)
 
 
 def test_keys_and_grants_made_before_the_first_start_are_no_sign_of_a_lost_record(

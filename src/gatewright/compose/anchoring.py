@@ -17,7 +17,16 @@ import msgspec
 
 from gatewright.call import Call, Outcome, Unrecorded
 from gatewright.settings import Settings
-from gatewright.stores.anchors import ACCEPTED, ANCHORED, Anchor, Heads, anchors_of, behind, bereft
+from gatewright.stores.anchors import (
+    ACCEPTED,
+    ANCHORED,
+    Anchor,
+    Heads,
+    anchors_of,
+    behind,
+    bereft,
+    forgotten,
+)
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.errors import StoreDamagedError, StoreError
 from gatewright.stores.records import Actor
@@ -83,7 +92,7 @@ class Anchoring:
         self._audit = audit
         self._heads = Heads(state)
         self._known = anchors_of(state)
-        wrong = behind(self._known, *self._heads.found())
+        wrong = [*forgotten(state, self._known), *behind(self._known, *self._heads.found())]
         if wrong:
             self._heads.close()
             raise StoreDamagedError(
@@ -144,7 +153,8 @@ def wrong_in(state: Path) -> list[str]:
         return []
     heads = Heads(state)
     try:
-        return behind(anchors_of(state), *heads.found())
+        known = anchors_of(state)
+        return [*forgotten(state, known), *behind(known, *heads.found())]
     finally:
         heads.close()
 

@@ -28,13 +28,24 @@ from gatewright.stores.retention import PRUNED
 from gatewright.stores.rows import Query
 from gatewright.stores.segments import HEAD, segment_numbers, segment_path
 
-__all__ = ["ACCEPTED", "ANCHORED", "STORES", "Anchor", "Heads", "anchors_of", "behind", "bereft"]
+__all__ = [
+    "ACCEPTED",
+    "ANCHORED",
+    "STORES",
+    "Anchor",
+    "Heads",
+    "anchors_of",
+    "behind",
+    "bereft",
+    "forgotten",
+]
 
 ANCHORED = "dev.gatewright.stores.anchored"
 """The stores have taken steps."""
 ACCEPTED = "dev.gatewright.stores.accepted"
 """An operator says that the stores are right as they are."""
 
+_ROWS_LOST = "dev.gatewright.audit.rows_lost"
 _TABLES = {
     "keys.db": "key_changes",
     issued.DATABASE: "grant_changes",
@@ -151,6 +162,19 @@ def behind(
                 f"{name} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
             )
     return found
+
+
+def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
+    """Whether the record has lost what it knew of the stores, in a few words: `audit.db` is gone, and with it records that
+    nothing else had. Raises `StoreError`."""
+    reader = AuditReader(folder)
+    lost, accepted = (
+        next((one["seq"] for one in reader.query(Query(event_type=event, limit=1))), 0)
+        for event in (_ROWS_LOST, ACCEPTED)
+    )
+    if anchors or lost <= accepted:
+        return []
+    return ["the record has lost its beginning, and what it knew of the stores"]
 
 
 def bereft(folder: Path) -> str:
