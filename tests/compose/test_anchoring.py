@@ -218,6 +218,20 @@ def test_a_gateway_that_runs_takes_no_call_while_a_store_is_not_the_one_it_has_o
         log.open(a_call())
 
 
+def test_stores_that_cannot_be_looked_at_are_taken_for_behind(
+    running: tuple[AuditLog, Anchoring], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look is repeated for ever, whatever goes wrong in it."""
+    log, anchoring = running
+    with monkeypatch.context() as broken:
+        broken.setattr(Heads, "found", lambda _: 1 / 0)
+        anchoring._try()
+        with pytest.raises(Unrecorded):
+            log.open(a_call())
+    anchoring._try()
+    log.open(a_call())
+
+
 def test_the_record_keeps_what_it_knows_when_its_beginning_goes(state: Path) -> None:
     log = _record(state)
     anchoring = Anchoring(state, log)

@@ -108,8 +108,13 @@ class Anchoring:
             await asyncio.sleep(POLLED_S)
 
     def _try(self) -> None:
-        with contextlib.suppress(Unrecorded):  # calls are refused anyway
+        try:
             self.look()
+        except Unrecorded:  # calls are refused anyway
+            return
+        except Exception:  # nobody knows how the stores are
+            log.exception("the stores could not be looked at")
+            self._bar("they could not be looked at")
 
     def look(self) -> None:
         """Bar all calls while a store is behind the record; let the record know of steps. Raises `Unrecorded`."""

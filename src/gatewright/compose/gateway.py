@@ -139,8 +139,8 @@ class Gateway:
         await self.app.close()
         await self._tasks.close()
         await self.supervisor.close()
-        for one in (self._office, self.desk, self.pinning, self.permitting, self._anchoring):
-            one.close()
+        for one in (self._anchoring, self._office, self.desk, self.pinning, self.permitting):
+            one.close()  # in this order: who closes a store last brings its log into its file
         await self.beside.workers.close()
         self.watchdog.close()
         await self.sinks.close()
