@@ -326,12 +326,13 @@ async def verdict_of(gate: Gate, call: Call, back: Back) -> Call | Refusal:
 
 
 class Filter(Protocol):
-    """What may travel back: each outcome and each event passes every filter."""
+    """What may travel back: each outcome and each event passes every filter. To be awaited only where it is too large to be
+    looked through at once; events and outcome keep their order."""
 
     name: str
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome as the caller may see it."""
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event as the caller may see it, or None where it may not. A server's question is one, too."""
