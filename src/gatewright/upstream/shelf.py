@@ -103,7 +103,9 @@ def _tools(
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     size, most = len(bytes(definition.get("description", b""))), spec.catalogue.description_bytes
     if size > most:
-        raise ValueError(f"its description has {size} bytes, and limits.description_bytes is {most}")
+        raise ValueError(
+            f"its description has {size} bytes, and limits.description_bytes is {most}"
+        )
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
