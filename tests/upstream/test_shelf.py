@@ -134,10 +134,14 @@ def test_a_schema_with_patterns_is_measured_however_small_it_is(word: str) -> No
     assert build_shelf(ServerSpec(id="s"), made).tools == ()
 
 
-def test_a_long_description_is_kept_and_warned_about() -> None:
-    found = shelf(tools=[tool(description="x" * 5000)])
-    assert len(found.tools[0].definition["description"]) > 5000
-    assert "5002 bytes" in found.warnings[0]
+def test_a_tool_whose_description_is_over_the_limit_is_left_out_by_name() -> None:
+    most = CatalogueLimits().description_bytes
+    long = tool("long", description="x" * most)
+    found = shelf(tools=[long, tool("fits", description="x" * (most - 2))])
+    assert [one.target.name for one in found.tools] == ["fits"]
+    assert found.warnings == (
+        f"tool 'long' is left out: its description has {most + 2} bytes, and limits.description_bytes is {most}",
+    )
 
 
 def test_a_security_that_cannot_be_read_makes_its_tool_dangerous() -> None:

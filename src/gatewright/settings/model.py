@@ -125,7 +125,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """After so long a stall of the event loop the log says what it was in."""
     schema_depth: Annotated[int, Meta(ge=1, le=500)] = 32
     subschemas: Count = 1000
-    description_bytes: Count = 4096
+    description_bytes: Count = 16384
     tools_per_server: Count = 500
     calls_per_minute: Count | None = None
     """For each caller; unlimited where absent."""

@@ -102,6 +102,11 @@ def _tools(
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+    size, most = len(bytes(definition.get("description", b""))), spec.catalogue.description_bytes
+    if size > most:
+        raise ValueError(
+            f"its description has {size} bytes, and limits.description_bytes is {most}"
+        )
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
@@ -170,9 +175,6 @@ def _headers(spec: ServerSpec, text: bytes, schema: Any) -> Mapping[tuple[str, .
 
 def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[str]) -> None:
     """What is odd about a tool that is offered all the same."""
-    size = len(bytes(definition.get("description", b"")))
-    if size > spec.catalogue.description_bytes:
-        warnings.append(f"tool {name!r} has a description of {size} bytes")
     flaws = problems(_decoded(definition, "security"))
     warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
 

@@ -45,8 +45,8 @@ class CatalogueLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What one server may put into the catalogue."""
 
     tools: int = 500
-    description_bytes: int = 4096
-    """A longer description is kept and warned about: cutting it would change what it says."""
+    description_bytes: int = 16384
+    """A tool with a longer one is left out: cutting it would change what it says."""
     schema_depth: int = 32
     subschemas: int = 1000
     pages: int = 100
