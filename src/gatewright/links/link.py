@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import itertools
 import logging
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -37,6 +38,7 @@ FIRST_ID = 16
 
 _ROUNDS = 16
 _UNHEARD = 32
+_numbers = itertools.count(1)
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -72,6 +74,7 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
+        self.number = next(_numbers)
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False

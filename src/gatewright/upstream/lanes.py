@@ -4,8 +4,8 @@ One connection serves everybody, as long as nobody can be mistaken for somebody 
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
 then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
 that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
-otherwise nobody else could be meant, and a server may remember what was said there. For the same reason a
-session that the shared connection has served before stays on it.
+otherwise nobody else could be meant, and a server may remember what was said there. Where it asks for a task it gets none: its task has
+to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -66,7 +66,8 @@ class Lanes:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
         if session is None:
-            return self._lease() if self._share == "auto" and self._alone(call) else self._common
+            leased = self._share == "auto" and "task" not in call.params and self._alone(call)
+            return self._lease() if leased else self._common
         if session in self._shared or self._share == "gateway":
             return self._common
         found = self._own.get(session)
