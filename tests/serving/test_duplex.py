@@ -219,6 +219,28 @@ async def test_notifications_are_passed_on() -> None:
         assert host.silent()
 
 
+async def test_a_host_tells_how_far_it_is_under_a_token_of_ours() -> None:
+    """Those of two servers may be one."""
+    told: list[Any] = []
+    params = {"message": "name?", "_meta": {"progressToken": 7, "k": 1}}
+    question = Question("elicitation/create", params, progress=told.append)
+    async with House() as house:
+        house.script.does("echo", asks(question))
+        host = await connected(house)
+        await host.hello(elicitation={})
+        ident = host.began("tools/call", CALL)
+        asked = await host.next()
+        assert asked["params"]["_meta"] == {"progressToken": asked["id"], "k": 1}
+        host.send(rpc("notifications/progress", {"progressToken": asked["id"], "progress": 1}))
+        host.send(rpc("notifications/progress", {"progressToken": 7, "progress": 2}))
+        host.send(jsonrpc.encode({"jsonrpc": "2.0", "id": asked["id"], "result": {"n": 1}}))
+        answered = await host.next()
+        assert (answered["id"], answered["result"]["learned"]) == (ident, {"n": 1})
+        host.send(rpc("notifications/progress", {"progressToken": asked["id"], "progress": 3}))
+        await host.ask("ping")
+    assert told == [{"progressToken": asked["id"], "progress": 1}]
+
+
 @pytest.mark.parametrize(
     "method", ["tools/call", "initialize", "shutdown", "tasks/cancel", "Tools/Call"]
 )
