@@ -19,7 +19,7 @@ from gatewright.transport.base import FROM_SERVERS
 from gatewright.upstream.authorize import authorizer_for
 from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
-from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import Limits as JsonLimits
 
 __all__ = [
     "EXTENSIONS",
@@ -152,6 +152,6 @@ def _auth_of(auth: said.Auth) -> Auth:
     return Auth(auth.type, identity, auth.bearer)
 
 
-def json_limits(limits: said.Limits) -> jsonrpc.Limits:
+def json_limits(limits: said.Limits) -> JsonLimits:
     """The bounds of one frame."""
-    return jsonrpc.Limits(limits.depth, limits.keys, limits.batch, limits.id_chars)
+    return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)

@@ -16,18 +16,20 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
 from gatewright.links.answers import ask_all, read_reply
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
 from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
+from gatewright.links.sendable import Sendable
 from gatewright.protocol.eras import read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
-from gatewright.wire.methods import declares, defined
-from gatewright.wire.versions import LATEST_LEGACY, is_modern
+from gatewright.wire.versions import is_modern
 
 __all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed"]
 
@@ -37,7 +39,6 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-_UNHEARD = 32
 _numbers = itertools.count(1)
 
 
@@ -90,7 +91,7 @@ class Link(abc.ABC):
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
         self._questions = Questions(spec.id, self._reply, self._may_send)
-        self._unheard: set[str] = set()
+        self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -216,6 +217,7 @@ class Link(abc.ABC):
             return Refusal(
                 "resource_exhausted",
                 f"server {self.spec.id} already works on {self.spec.in_flight} calls",
+                {"sent": False},
             )
         ident = self._next
         self._next = ident + 1
@@ -266,7 +268,7 @@ class Link(abc.ABC):
                 return answers
             deadline += self._loop.time() - begun  # a person's time is not the tool's
             again = retry_params(params, answers, interim.state)
-            current = await self._once(method, again, call, back, deadline)
+            current = _begun(await self._once(method, again, call, back, deadline))
         return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
 
     # -- what comes back -------------------------------------------------------------------------------
@@ -282,7 +284,8 @@ class Link(abc.ABC):
             return
         method = note.method
         if not self._may_send(method):
-            self._not_heard(method)
+            self.dropped += 1
+            self._sendable.warn(method)
         elif method == "notifications/progress":
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
@@ -295,27 +298,7 @@ class Link(abc.ABC):
             self._belonging(method, params)
 
     def _may_send(self, method: str) -> bool:
-        """Whether this server may say or ask such a thing: its revision or a negotiated extension has it, and what it is about
-        was offered; or an operator declared it."""
-        patterns, hello = self.spec.methods, self._hello
-        if patterns is None:
-            return True
-        if method.startswith("tasks/"):
-            return False  # we make no tasks for servers
-        revision = LATEST_LEGACY if hello is None else hello.revision
-        extensions = () if hello is None or hello.mgp is None else hello.mgp.extensions
-        return defined(method, "server", revision, extensions) or declares(patterns, method)
-
-    def _not_heard(self, method: str) -> None:
-        self.dropped += 1
-        if method not in self._unheard and len(self._unheard) < _UNHEARD:
-            self._unheard.add(method)
-            log.warning(
-                "server %s sent %.100a, which its revision of MCP does not have and `methods` in its table does not declare; "
-                "it is not passed on",
-                self.spec.id,
-                method,
-            )
+        return self._sendable.allows(method, self._hello)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")
@@ -394,3 +377,10 @@ class Link(abc.ABC):
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
+
+
+def _begun(outcome: Outcome) -> Outcome:
+    """What a later round of one call came to: the first was sent, whatever became of this one."""
+    if isinstance(outcome, Answer) or outcome.details.get("sent") is not False:
+        return outcome
+    return replace(outcome, details={**outcome.details, "sent": True})

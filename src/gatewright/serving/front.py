@@ -20,7 +20,7 @@ from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
 from gatewright.serving.protected import Protected
-from gatewright.wire.jsonrpc import Limits
+from gatewright.wire.json_bounds import Limits
 
 __all__ = [
     "Changes",

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
 from gatewright.protocol.mcp_client import Hello
+from gatewright.protocol.promises import renamed
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.declared import without_address
-from gatewright.upstream.fallbacks import rename_fallback
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
@@ -92,7 +92,8 @@ class Dispatch:
             return await self._unowned(call, back)
         owner = self._owners.get(target.server)
         if owner is None:
-            return Failure("upstream_unavailable", f"server {target.server} is no longer there")
+            gone = f"server {target.server} is no longer there"
+            return Failure("upstream_unavailable", gone, {"sent": False})
         if call.kind == "method":
             return await self._declared(owner, call, back)
         params = call.params
@@ -141,9 +142,11 @@ class Dispatch:
             return found
 
         def exposed(name: str) -> str | None:
+            if call.target is not None and name == call.target.name:
+                return None  # it would be the same call once more
             return self._catalogue.shown_as(call.profile, Target(owner.id, name), call.caller)
 
-        return replace(found, error=rename_fallback(found.error, exposed))
+        return replace(found, error=renamed(found.error, exposed))
 
     async def _list(self, call: Call, back: Back) -> Outcome:
         if call.method not in LISTS:

@@ -207,7 +207,7 @@ class Server:
                 waits = min(self.spec.restart_wait_s, deadline - now)
                 ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
-                    return ready
+                    return replace(ready, details={**ready.details, "sent": False})
                 link = ready
             outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
             if type(outcome) is not Failure:

@@ -80,6 +80,10 @@ class ToolWord(Protocol):
         """Whether a person has to agree to each call."""
 
     @property
+    def repeatable(self) -> bool | None:
+        """Whether a second call does no more than one."""
+
+    @property
     def approver(self) -> str | None:
         """Who that is: `caller`, `operator` or `either`."""
 

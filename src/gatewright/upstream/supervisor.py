@@ -76,7 +76,7 @@ class Supervisor:
         self.info = info
         self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
         """Hears of the tools of each server that lists others than before."""
-        self.hub = Hub(self._may_see, self._uri)
+        self.hub = Hub(self._may_see, self._uris)
         self.sightings = Sightings(self.hub, lambda: self.catalogue)
         self._event = event
         self.permits: Permits | None = None
@@ -376,10 +376,10 @@ class Supervisor:
         except Exception:  # what could not be judged is asked about again with each call
             log.exception("server %s: its tools could not be looked at", server)
 
-    def _uri(self, profile: str, server: str, uri: str) -> str:
-        if not self.catalogue.knows(profile):
-            return uri
-        return self.catalogue.view(profile).uri(Target(server, uri))
+    def _uris(self, caller: Caller, profile: str, server: str, uri: str) -> list[str]:
+        found, target = self.catalogue, Target(server, uri)
+        names = found.view(profile).spellings(target)
+        return [one for one in names if found.resource(profile, one, caller) == target]
 
     def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
         return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)

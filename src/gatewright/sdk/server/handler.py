@@ -13,6 +13,7 @@ from typing import Any
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome
 from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.protocol.recovery import marked
 from gatewright.sdk.asking import Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, ToolError
@@ -72,6 +73,9 @@ class Handler:
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """How the call ends. Never raises, except for the cancellation of its task."""
+        return marked(call, await self._ended(call, back))
+
+    async def _ended(self, call: Call, back: Back) -> Outcome:
         way = self._ways.get(call.method, self._own)
         try:
             if call.method.startswith(NOTIFICATIONS):
