@@ -38,6 +38,8 @@ def test_an_extension_counts_where_it_was_negotiated() -> None:
     method = "notifications/mgp.lifecycle"
     assert one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("lifecycle",))))
     assert not one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("streaming",))))
+    audit = "notifications/mgp.audit"
+    assert not one.allows(audit, Hello("2025-11-25", mgp=Mgp("0.2.0", ("audit",))))
 
 
 def test_a_connection_that_is_no_server_of_the_gateway_is_not_judged() -> None:

@@ -14,6 +14,7 @@ __all__ = ["NAMED_MOST", "Sendable"]
 
 log = logging.getLogger("gatewright.links")
 
+_AUDIT = "notifications/mgp.audit"
 NAMED_MOST = 32
 """So many methods of one connection are named in the log."""
 
@@ -30,8 +31,8 @@ class Sendable:
         patterns = self._spec().methods
         if patterns is None:
             return True
-        if method.startswith("tasks/"):
-            return False  # we make no tasks for servers
+        if method.startswith("tasks/") or method == _AUDIT:
+            return False  # we make no tasks for servers, and what is recorded is ours to say
         revision = LATEST_LEGACY if hello is None else hello.revision
         extensions = () if hello is None or hello.mgp is None else hello.mgp.extensions
         return defined(method, "server", revision, extensions) or declares(patterns, method)
