@@ -78,6 +78,8 @@ async def test_each_hears_of_its_own_tasks_and_knows_no_other(
                 assert found["taskId"] == task
                 note = await ann.note(STATUS)
                 assert note["params"]["taskId"] == task
+                assert "statusMessage" in found
+                assert "statusMessage" not in note["params"]
             assert {one["taskId"] for one in (await ann.request("tasks/list"))["tasks"]} == {*hers}
             assert {one["taskId"] for one in (await bob.request("tasks/list"))["tasks"]} == {*his}
             assert [one for one in bob.frames if b"private" in one] == []

@@ -63,7 +63,12 @@ def test_in_params_it_is_put_without_changing_the_original() -> None:
 
 
 def test_of_a_list_those_come_that_have_a_name() -> None:
-    every = [{"taskId": "a", "n": 1.5}, {"taskId": "b"}, {"taskId": 7}, 7]
+    every = [
+        {"taskId": "a", "n": 1.5, "statusMessage": "private"},
+        {"taskId": "b"},
+        {"taskId": 7},
+        7,
+    ]
     raw = json.dumps({"tasks": every, "nextCursor": "c"}).encode()
     found, cursor = listed(raw, {"a": "mine"})
     assert ([json.loads(bytes(one)) for one in found], cursor) == (

@@ -11,8 +11,11 @@ import msgspec
 
 from gatewright.wire import jsonrpc
 
-__all__ = ["RELATED", "Created", "created", "listed", "renamed", "renamed_params"]
+__all__ = ["RELATED", "WORDS", "Created", "created", "listed", "renamed", "renamed_params"]
 
+WORDS = "statusMessage"
+"""What a server says of a task in words of its own. What may be told of them is known where one task is asked for, whose
+tool has its policy; where several are listed, or a server speaks unasked, they are left out."""
 _LONGEST_MS = 10**12
 RELATED = "io.modelcontextprotocol/related-task"
 
@@ -65,7 +68,8 @@ def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]
 
 
 def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
-    """Of one page of a list of tasks those that have a name, by that; and the cursor of the next. Raises `ValueError`."""
+    """Of one page of a list of tasks those that have a name, by that, and without words (`WORDS`); and the cursor of the next.
+    Raises `ValueError`."""
     members = jsonrpc.decode_members(raw)
     try:
         tasks = msgspec.json.decode(members.get("tasks", b"[]"), type=list[msgspec.Raw])
@@ -76,7 +80,9 @@ def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
         own = jsonrpc.decode(one)
         name = own.get("taskId") if isinstance(own, dict) else None
         if isinstance(name, str) and name in names:
-            found.append(msgspec.Raw(renamed(bytes(one), name, names[name])))
+            shown = jsonrpc.decode_members(renamed(bytes(one), name, names[name]))
+            shown.pop(WORDS, None)
+            found.append(msgspec.Raw(jsonrpc.encode(shown)))
     cursor = members.get("nextCursor")
     return found, None if cursor is None else jsonrpc.decode(cursor)
 

@@ -104,7 +104,8 @@ class ServerTasks:
         made = self.made.heard(server.id, connection, params.get("taskId"))
         if made is None:
             return None
-        return made, task_ids.renamed_params(params, made.task, made.id)
+        told = {name: one for name, one in params.items() if name != task_ids.WORDS}
+        return made, task_ids.renamed_params(told, made.task, made.id)
 
     def _there(self, owner: Server, made: ServerTask) -> bool:
         session = made.connection.partition("#")[0] or None
@@ -139,7 +140,7 @@ class ServerTasks:
             if isinstance(pages, Failure):
                 return pages
             found += pages
-        return Answer(jsonrpc.encode({"tasks": found}), own=True)
+        return Answer(jsonrpc.encode({"tasks": found}))
 
     async def _pages(
         self, owner: Server, group: Sequence[ServerTask], call: Call, back: Back
