@@ -209,6 +209,7 @@ class Gateway:
             self.supervisor,
             lambda: self.settings,
             self._random,
+            state=self._state,
         )
         self.permitting.changed = self._permitted
         self._office.open(

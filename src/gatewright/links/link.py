@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import itertools
 import logging
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -38,6 +39,7 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_numbers = itertools.count(1)
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -73,6 +75,7 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
+        self.number = next(_numbers)
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
@@ -88,7 +91,7 @@ class Link(abc.ABC):
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
         self._questions = Questions(spec.id, self._reply, self._may_send)
-        self._sendable = Sendable(spec)
+        self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""

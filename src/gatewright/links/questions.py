@@ -125,7 +125,8 @@ class Questions:
             work = self._answer(request.id, params)
         else:
             self.asked = self.asked or not exact
-            question = Question(request.method, params, progress=self._progress_of(params))
+            told = self._progress_of(params)
+            question = Question(request.method, params, progress=told, server=self._server)
             work = self._run(request.id, question, found, exact=exact)
         task = self._loop.create_task(work)
         self._running[request.id] = task
