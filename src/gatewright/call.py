@@ -7,7 +7,7 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -111,6 +111,8 @@ class Client(msgspec.Struct, frozen=True):
     info: Mapping[str, Any] = {}
     mgp: Mgp | None = None
     log_level: str | None = None
+    mgp_problem: str = ""
+    """Why its offer of MGP does not count; plain MCP goes on without it."""
 
 
 class Security(msgspec.Struct, frozen=True):
@@ -275,6 +277,8 @@ class Question(msgspec.Struct, frozen=True):
     params: dict[str, Any] | None = None
     key: str = ""
     """What a modern caller's answer is called; empty where nobody minds."""
+    progress: Callable[[dict[str, Any]], None] | None = None
+    """Tells whoever asks how far the caller is, where it wants to know: takes the params of `notifications/progress`."""
 
 
 class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -322,12 +326,13 @@ async def verdict_of(gate: Gate, call: Call, back: Back) -> Call | Refusal:
 
 
 class Filter(Protocol):
-    """What may travel back: each outcome and each event passes every filter."""
+    """What may travel back: each outcome and each event passes every filter. To be awaited only where it is too large to be
+    looked through at once; events and outcome keep their order."""
 
     name: str
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome as the caller may see it."""
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event as the caller may see it, or None where it may not. A server's question is one, too."""

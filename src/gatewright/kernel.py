@@ -29,6 +29,7 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
+from gatewright.filtered_back import FilteredBack
 from gatewright.protocol.recovery import marked
 
 __all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
@@ -118,39 +119,6 @@ class _Nobody:
 
     async def ask(self, question: Question) -> dict[str, Any]:
         raise CannotAsk("nobody is asked about a call that is not made")
-
-
-class _Filtered:
-    """A `Back` whose events and questions pass the filters."""
-
-    __slots__ = ("_back", "_call", "_filters")
-
-    def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
-        self._call = call
-        self._back = back
-        self._filters = filters
-
-    def emit(self, event: Event) -> None:
-        cleaned = self._cleaned(event)
-        if cleaned is not None:
-            self._back.emit(cleaned)
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        said = Event(question.method, question.params or {})
-        cleaned = self._cleaned(said)
-        if cleaned is None:
-            raise CannotAsk("no filter lets this question pass")
-        if cleaned is not said:
-            question = replace(question, params=cleaned.params)
-        return await self._back.ask(question)
-
-    def _cleaned(self, event: Event) -> Event | None:
-        for one in self._filters:
-            cleaned = one.event(self._call, event)
-            if cleaned is None:
-                return None
-            event = cleaned
-        return event
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
@@ -269,10 +237,11 @@ class Kernel:
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         running = _Running(call, policy)
         self._forwarded.add(running)
+        way = FilteredBack(call, back, policy.filters)
         try:
             if trail.intent(call):
                 await trail.on_disk()
-            outcome = await self._dispatched(policy, call, back)
+            outcome = await self._dispatched(policy, call, way)
         except asyncio.CancelledError:
             task = running.task
             if running.refusal is None or task is None or task.uncancel() > 0:
@@ -280,27 +249,27 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
+            way.cancel()
             held = _held(policy, call)
         if held is None:
             return marked(call, _BROKEN)
-        for event in held:
-            if event is not None:
-                back.emit(event)
-        return marked(call, self._cleaned(policy, call, outcome))
-
-    @staticmethod
-    def _cleaned(policy: Policy, call: Call, outcome: Outcome) -> Outcome:
+        way.release(held)
         try:
             for one in policy.filters:
-                outcome = one.outcome(call, outcome)
+                said = one.outcome(call, outcome)
+                outcome = said if isinstance(said, _OUTCOMES) else await said
         except Exception:
             log.exception("a filter broke at the outcome of call %s", call.id)
-            return _BROKEN
-        return outcome
+            outcome = _BROKEN
+        return marked(call, outcome)
 
-    async def _dispatched(self, policy: Policy, call: Call, back: Back) -> Outcome:
+    @staticmethod
+    async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
         try:
-            return await policy.dispatch(call, _Filtered(call, back, policy.filters))
+            outcome = await policy.dispatch(call, way)
+            if way.late is not None:
+                await way.settled()
+            return outcome
         except Unrecorded as problem:
             return Refusal("audit_unavailable", str(problem))
         except Exception:
@@ -360,6 +329,7 @@ class Kernel:
         return found
 
 
+_OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _NOBODY = _Nobody()

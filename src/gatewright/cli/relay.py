@@ -13,10 +13,11 @@ from typing import Any
 
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
+from gatewright.wire.json_bounds import Limits
 
 __all__ = ["Relay"]
 
-_LIMITS = jsonrpc.Limits(depth=2**31, keys=2**31, batch=2**31, id_chars=2**31)
+_LIMITS = Limits(depth=2**31, keys=2**31, batch=2**31, id_chars=2**31, values=2**31)
 """The gateway judges; a bridge has no opinion about size."""
 
 _REASON = "upstream_unavailable"

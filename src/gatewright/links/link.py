@@ -23,6 +23,7 @@ from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
 from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
+from gatewright.links.sendable import Sendable
 from gatewright.protocol.eras import read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
@@ -86,7 +87,8 @@ class Link(abc.ABC):
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply)
+        self._questions = Questions(spec.id, self._reply, self._may_send)
+        self._sendable = Sendable(spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -278,16 +280,22 @@ class Link(abc.ABC):
             self._drop("a notification whose params cannot be read")
             return
         method = note.method
-        if method == "notifications/progress":
+        if not self._may_send(method):
+            self.dropped += 1
+            self._sendable.warn(method)
+        elif method == "notifications/progress":
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif (owner := self._owner(stream, params)) is not None:
-            self._emit(owner, method, params)
         elif method in OF_THE_SERVER or self._is_ours(params):
             self._unsolicited(method, params)
+        elif (owner := self._owner(stream, params)) is not None:
+            self._emit(owner, method, params)
         else:
             self._belonging(method, params)
+
+    def _may_send(self, method: str) -> bool:
+        return self._sendable.allows(method, self._hello)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")

@@ -20,6 +20,7 @@ from gatewright.protocol.eras import to_caller
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
+from gatewright.wire.json_bounds import Limits
 from gatewright.wire.versions import LATEST_LEGACY, METHODS, Method
 
 __all__ = [
@@ -99,9 +100,7 @@ def says_auth(body: bytes) -> bool:
     return "auth" in members and "method" in members
 
 
-def read(
-    text: bytes | msgspec.Raw, limits: jsonrpc.Limits, header: str | None
-) -> Asked | Flawed | None:
+def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked | Flawed | None:
     """What one message asks for; None where nothing is to be answered. `header` is the credential that
     came around it, in HTTP's `Authorization`."""
     message = jsonrpc.parse(text, limits)

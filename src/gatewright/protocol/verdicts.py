@@ -18,13 +18,15 @@ from gatewright.protocol.promises import unpromised
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of, recovery
 from gatewright.wire.mcp import META_SERVER_INFO
-from gatewright.wire.versions import is_modern
+from gatewright.wire.versions import corrects_arguments, is_modern
 
 __all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
 
 _MIRROR = "dev.cloto/mgp"
 _STEP_UP = "insufficient_scope"
 """Concerns the request as HTTP carries it in every revision."""
+_FLAWED = "invalid_args"
+"""The model reads it where its revision wants that (decision C-61)."""
 
 
 class Spelled(msgspec.Struct, frozen=True, gc=False):
@@ -87,7 +89,8 @@ def spell_reason(
         data |= _uri(outcome)
         return _error(row.mgp_code, message, data, http, _scope(row, outcome))
     data = _plain_data(row, outcome, trace_id)
-    if row.tool_result and method == "tools/call":
+    told = row.tool_result or (row.name == _FLAWED and corrects_arguments(client.revision))
+    if told and method == "tools/call":
         return Spelled(_error_result(message, data, modern, server_info))
     code = row.mcp_code if modern else row.mcp_legacy_code
     if row.name == "not_found" and method != "resources/read":
