@@ -135,7 +135,7 @@ class Supervisor:
             if self._servers.get(server) is made and method != AUDIT:
                 self.hub.tell(server, method, params, session)
 
-        told = Told(listed, said, self._event, lambda: self.permits)
+        told = Told(listed, said, self._event, lambda: self.permits, self.hub.leads_here)
         made = Server(spec, self.info, told, authorizer)
         return made
 
