@@ -1,6 +1,7 @@
 """Whose a question is: every kind of question, asked at every moment in the life of every mix of calls.
 
-The model knows for which call the server asks, which the connection does not. What is looked at from outside: a caller is only
+The model knows for which call the server asks, which the connection does not. A call whose question is open waits for it: its
+server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only
 ever asked about its own call, and where it cannot be known whose it is, nobody is asked.
 """
 
@@ -50,10 +51,10 @@ class World:
         self.open: dict[int, Exchange] = {}
         self.given_up: dict[int, Exchange] = {}
         self.clock = Clock({})
-        self.questions = Questions("s", self.sent.append)
+        self.questions = Questions("s", self.said)
         self.ids = itertools.count(1)
-        self.put: dict[int, set[str]] = {}
-        """By question: the parties of all calls that the server could have asked for."""
+        self.waiting: dict[bytes, int] = {}
+        """By open question: the call that waits for it."""
 
     def start(self, session: str | None, modern: bool) -> None:
         number = next(self.ids)
@@ -66,7 +67,14 @@ class World:
         self.open[number] = one
         self.party[number] = one.party
 
+    def said(self, frame: bytes) -> None:
+        """The server gets the answer to a question of its own."""
+        self.sent.append(frame)
+        self.waiting.pop(bytes(jsonrpc.decode_members(frame)["id"]), None)
+
     def answer(self, number: int) -> None:
+        if number in self.waiting.values():
+            return
         one = self.open.pop(number)
         one.settle(jsonrpc.Response(b"1", b"{}"))
         self.questions.answered(one)
@@ -79,12 +87,15 @@ class World:
     def late(self, number: int) -> None:
         """The server answers a call that was given up: it asks nothing for that any more."""
         if number in self.given_up:
+            if number in self.waiting.values():
+                return
             del self.given_up[number]
             self.questions.laid(number)
 
     def ask(self, method: str, about: int, exact: bool) -> None:
         params = jsonrpc.encode({"about": about})
         ident = b"%d" % next(self.ids)
+        self.waiting[ident] = about
         live = [*self.open.values()]
         if exact:
             live = [self.open[about]] if about in self.open else []
@@ -140,7 +151,7 @@ def test_a_question_reaches_the_party_that_it_was_asked_for_or_nobody(steps: Any
             for asked, about in world.asked:
                 assert world.party[asked] == world.party[about], (asked, about)
         for number in list(world.open):
-            world.answer(number)
+            world.cancel(number)
         await _turns()
         assert all(world.party[asked] == world.party[about] for asked, about in world.asked)
         world.questions.close()
@@ -191,7 +202,7 @@ async def test_what_ends_in_the_very_turn_in_which_a_question_arrives_is_seen() 
     world = World()
     world.start("a", modern=False)
     world.start("b", modern=False)
-    world.ask(METHODS[0], about=1, exact=False)
+    world.ask(METHODS[0], about=2, exact=False)
     world.answer(1)
     world.cancel(2)
     await _turns()
