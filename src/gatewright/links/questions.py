@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from gatewright.call import Back, CannotAsk, Question
@@ -75,7 +75,14 @@ class _Held:
 class Questions:
     """The questions of one connection. `send` writes a response frame and may fail silently."""
 
-    def __init__(self, server: str, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        server: str,
+        send: Callable[[bytes], None],
+        may_ask: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """`may_ask` says of a method whether this server may ask it of anybody."""
+        self._may_ask = may_ask
         self._server = server
         self._send = send
         self._loop = asyncio.get_running_loop()
@@ -101,6 +108,10 @@ class Questions:
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
+        if not self._may_ask(request.method):
+            said = f"Method not found: {request.method[:100]}"
+            self._refuse(request.id, said, jsonrpc.METHOD_NOT_FOUND)
+            return
         # One whose answer came right before is among them still: who waits for it has not had a turn yet.
         found = [one for one in candidates if one.call is not None and not one.answered]
         ours = request.method in ASKED
@@ -115,22 +126,36 @@ class Questions:
         except ValueError as problem:
             self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
             return
-        held = None
         if ours:
-            work = self._answer(request.id, params)
-        else:
-            self.asked = self.asked or not exact
-            question = Question(request.method, params)
-            held = _Held(self._loop, found)
-            if not exact:
-                held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
-            self.held.append(held)  # at once: what ends from now on ends for this question, too
-            work = self._run(request.id, question, held)
-        task = self._loop.create_task(work)
-        self._running[request.id] = task
-        task.add_done_callback(lambda _: self._running.pop(request.id, None))
-        if held is not None:
-            task.add_done_callback(lambda _: self.held.remove(held))
+            self._keep(request.id, self._answer(request.id, params))
+            return
+        self.asked = self.asked or not exact
+        held = _Held(self._loop, found)
+        if not exact:
+            held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
+        self.held.append(held)  # at once: what ends from now on ends for this question, too
+        question = Question(request.method, params, progress=self._progress_of(params))
+        task = self._keep(request.id, self._run(request.id, question, held))
+        task.add_done_callback(lambda _: self.held.remove(held))
+
+    def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work on one request of the server until it is answered or taken back."""
+        task = self._running[ident] = self._loop.create_task(work)
+        task.add_done_callback(lambda _: self._running.pop(ident, None))
+        return task
+
+    def _progress_of(self, params: Any) -> Callable[[dict[str, Any]], None] | None:
+        """Where the server wants to hear how far the caller is: how it is told, under its own token."""
+        meta = params.get("_meta") if type(params) is dict else None
+        token = meta.get("progressToken") if type(meta) is dict else None
+        if token is None:
+            return None
+
+        def told(said: dict[str, Any]) -> None:
+            params = {**said, "progressToken": token}
+            self._send(jsonrpc.notification("notifications/progress", params))
+
+        return told
 
     def withdraw(self, ident: bytes) -> None:
         """The server does not want the answer any more."""
@@ -257,9 +282,7 @@ class Questions:
 
     def _nobody(self, request: jsonrpc.Request) -> None:
         if self.outside is not None:
-            task = self._loop.create_task(self._run_outside(request, self.outside))
-            self._running[request.id] = task
-            task.add_done_callback(lambda _: self._running.pop(request.id, None))
+            self._keep(request.id, self._run_outside(request, self.outside))
             return
         if request.method == "roots/list":
             # Asked outside any call. The gateway has no roots of its own, and what one caller

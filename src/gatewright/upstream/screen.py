@@ -20,6 +20,7 @@ from gatewright.protocol.eras import read_interim
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
 from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import OF_THE_SERVER
 from gatewright.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.wire.visible import spelled
 
@@ -182,6 +183,11 @@ class Screen:
         return event if params is event.params else Event(event.method, params)
 
     # -- outside any call
+
+    def said_by(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Pass on what came on a connection that several may share. What says nothing of the server itself, and no call, may
+        be about who alone was served on it."""
+        self.said(method, params, None if method in OF_THE_SERVER else link.sole or None)
 
     def said(self, method: str, params: dict[str, Any], session: str | None) -> None:
         """Pass a notification on that belongs to no call. `session` is the one on whose own connection it came."""

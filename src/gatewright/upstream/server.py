@@ -31,7 +31,6 @@ from gatewright.upstream.session_sink import SessionSink
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
-from gatewright.wire.mcp import OF_THE_SERVER
 
 __all__ = ["CHANGES", "Server"]
 
@@ -210,7 +209,7 @@ class Server:
                 waits = min(self.spec.restart_wait_s, deadline - now)
                 ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
-                    return ready
+                    return replace(ready, details={**ready.details, "sent": False})
                 link = ready
             outcome = await self._screen.request(link, method, params, call, back, deadline)
             if type(outcome) is not Failure:
@@ -272,7 +271,7 @@ class Server:
                     self._pace.take(self._loop.time()), self._refresh_now
                 )
             return
-        self._screen.said(method, params, None if method in OF_THE_SERVER else link.sole or None)
+        self._screen.said_by(link, method, params)
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
@@ -349,6 +348,8 @@ class Server:
             self._relisting.begins()
             hello = self._main.link.hello if self._main.link is not None else None
             self._log.info("connected, MCP %s", hello.revision if hello else "?")
+            if hello is not None and hello.mgp_problem:
+                self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
             self._told.event("SERVER_CONNECTED", self.id, {})
         elif state == "disconnected":
             self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
