@@ -26,6 +26,7 @@ from gatewright.compose.groundhog import GroundhogSide
 from gatewright.compose.keys import FreshKeys
 from gatewright.compose.numbers import Numbers
 from gatewright.compose.office import Office
+from gatewright.compose.outward import adopt_words
 from gatewright.compose.own import kernel_names_of, kernel_tools, own_methods
 from gatewright.compose.parts import EXTENSIONS, authorizers_of, json_limits, profiles_of, spec_of
 from gatewright.compose.permitting import permitting_of
@@ -34,7 +35,6 @@ from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_
 from gatewright.compose.randomness import Pool
 from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
-from gatewright.compose.redaction import said_of
 from gatewright.compose.rooms import House, rooms_of
 from gatewright.compose.running import Running
 from gatewright.compose.sessions import METHOD as SESSIONS
@@ -169,7 +169,7 @@ class Gateway:
         )
         self.supervisor.shelved = self.pinning.shelved
         self.supervisor.permits = self.permitting
-        self.supervisor.hub.clean = said_of(settings, self._mark_key)
+        adopt_words(self.supervisor.hub, settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
         owners: dict[str, str] = {}
         own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
@@ -326,7 +326,7 @@ class Gateway:
             )
         )
         self._judges.take(found)
-        self.supervisor.hub.clean = said_of(settings, self._mark_key)
+        adopt_words(self.supervisor.hub, settings, self._mark_key)
         self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
         self.supervisor.info = info = _info(settings)
         front = self.front

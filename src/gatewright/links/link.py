@@ -82,6 +82,8 @@ class Link(abc.ABC):
         self.open = False
         """Whether a call can be sent now."""
         self._hello: Hello | None = None
+        self.sole: str | None = ""
+        """Who alone has been served on this connection (`Exchange.party`): empty as long as nobody was, None for several."""
         self.dropped = 0
         """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
         self._loop = asyncio.get_running_loop()
@@ -164,6 +166,8 @@ class Link(abc.ABC):
     ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
+        if self.sole is not None and self.sole != (party := call.session or call.id):
+            self.sole = None if self.sole else party
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
@@ -342,11 +346,11 @@ class Link(abc.ABC):
         exchange.back.emit(Event(method, params))
 
     def _belonging(self, method: str, params: dict[str, Any]) -> None:
-        """A log line, or something unknown, that names no call: it belongs to the one session at
-        work, to everybody when nobody is, and to the gateway's own log where it could tell one
-        session about another."""
+        """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
+        the one that ever was, or to everybody where nobody was yet; and to the gateway's own log where it could tell
+        one session about another."""
         candidates = [one for one in self._pending.values() if one.call is not None]
-        if not candidates:
+        if not candidates and self.sole is not None:
             self._unsolicited(method, params)
             return
         exchange = self._questions.party(candidates)

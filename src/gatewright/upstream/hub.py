@@ -59,11 +59,17 @@ class Hub:
         self._uris = uris
         self.clean: Clean = lambda server, method, params: params
         """Takes out of what a server says what must not travel."""
+        self.ours: Callable[[str], bool] = lambda url: False
+        """Which URLs lead to the gateway itself; set with `clean`."""
         self._listeners: dict[int, Listener] = {}
         self._count = 0
         self.auditing: Callable[[bool], None] = lambda _: None
         """Hears whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
+
+    def leads_here(self, url: str) -> bool:
+        """Whether a URL leads to the gateway itself."""
+        return self.ours(url)
 
     def watch(self, listener: Listener) -> Callable[[], None]:
         """Tell `take` what servers say, until the result is called."""

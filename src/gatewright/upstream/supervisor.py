@@ -139,7 +139,7 @@ class Supervisor:
             else:
                 self.hub.tell(server, method, params, session)
 
-        told = Told(listed, said, self._event, lambda: self.permits)
+        told = Told(listed, said, self._event, lambda: self.permits, self.hub.leads_here)
         made = Server(spec, self.info, told, authorizer)
         return made
 
