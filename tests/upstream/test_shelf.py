@@ -195,3 +195,9 @@ def test_a_tool_that_may_wait_for_operators_may_be_a_task(
 ) -> None:
     spec = ServerSpec(id="s", approver=approver, tools={"t": word})
     assert shelf(spec, tools=[tool(**more)]).tools[0].as_task is as_task
+
+
+def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> None:
+    found = shelf(tools=[tool("large", description="x" * 300_000), tool("small")])
+    assert [one.target.name for one in found.tools] == ["small"]
+    assert any("'large' is left out: its definition has" in one for one in found.warnings)

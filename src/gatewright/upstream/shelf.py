@@ -51,6 +51,10 @@ class Shelf(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+_MOST_BYTES = 256 * 1024
+"""Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+
+
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
     """Understand a listing. Never raises: a broken definition is left out, with a warning.
 
@@ -101,6 +105,9 @@ def _tools(
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+    size = sum(len(bytes(member)) for member in definition.values())
+    if size > _MOST_BYTES:
+        raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
