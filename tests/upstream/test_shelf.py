@@ -221,3 +221,9 @@ def test_annotations_that_ask_for_a_person_count_where_nobody_vouched_for_the_to
 ) -> None:
     said = tool(annotations={"openWorldHint": True, "destructiveHint": True, "readOnlyHint": True})
     assert shelf(spec, tools=[said]).tools[0].security.hints == expected
+
+
+def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> None:
+    found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
+    assert [one.target.name for one in found.tools] == ["small"]
+    assert any("'large' is left out: its definition has" in one for one in found.warnings)

@@ -52,6 +52,10 @@ class Shelf(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+_MOST_BYTES = 256 * 1024
+"""Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+
+
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
     """Understand a listing. Never raises: a broken definition is left out, with a warning.
 
@@ -102,11 +106,7 @@ def _tools(
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
-    size, most = len(bytes(definition.get("description", b""))), spec.catalogue.description_bytes
-    if size > most:
-        raise ValueError(
-            f"its description has {size} bytes, and limits.description_bytes is {most}"
-        )
+    _check_size(definition, spec.catalogue.description_bytes)
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
@@ -145,6 +145,18 @@ def _hints(spec: ServerSpec, name: str, definition: Definition) -> tuple[Hinted,
         return ()
     said = hinted(definition)
     return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
+
+
+def _check_size(definition: Definition, description_bytes: int) -> None:
+    """Raise `ValueError` for what is too long to be shown to models, or to be looked at."""
+    size = len(bytes(definition.get("description", b"")))
+    if size > description_bytes:
+        raise ValueError(
+            f"its description has {size} bytes, and limits.description_bytes is {description_bytes}"
+        )
+    size = sum(len(bytes(member)) for member in definition.values())
+    if size > _MOST_BYTES:
+        raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
 
 
 def _comparable(text: msgspec.Raw) -> bool:
