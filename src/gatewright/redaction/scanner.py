@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 
+from gatewright.patterns import escape
 from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
 from gatewright.redaction.formats import FORMATS
@@ -30,11 +31,12 @@ Rule = Callable[[bytes], Iterator[Finding]]
 
 _MORE_OF_IT = "[A-Za-z0-9_.=+/~|$:%@-]{5}"
 _ESCAPES = r"\\u00[2-7][0-9A-Fa-f]|\\/"
-_RUN = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
+_RUN = Pattern(r"[A-Za-z0-9+/_-]+={0,2}")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
-_NUMBER = re.compile(rb"[^0-9+(]*")
-_MORE_DIGITS = re.compile(rb"[ -][0-9]{4}\b")
+_NUMBER = Pattern(r"[^0-9+(]*")
+_MORE_DIGITS = Pattern(r"[ -][0-9]{4}\b")
 _MOST_ENCODED = 64 * 1024
+_NEAR = 256
 _BLOB = 512
 """Characters of base64 around a token that make it a part of something else."""
 
@@ -56,7 +58,7 @@ def _inner(word: str) -> Iterator[str]:
         first = -(-before * 8 // 6)
         last = (before + len(word)) * 8 // 6
         if last - first >= 4:
-            yield re.escape(encoded[first:last])
+            yield escape(encoded[first:last])
 
 
 def _hidden() -> str:
@@ -124,8 +126,7 @@ class Scanner:
         at = 0
         while (spans := _base64().after(text, at)) is not None:
             start = spans[0][0] - _run_before(text, spans[0][0], _MOST_ENCODED)
-            run = _RUN.match(text, start)
-            at = spans[0][1] if run is None else max(run.end(), spans[0][1])
+            at = max(_RUN.end_at(text, start), spans[0][1])
             decoded = _decode_base64(text[start:at])
             others = (self._rules[one] for one in self._which.hits(decoded))
             if any(any(True for _ in rule(decoded)) for rule in others if rule != self._encoded):
@@ -155,7 +156,9 @@ def _literal(term: str) -> str:
 
 def _begun(hint: str) -> str:
     """A token begins a word, or a line that is written as a string inside the text."""
-    return re.sub(r"(^|[|])\\b", lambda found: found[1] + r"(?:\b|\\[nrt])", hint)
+    return "|".join(
+        r"(?:\b|\\[nrt])" + one[2:] if one.startswith(r"\b") else one for one in hint.split("|")
+    )
 
 
 @lru_cache(1)
@@ -200,8 +203,12 @@ def _in_blob(text: bytes, start: int, end: int) -> bool:
 
 def _run_before(text: bytes, at: int, most: int) -> int:
     """How many characters of base64 stand directly before a place."""
-    before = text[max(0, at - most) : at]
-    return len(before) - len(before.rstrip(_ALPHABET))
+    for size in (_NEAR, most):  # nearly all are short
+        before = text[max(0, at - size) : at]
+        run = len(before) - len(before.rstrip(_ALPHABET))
+        if run < len(before):
+            break
+    return run
 
 
 def _all(pattern: Pattern, rule: str, text: bytes) -> Iterator[Finding]:
@@ -212,10 +219,10 @@ def _people(kind: str, text: bytes) -> Iterator[Finding]:
     for spans in _person(kind).all(text):
         start, end = spans[0]
         if kind == "phone":
-            start += _NUMBER.match(text, start).end() - start  # type: ignore[union-attr]
+            start = _NUMBER.end_at(text, start)
         said = text[start:end].decode("utf-8", "replace")
         before = text[max(0, start - 40) : start].decode("utf-8", "replace")
-        if kind == "card" and _MORE_DIGITS.match(text, end):
+        if kind == "card" and _MORE_DIGITS.at(text, end):
             continue
         size = _person_size(kind, said, before)
         if size:
@@ -249,10 +256,11 @@ def _apart(found: list[Finding]) -> list[Finding]:
 def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:
     """Without what is only a part of a mark: the text may have come through another gateway, or through here before."""
     marks = [one.span() for one in MARK.finditer(text)]
+    begins = [start for start, _ in marks]
     return [
         (start, end, rule)
         for start, end, rule in found
-        if not any(begins <= start and end <= ends for begins, ends in marks)
+        if not (before := bisect_right(begins, start)) or end > marks[before - 1][1]
     ]
 
 
