@@ -142,17 +142,21 @@ class Pattern(Generic[AnyStr]):
         """The first place that fits."""
         return self._one(_SEARCH, text)
 
-    def match(self, text: AnyStr) -> Match[AnyStr] | None:
-        """What fits at the beginning."""
-        return self._one(_START, text)
+    def match(self, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
+        """What fits at the beginning or, of bytes, at a place: of `str` the whole text would be read anew each time."""
+        if at and not self._of_bytes:
+            raise TypeError(
+                "of str there is no place to begin at: encode the text once, or take finditer"
+            )
+        return self._one(_START, text, at)
 
     def fullmatch(self, text: AnyStr) -> Match[AnyStr] | None:
         """Whether the text fits as a whole."""
         return self._one(_BOTH, text)
 
-    def _one(self, anchor: Any, text: AnyStr) -> Match[AnyStr] | None:
+    def _one(self, anchor: Any, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
         said = _encoded(text)
-        spans = self._match(anchor, said, 0, len(said))
+        spans = self._match(anchor, said, at, len(said))
         if spans[0] == _NOTHING:
             return None
         if len(said) != len(text):
@@ -262,13 +266,14 @@ def _encoded(text: str | bytes) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+        halves = ("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text)
+        return "".join(halves).encode()
 
 
 def escape(text: str) -> str:
     """A pattern of just this text."""
     return "".join(
-        one if one == "_" or one.isalnum() or ord(one) > 127 else rf"\x{{{ord(one):x}}}"
+        one if one == "_" or one.isalnum() or ord(one) > 127 else rf"\x{ord(one):02x}"
         for one in text
     )
 

@@ -6,7 +6,6 @@ Doors differ in how they read a message and in how they spell an outcome. Everyt
 from __future__ import annotations
 
 import os
-import re
 import struct
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal
+from gatewright.patterns import Pattern
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
@@ -260,7 +260,9 @@ def trace_of(params: Mapping[str, Any]) -> str | None:
         return None
     parent = meta["traceparent"]
     traced = _PARENT.match(parent) if type(parent) is str else None
-    return None if traced is None else traced[1]
+    if traced is None or not traced[1].strip("0"):  # all zeros is no trace (W3C Trace Context)
+        return None
+    return str(traced[1])
 
 
 def _trace(found: object) -> str | None:
@@ -270,4 +272,4 @@ def _trace(found: object) -> str | None:
     return None
 
 
-_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)")
+_PARENT = Pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|\n?\Z)")
