@@ -7,7 +7,7 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -111,6 +111,8 @@ class Client(msgspec.Struct, frozen=True):
     info: Mapping[str, Any] = {}
     mgp: Mgp | None = None
     log_level: str | None = None
+    mgp_problem: str = ""
+    """Why its offer of MGP does not count; plain MCP goes on without it."""
 
 
 class Security(msgspec.Struct, frozen=True):
@@ -148,7 +150,9 @@ class Tool(msgspec.Struct, frozen=True):
     security: Security = Security()
     headers: Mapping[tuple[str, ...], str] = {}
     """`x-mcp-header` annotations: argument path → header name part (MCP 2026-07-28)."""
-    read_only: bool = False
+    repeatable: bool = False
+    """The operator's word (`[servers.tools.NAME] repeatable`) that a second call does no more than one. What a server says
+    of its own tools (`readOnlyHint`, `idempotentHint`) is no such word."""
     as_task: bool = False
     """Whether hosts are told that a call of it may be a task of the gateway's: it may wait for an operator."""
 
@@ -196,6 +200,14 @@ class Call(msgspec.Struct, frozen=True):
         return self.kind == "tool" or "task_of" in self.facts
 
     @property
+    def repeatable(self) -> bool:
+        """Whether making it twice does no more than making it once, as far as that may be relied on: what only reads by its
+        method, and what the operator says so of."""
+        if self.kind in ("list", "prompt", "resource"):
+            return True
+        return self.tool is not None and self.tool.repeatable
+
+    @property
     def arguments(self) -> Any:
         """The `arguments` of a tool or prompt call; an empty object when there are none."""
         found = self.params.get("arguments")
@@ -213,6 +225,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     own: bool = False
     """True for text of the gateway's own making: an object with members, none of which an era or MGP
     adds or takes away, so that nobody has to look into it again."""
+    once: bool = False
+    """Of a tool that says that it failed: see `Failure.once`."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -223,6 +237,8 @@ class Refusal(msgspec.Struct, frozen=True):
     details: Mapping[str, Any] = {}
     retry_after_ms: int | None = None
     gate: str = ""
+    once: bool = False
+    """See `Failure.once`; True where policy spoke after the call had been handed to its owner."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -233,6 +249,9 @@ class Failure(msgspec.Struct, frozen=True):
     details: Mapping[str, Any] = {}
     retry_after_ms: int | None = None
     error: bytes | None = None
+    once: bool = False
+    """The call may have been carried out, and nobody who may say so says that a second one does no harm: no door announces
+    that it can be repeated. Set by whoever handed the call on (`protocol.recovery.marked`)."""
 
 
 Outcome = Answer | Refusal | Failure
@@ -258,6 +277,8 @@ class Question(msgspec.Struct, frozen=True):
     params: dict[str, Any] | None = None
     key: str = ""
     """What a modern caller's answer is called; empty where nobody minds."""
+    progress: Callable[[dict[str, Any]], None] | None = None
+    """Tells whoever asks how far the caller is, where it wants to know: takes the params of `notifications/progress`."""
 
 
 class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -305,12 +326,13 @@ async def verdict_of(gate: Gate, call: Call, back: Back) -> Call | Refusal:
 
 
 class Filter(Protocol):
-    """What may travel back: each outcome and each event passes every filter."""
+    """What may travel back: each outcome and each event passes every filter. To be awaited only where it is too large to be
+    looked through at once; events and outcome keep their order."""
 
     name: str
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome as the caller may see it."""
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event as the caller may see it, or None where it may not. A server's question is one, too."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import (
+    Answer,
     Back,
     Call,
     CannotAsk,
@@ -28,6 +29,8 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
+from gatewright.filtered_back import FilteredBack
+from gatewright.protocol.recovery import marked
 
 __all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 
@@ -118,39 +121,6 @@ class _Nobody:
         raise CannotAsk("nobody is asked about a call that is not made")
 
 
-class _Filtered:
-    """A `Back` whose events and questions pass the filters."""
-
-    __slots__ = ("_back", "_call", "_filters")
-
-    def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
-        self._call = call
-        self._back = back
-        self._filters = filters
-
-    def emit(self, event: Event) -> None:
-        cleaned = self._cleaned(event)
-        if cleaned is not None:
-            self._back.emit(cleaned)
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        said = Event(question.method, question.params or {})
-        cleaned = self._cleaned(said)
-        if cleaned is None:
-            raise CannotAsk("no filter lets this question pass")
-        if cleaned is not said:
-            question = replace(question, params=cleaned.params)
-        return await self._back.ask(question)
-
-    def _cleaned(self, event: Event) -> Event | None:
-        for one in self._filters:
-            cleaned = one.event(self._call, event)
-            if cleaned is None:
-                return None
-            event = cleaned
-        return event
-
-
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
     """The end of a call that cannot be recorded."""
     if isinstance(problem, Unrecorded):
@@ -161,9 +131,16 @@ def _unrecorded(call: Call, problem: Exception) -> Refusal:
 
 def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
     try:
-        return trail.close(call, outcome)
+        closed = trail.close(call, outcome)
     except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
-        return _unrecorded(call, problem)
+        closed = _unrecorded(call, problem)
+    return closed if closed is outcome else _after(call, outcome, closed)
+
+
+def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
+    """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
+    ran = type(outcome) is Answer or outcome.once
+    return marked(call, instead) if ran else instead
 
 
 async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
@@ -246,7 +223,7 @@ class Kernel:
             outcome = Refusal("audit_unavailable", str(problem))
         except Exception:
             log.exception("call %s broke the kernel", call.id)
-            outcome = Failure("internal", "internal error; the details are in the gateway's log")
+            outcome = _BROKEN
         finally:
             outcome = _close(trail, call, outcome)
             self.in_flight -= 1
@@ -254,16 +231,17 @@ class Kernel:
         try:
             await trail.settled()
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
-            return _unrecorded(call, problem)
+            return _after(call, outcome, _unrecorded(call, problem))
         return outcome
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         running = _Running(call, policy)
         self._forwarded.add(running)
+        way = FilteredBack(call, back, policy.filters)
         try:
             if trail.intent(call):
                 await trail.on_disk()
-            outcome = await policy.dispatch(call, _Filtered(call, back, policy.filters))
+            outcome = await self._dispatched(policy, call, way)
         except asyncio.CancelledError:
             task = running.task
             if running.refusal is None or task is None or task.uncancel() > 0:
@@ -271,13 +249,32 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
-            held = [one.rest(call) for one in policy.holding]
-        for event in held:
-            if event is not None:
-                back.emit(event)
-        for one in policy.filters:
-            outcome = one.outcome(call, outcome)
-        return outcome
+            way.cancel()
+            held = _held(policy, call)
+        if held is None:
+            return marked(call, _BROKEN)
+        way.release(held)
+        try:
+            for one in policy.filters:
+                said = one.outcome(call, outcome)
+                outcome = said if isinstance(said, _OUTCOMES) else await said
+        except Exception:
+            log.exception("a filter broke at the outcome of call %s", call.id)
+            outcome = _BROKEN
+        return marked(call, outcome)
+
+    @staticmethod
+    async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
+        try:
+            outcome = await policy.dispatch(call, way)
+            if way.late is not None:
+                await way.settled()
+            return outcome
+        except Unrecorded as problem:
+            return Refusal("audit_unavailable", str(problem))
+        except Exception:
+            log.exception("call %s broke the kernel", call.id)
+            return _BROKEN
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
@@ -332,8 +329,19 @@ class Kernel:
         return found
 
 
+_OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
+_BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _NOBODY = _Nobody()
+
+
+def _held(policy: Policy, call: Call) -> list[Event | None] | None:
+    """What the filters still held of a call that has ended; None where one of them broke."""
+    try:
+        return [one.rest(call) for one in policy.holding]
+    except Exception:
+        log.exception("a filter broke at the end of call %s", call.id)
+        return None
 
 
 def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:

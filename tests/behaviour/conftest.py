@@ -27,7 +27,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of one server whose names it shows as they are."""
     folder: Path = tmp_path_factory.mktemp("bare")
-    with running(folder, config(server("extras"), gateway={"unprefixed": True})) as gateway:
+    extras = server("extras", methods=["vendor/*", "notifications/vendor.*"])
+    with running(folder, config(extras, gateway={"unprefixed": True})) as gateway:
         yield gateway
 
 

@@ -20,6 +20,10 @@ __all__ = ["DEADLINE", "Client", "Firm", "firm_running"]
 DEADLINE = 30.0
 
 
+_TWICE = {"repeatable": True}
+"""ggen calls a crash and a timeout retryable; a gateway announces that where its operator vouches for the tool."""
+
+
 class Firm(NamedTuple):
     """A gateway where `analyst` may use everything, `clerk` one tool, `nobody` nothing."""
 
@@ -31,7 +35,7 @@ class Firm(NamedTuple):
 def firm_running(folder: Path) -> Iterator[Firm]:
     """One, until the block ends."""
     content = config(
-        server("finance", call_timeout_s=1.5),
+        server("finance", call_timeout_s=1.5, tools={"Crash": _TWICE, "Slow": _TWICE}),
         gateway={"unprefixed": True, "anonymous": "deny"},
         grants=[
             {"agent": "analyst", "server": "finance"},

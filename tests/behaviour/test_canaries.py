@@ -185,7 +185,9 @@ def _configuration(folder: Path, canaries: Canaries) -> dict[str, Any]:
     broken["args"] = ["--token", canaries.token("arguments of a broken server")]
     others = {"command": "x", "env": {"API_TOKEN": canaries.token("imported environment")}}
     (folder / "others.json").write_text(json.dumps({"mcpServers": {"other": others}}))
-    return config(server("leaky", None, str(planted), env=env), broken)
+    return config(
+        server("leaky", None, str(planted), env=env, methods=["notifications/vendor.*"]), broken
+    )
 
 
 async def _pages(gateway: Gateway) -> list[tuple[str, str]]:

@@ -112,7 +112,7 @@ async def test_arguments_reach_the_server_with_every_member(bare: Gateway, door:
         assert seen == sent
 
 
-async def test_an_unknown_method_and_its_answer_pass(bare: Gateway, door: str) -> None:
+async def test_a_declared_method_and_its_answer_pass(bare: Gateway, door: str) -> None:
     async with host(bare, door) as client:
         ident = await client.start("vendor/thing", {"odd": [None, {"deep": True}]})
         result = await client.finish(ident)
@@ -134,7 +134,7 @@ async def test_capabilities_nobody_knows_are_advertised(bare: Gateway, door: str
         assert client.hello["capabilities"]["extensions"]["com.example/thing"] == {"level": 1.0}
 
 
-async def test_unknown_notifications_during_a_call_arrive(bare: Gateway, door: str) -> None:
+async def test_declared_notifications_during_a_call_arrive(bare: Gateway, door: str) -> None:
     async with host(bare, door) as client:
         meta: dict[str, Any] = {"progressToken": "tok"}
         if client.modern:

@@ -40,7 +40,7 @@ ENTRY = jsonschema_rs.validator_for(
 
 SPEAKS = {"extensions": ["security"], "permissions_required": ["network.outbound"]}
 BROKEN = {
-    "extensions": ["streaming"],
+    "extensions": ["access_control"],
     "permissions_required": ["network.outbound", "filesystem.read"],
     "trust_level": "sandboxed",
     "restart_policy": "never",
@@ -87,21 +87,25 @@ async def test_every_entry_has_the_fields_of_the_specification(
     }
     assert (speaking["status"], speaking["mgp_version"] is not None) == ("connected", True)
     assert (broken["status"], broken["trust_level"]) == ("error", "sandboxed")
-    assert broken["extensions"] == ["streaming"]
+    assert broken["extensions"] == ["access_control"]
 
 
 @pytest.mark.parametrize(
     ("filter_", "expected"),
     [
         (None, {"echo", "in_mgp", "broken"}),
-        ({"extensions": ["streaming"]}, {"broken"}),
+        ({"extensions": ["access_control"]}, {"broken"}),
         ({"permissions": ["network.outbound"]}, {"in_mgp", "broken"}),
         ({"permissions": ["network.outbound", "filesystem.read"]}, {"broken"}),
         ({"status": "connected"}, {"echo", "in_mgp"}),
-        ({"status": "error", "extensions": ["streaming"]}, {"broken"}),
+        ({"status": "error", "extensions": ["access_control"]}, {"broken"}),
         ({"status": "connected", "permissions": ["network.outbound"]}, {"in_mgp"}),
         (
-            {"extensions": ["streaming"], "permissions": ["filesystem.read"], "status": "error"},
+            {
+                "extensions": ["access_control"],
+                "permissions": ["filesystem.read"],
+                "status": "error",
+            },
             {"broken"},
         ),
         ({"extensions": ["nobody has this"]}, set()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from itertools import combinations
@@ -10,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from gatewright.protocol.negotiate import EXTENSIONS
+from gatewright.wire.methods import WORDS
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
+from tests.behaviour.wires import StdioWire
 
 PLACES = ("mgp", "experimental", "extensions")
-OURS = {"security", "audit", "discovery"}
+OURS = {"security", "audit", "code_safety", "discovery"}
 
 
 def offer(place: str, extensions: Any, version: Any = "0.2.0") -> dict[str, Any]:
@@ -61,7 +65,7 @@ async def test_the_specifications_own_request_is_accepted(several: Gateway) -> N
 
 async def test_what_is_active_is_what_both_have(several: Gateway) -> None:
     """MGP-2.4-1 and MGP-2.2-6: for every subset, unknown names ignored."""
-    names = ("security", "audit", "discovery", "streaming", "zzz")
+    names = ("security", "audit", "code_safety", "streaming", "zzz")
     for size in range(len(names) + 1):
         for one in combinations(names, size):
             async with host(several, can=offer("mgp", list(one))) as client:
@@ -76,10 +80,18 @@ async def test_what_is_active_is_what_both_have(several: Gateway) -> None:
 async def test_an_offer_that_does_not_count_leaves_plain_mcp(
     several: Gateway, door: str, version: Any, extensions: Any
 ) -> None:
-    """MGP-2.2-3, MGP-2.2-4 and MGP-2.4-4."""
+    """MGP-2.2-3, MGP-2.2-4 and MGP-2.4-4: and the log says why."""
     async with host(several, door, can=offer("mgp", extensions, version)) as client:
         assert answered(client.hello) == {}
         assert await client.text("echo__echo", message="goes on") == "goes on"
+        said = several.said()
+        if isinstance(client.wire, StdioWire):
+            said = (client.wire.folder / "gateway.log").read_text().splitlines()
+    why = "mgp.extensions must be" if extensions not in ([], ["audit"]) else "mgp.version"
+    words = (
+        f"offers MGP at the door {door.split(maxsplit=1)[0]} in a way that does not count: {why}"
+    )
+    assert any(words in line for line in said)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +122,27 @@ async def test_a_server_is_recognised_wherever_it_declares_mgp(
     """MGP-2.4-6, the upstream side: the active set is the intersection there too."""
     async with host(governed) as client:
         told = json.loads(await client.text(f"in_{place}__hello"))
-        assert told == {"extensions": ["security", "audit", "streaming"]}
+        assert told == {"extensions": ["security", "audit"]}
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_method_of_an_extension_that_was_not_negotiated_reaches_no_server(
+    governed: Gateway, door: str
+) -> None:
+    """MGP-1.2-2: of every extension, for operators too; and a server is offered none that the gateway does not have."""
+    operator = {"authorization": f"Bearer {governed.operator_token}"}
+    methods = [one.method for one in WORDS if one.method.startswith("mgp/")]
+    for extensions in (["audit"], list(EXTENSIONS)):
+        async with host(governed, door, can=offer("mgp", extensions), headers=operator) as client:
+            for method in (*methods, "mgp/vendor/thing"):
+                with contextlib.suppress(RpcError):
+                    await client.request(method, {"request_id": "r", "id": "in_mgp"})
+                await client.say({"method": method, "params": {"id": "in_mgp"}})
+            with pytest.raises(RpcError) as caught:
+                await client.request("mgp/events/subscribe", {"channels": []})
+            assert caught.value.code == -32601
+            seen = json.loads(await client.text("in_mgp__requests"))
+            assert not [one["method"] for one in seen if one["method"].startswith("mgp/")]
 
 
 async def test_a_plain_server_is_never_spoken_to_in_mgp(governed: Gateway) -> None:

@@ -73,10 +73,10 @@ def test_the_end_of_the_repetitions_is_the_servers_error_or_its_fallback(
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_host_that_speaks_mgp_reads_the_hints_with_names_that_it_knows(
+def test_a_host_that_speaks_mgp_is_never_sent_to_its_own_tool_or_to_one_that_is_not_its(
     house: Gateway, door: str
 ) -> None:
-    """MGP-14.5-1: what is not the caller's is not named either."""
+    """MGP-14.5-1: the fallback of a tool that names itself would be the same call once more."""
     hints: list[Any] = []
     with SyncClient(house.urls[door], Options(retry=None)) as client:
         for key, fallback in (("6", "falter"), ("7", "count")):
@@ -84,7 +84,7 @@ def test_a_host_that_speaks_mgp_reads_the_hints_with_names_that_it_knows(
             with pytest.raises(SdkError) as caught:
                 client.call_tool("f__falter", given)
             hints.append(caught.value.details["data"]["_mgp"].get("fallback_tool"))
-    assert hints == ["f__falter", None]
+    assert hints == [None, None]
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -120,7 +120,9 @@ class HttpWire:
         if method != "initialize" and host.revision not in ("2024-11-05", "2025-03-26"):
             headers["mcp-protocol-version"] = host.revision
         if host.modern:
-            headers["mcp-method"] = method
+            # A header cannot carry what a body can: who lies in one place says something plain in the other.
+            plain = method.isascii() and method.isprintable() and method == method.strip()
+            headers["mcp-method"] = method if plain else "tools/call"
             name = (message.get("params") or {}).get(NAMED.get(method, ""))
             if isinstance(name, str):
                 safe = name.isascii() and name.isprintable() and name == name.strip()
@@ -131,7 +133,7 @@ class HttpWire:
     async def send(self, frame: bytes, host: Ear) -> None:
         message = json.loads(frame)
         task = host.spawn(self._post(frame, message, host))
-        if "id" in message and "method" in message:
+        if isinstance(message.get("id"), str | int) and "method" in message:
             self.posts[message["id"]] = task
         else:
             await asyncio.wait_for(task, DEADLINE)

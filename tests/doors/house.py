@@ -101,7 +101,6 @@ class Upstream:
     def __init__(self) -> None:
         self.capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "logging": {}}
         self.instructions = ""
-        self.notices: list[tuple[str, str, dict[str, Any]]] = []
         self.watching: dict[int, tuple[Caller, str, Changes]] = {}
         self.audits: list[bool] = []
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
@@ -114,11 +113,6 @@ class Upstream:
 
     async def describe(self, profile: str, caller: Caller) -> Described:
         return dict(self.capabilities), self.instructions
-
-    async def notify(
-        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
-    ) -> None:
-        self.notices.append((caller.id, method, params))
 
     def watch(
         self,

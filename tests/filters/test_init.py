@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import gatewright.filters
-from gatewright.filters import Filters, Flow, OutputSchema, Redact, Rules, Size, ordered
+from gatewright.filters import Filters, Flow, Links, OutputSchema, Redact, Rules, Size, ordered
 from gatewright.stores.taints import Taints
+from gatewright.upstream.catalogue import Catalogue
 from gatewright.validators.compiled import Compiled
 
 
@@ -16,6 +17,7 @@ def test_every_file_of_the_folder_is_in_the_list_under_its_name() -> None:
             Flow(Taints(lambda: 0.0), lambda call: ("", ""), idle=False),
             OutputSchema(Compiled()),
             Redact(Rules(None)),
+            Links(Catalogue([])),
             Size(1),
         )
     )
@@ -29,5 +31,7 @@ def test_every_file_of_the_folder_is_in_the_list_under_its_name() -> None:
 
 def test_a_filter_for_which_nothing_is_configured_is_left_out() -> None:
     flow = Flow(Taints(lambda: 0.0), lambda call: ("", ""), idle=True)
-    every = Filters(flow, OutputSchema(Compiled()), Redact(Rules(None)), Size(1))
-    assert [one.name for one in ordered(every)] == ["output_schema", "redact", "size"]
+    every = Filters(
+        flow, OutputSchema(Compiled()), Redact(Rules(None)), Links(Catalogue([])), Size(1)
+    )
+    assert [one.name for one in ordered(every)] == ["output_schema", "redact", "links", "size"]

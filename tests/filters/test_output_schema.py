@@ -24,7 +24,9 @@ def call_of(schema: bytes | None = SCHEMA) -> Call:
 
 
 def said(outcome: Outcome, schema: bytes | None = SCHEMA, **more: Any) -> Outcome:
-    return OutputSchema(Compiled(), **more).outcome(call_of(schema), outcome)
+    found = OutputSchema(Compiled(), **more).outcome(call_of(schema), outcome)
+    assert isinstance(found, Answer | Refusal | Failure)
+    return found
 
 
 def test_a_result_that_fits_is_handed_on_as_it_is() -> None:

@@ -98,7 +98,7 @@ def test_events_are_cleaned_but_for_their_handles() -> None:
     call = a_call()
     event = Event("notifications/progress", {"progressToken": TOKEN, "message": f"at {TOKEN}"})
     found = FILTER.event(call, event)
-    assert found is not None
+    assert isinstance(found, Event)
     assert found.params["progressToken"] == TOKEN
     assert TOKEN not in found.params["message"]
     assert call.facts["redacted"] == {"github-token": 1}
@@ -207,7 +207,7 @@ def test_a_secret_in_two_chunks_of_one_call_is_replaced_and_counted() -> None:
     def said(one: Call, text: str, **more: Any) -> str:
         params = {"request_id": "r", "content": {"type": "text", "text": text}, **more}
         event = by.event(one, Event("notifications/mgp.stream.chunk", params))
-        assert event is not None
+        assert isinstance(event, Event)
         assert event.params["request_id"] == "r"
         return str(event.params["content"]["text"])
 

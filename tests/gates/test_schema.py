@@ -42,13 +42,14 @@ async def test_arguments_that_do_not_fit_are_refused_with_place_and_rule() -> No
     """MGP-14.3-14"""
     found = await _refusal(Schema(), a_tool(schema=SCHEMA), {"text": 7})
     assert found.reason == "invalid_args"
-    assert found.details == {"path": "/text", "rule": "type"}
+    assert (found.details["path"], found.details["rule"]) == ("/text", "type")
     assert "arguments/text" in found.message
 
 
 async def test_absent_arguments_are_an_empty_object() -> None:
     found = await _refusal(Schema(), a_tool(schema=SCHEMA), None)
-    assert found.details == {"path": "", "rule": "required"}
+    assert (found.details["path"], found.details["rule"]) == ("", "required")
+    assert "'text' is missing" in found.message
     call = a_tool_call(a_tool(schema={"type": "object"}))
     assert Schema()(call, Mute()) is call
 

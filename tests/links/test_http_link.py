@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Failure, Outcome
+from gatewright.settings.model import ToolRule
 from gatewright.transport.base import Limits
 from gatewright.upstream.supervisor import Supervisor
 from tests.upstream.rig import FakeBack, ask, python, result, running, said, text, tool_call, within
@@ -262,8 +263,16 @@ async def test_a_connection_that_breaks_in_a_call_leaves_its_outcome_unknown() -
         assert server.idle()
 
 
-async def test_a_call_that_only_reads_is_repeated_once() -> None:
+async def test_a_call_that_says_of_itself_that_it_only_reads_is_not_repeated() -> None:
     async with scripted(read_only=True) as (supervisor, server):
+        calling = begin(supervisor)
+        (await server.next("tools/call")).drop()
+        assert isinstance(await ended(calling), Failure)
+        assert server.idle()
+
+
+async def test_a_call_of_which_the_operator_says_that_it_may_be_repeated_is_so_once() -> None:
+    async with scripted(tools={"t": ToolRule(repeatable=True)}) as (supervisor, server):
         calling = begin(supervisor)
         (await server.next("tools/call")).drop()
         (await server.next("tools/call")).result(DONE)

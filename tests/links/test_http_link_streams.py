@@ -95,7 +95,8 @@ async def test_a_question_on_a_calls_own_stream_is_answered_by_a_post() -> None:
 
 async def test_unsolicited_messages_come_on_a_stream_that_is_kept_open() -> None:
     async with site() as server:
-        supervisor = Supervisor([http("s", server.url)], info={"name": "g"})
+        spec = http("s", server.url, methods=("notifications/vendor.*",))
+        supervisor = Supervisor([spec], info={"name": "g"})
         supervisor.start()
         hearing = Hearing(supervisor)
         found = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}

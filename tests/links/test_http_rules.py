@@ -18,6 +18,7 @@ from gatewright.wire.jsonrpc import Malformed, Notification, Response
 from tests.upstream.rig import make_call
 
 NO_SESSION = Response(b"null", error=b'{"code":-32000,"message":"No valid session"}')
+TOOL_FAILED = Response(b"1", error=b'{"code":-32000,"message":"Payment declined"}')
 OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
 
 
@@ -31,6 +32,7 @@ OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
         (400, NO_SESSION, False, False),
         (400, OTHER, True, False),
         (400, None, True, False),
+        (400, TOOL_FAILED, True, False),  # a tool that ran has the same code
         (500, NO_SESSION, True, False),
     ],
 )
@@ -59,7 +61,7 @@ def test_an_error_is_found_in_a_body_whatever_its_id() -> None:
         (make_call("tool", "tools/call"), False),
         (make_call("tool", "tools/call", tool=Tool(Target("s", "t"), "t", {})), False),
         (
-            make_call("tool", "tools/call", tool=Tool(Target("s", "t"), "t", {}, read_only=True)),
+            make_call("tool", "tools/call", tool=Tool(Target("s", "t"), "t", {}, repeatable=True)),
             True,
         ),
     ],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gatewright.call import Answer, Failure, Refusal
 from gatewright.protocol import ggen
 from gatewright.wire.codes import REASONS
-from gatewright.wire.jsonrpc import Limits
+from gatewright.wire.json_bounds import Limits
 
 LIMITS = Limits()
 

@@ -129,6 +129,8 @@ def test_who_may_repeat_a_request_is_told_when() -> None:
     limited = Refusal("rate_limited", "slow down", retry_after_ms=1500)
     assert spelled(limited)["data"]["details"]["retry_after_ms"] == 1500
     assert "retry_after_ms" not in spelled(REFUSED)["data"]["details"]
+    lost = Failure("upstream_timeout", "no answer", once=True)
+    assert "retry_after_ms" not in spelled(lost)["data"]["details"]
 
 
 def test_numbers_are_mgps_with_the_strict_switch() -> None:

@@ -12,6 +12,7 @@ from gatewright.call import Client
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.mcp_server import Conversation, Inbound, Rejected
 from gatewright.protocol.negotiate import EXTENSIONS, Face
+from gatewright.protocol.notices import Dropped, Notice
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_CLIENT_CAPABILITIES, META_VERSION
 from gatewright.wire.versions import LEGACY, METHODS, Method
@@ -95,6 +96,8 @@ def notice(method: str, params: Any = None) -> jsonrpc.Notification:
 
 def test_notifications_are_heard_or_passed_on_but_never_answered() -> None:
     conversation = started()
+    client = conversation.client
+    assert client is not None
     assert conversation.receive(notice("notifications/initialized")) is None
     assert conversation.initialized
     cancelled = conversation.receive(notice("notifications/cancelled", {"requestId": "ü"}))
@@ -102,7 +105,7 @@ def test_notifications_are_heard_or_passed_on_but_never_answered() -> None:
     for ident in (True, None, 1.5, [1]):
         assert conversation.receive(notice("notifications/cancelled", {"requestId": ident})) is None
     passed = conversation.receive(notice("notifications/roots/list_changed", {"x": 1}))
-    assert passed == mcp.Notice("notifications/roots/list_changed", {"x": 1})
+    assert passed == Notice("notifications/roots/list_changed", {"x": 1}, client)
     assert conversation.receive(notice("notifications/x", [1])) is None
     assert conversation.receive(notice("notifications/x", {"_meta": 1})) is None
 
@@ -197,7 +200,7 @@ def test_any_sequence_of_messages_has_one_effect_for_each_request(sequence: list
             assert isinstance(effect, (Inbound, mcp.Hello, mcp.Listen, mcp.Reply, Rejected))
             assert effect.id == message.id
         elif isinstance(message, jsonrpc.Notification):
-            assert effect is None or isinstance(effect, (mcp.Cancelled, mcp.Notice))
+            assert effect is None or isinstance(effect, (mcp.Cancelled, Notice, Dropped))
         elif isinstance(message, jsonrpc.Response):
             assert effect == mcp.Answered(message.id, message.result, message.error)
         else:

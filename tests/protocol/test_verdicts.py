@@ -51,6 +51,14 @@ def test_a_model_reads_a_refused_tool_call_as_a_tool_error() -> None:
     assert result(refusal, NEW) == modern
 
 
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_revisions_before_2025_11_25_have_flawed_arguments_as_an_error(revision: str) -> None:
+    """Decision C-61. Whatever else a model should read it reads there too."""
+    client = Client(revision)
+    assert error(Refusal("invalid_args", "no"), client)["code"] == -32602
+    assert result(Refusal("access_denied", "no"), client)["isError"] is True
+
+
 @pytest.mark.parametrize("method", ["prompts/get", "resources/read", "tools/list", "x/y"])
 def test_what_is_no_tool_call_is_refused_with_an_error(method: str) -> None:
     refusal = Refusal("access_denied", "not for you")
@@ -98,7 +106,7 @@ def test_every_reason_is_spelled_for_every_caller(reason: str) -> None:
             assert help_["category"] in CATEGORIES
             assert help_.get("retry_strategy", "immediate") in STRATEGIES
             assert ("retry_after_ms" in help_) is help_["retryable"] is row.retryable
-        elif row.tool_result:
+        elif row.tool_result or reason == "invalid_args":
             assert jsonrpc.decode(found.result)["isError"] is True
         else:
             code = row.mcp_code if client is NEW else row.mcp_legacy_code

@@ -5,7 +5,7 @@ import builtins
 import pytest
 
 from gatewright.sdk import errors
-from gatewright.wire.codes import REASONS
+from gatewright.wire.codes import REASONS, UNTOUCHED
 
 SEVEN = {
     errors.TransportError: "retry with backoff",
@@ -37,7 +37,10 @@ def test_every_reason_has_a_class_with_codes_in_the_promised_ranges(reason: str)
     assert body["data"]["reason"] == reason
     assert body["data"]["path"] == "/a"
     row = REASONS[reason]
-    assert problem.retryable is row.retryable is body["data"]["_mgp"]["retryable"]
+    surely = row.retryable and row.mgp_code in UNTOUCHED
+    assert problem.retryable is surely is body["data"]["_mgp"]["retryable"]
+    unsent = errors.error_of(reason, "it broke", details={"sent": False})
+    assert unsent.retryable is row.retryable
     wanted = row.codomyrmex if row.codomyrmex != "isError" else "InternalError"
     assert type(problem).__name__ == wanted
 
@@ -50,7 +53,8 @@ def test_a_time_limit_can_be_caught_like_any_other_of_python() -> None:
 
 def test_transport_errors_say_how_to_retry() -> None:
     """CDM-err-8: the hints a client needs to retry with backoff."""
-    hints = errors.TransportError("refused").recovery
+    assert errors.TransportError("the answer was lost").recovery["retryable"] is False
+    hints = errors.TransportError("refused", details={"sent": False}).recovery
     assert hints["retryable"] is True
     assert hints["retry_strategy"] == "exponential_backoff"
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Failure, Refusal
+from gatewright.call import Answer, Client, Failure, Refusal
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.mcp_server import Cancelled, Inbound, Notice
+from gatewright.protocol.mcp_server import Cancelled, Inbound
+from gatewright.protocol.notices import Notice
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.parked import Parked
 from gatewright.serving.peer import Peer
@@ -39,6 +40,9 @@ class Kept:
 
     async def abandon(self, ident: bytes) -> None:
         self.abandoned.append(ident)
+
+
+SPEAKS = Client("2025-11-25")
 
 
 def peer_of(house: House, said: list[bytes] | None = None) -> Peer:
@@ -225,26 +229,14 @@ async def test_two_requests_of_one_id_do_not_end_each_other() -> None:
 async def test_what_needs_no_answer_is_done_at_once() -> None:
     async with House() as house:
         peer = peer_of(house)
-        assert peer.take(Notice("notifications/x", {"n": 1}))
+        assert peer.take(Notice("notifications/x", {"n": 1}, SPEAKS))
+        assert peer.take(Notice("notifications/progress", {"progressToken": "gw-1"}, SPEAKS))
         assert peer.take(mcp.Answered(b'"nobody"', b"{}"))
         assert not peer.take(mcp.Reply(b"1", b"{}"))
         await house.quiet()
-        assert house.upstream.notices == [("ann", "notifications/x", {"n": 1})]
-        peer.close()
-
-
-async def test_a_notification_that_gets_lost_is_logged(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(*_: Any, **__: Any) -> None:
-        raise RuntimeError("lost on purpose")
-
-    async with House() as house:
-        monkeypatch.setattr(house.upstream, "notify", broken)
-        peer = peer_of(house)
-        peer.take(Notice("notifications/x", {}))
-        await house.quiet()
-        assert [record.message for record in caplog.records] == ["a notification was lost"]
+        (call,) = house.script.calls
+        told = call.caller.id, call.method, call.params, call.client
+        assert told == ("ann", "notifications/x", {"n": 1}, SPEAKS)
         peer.close()
 
 

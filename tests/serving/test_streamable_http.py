@@ -216,7 +216,24 @@ async def test_a_modern_notification_is_acknowledged_and_goes_no_further() -> No
         sent = modern("notifications/roots/list_changed", ident=None)
         answered = await house.post(sent)
         assert (answered.status, answered.body) == (202, b"")
-        assert house.upstream.notices == []
+        assert house.script.calls == []
+
+
+async def test_a_modern_notification_of_no_revision_is_a_call_that_nobody_waits_for() -> None:
+    async with House() as house:
+        for method, status in (
+            ("notifications/acme.x", 202),
+            ("tools/call", 400),
+            ("Notifications/acme", 400),
+        ):
+            answered = await house.post(modern(method, {"n": 1}, ident=None))
+            assert answered.status == status
+        await house.quiet()
+        assert [one.method for one in house.script.calls] == ["notifications/acme.x"]
+        sent = modern("notifications/acme.x", ident=None)
+        wrong = Sent(sent.body, {**sent.headers, "Mcp-Method": "tools/call"})
+        answered = await house.post(wrong)
+        assert (answered.status, answered.json["error"]["code"]) == (400, -32020)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])

@@ -34,9 +34,10 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
     )
     assert found.limits == Limits(
         frame_bytes=1048576,
-        server_frame_bytes=67108864,
+        server_frame_bytes=16777216,
         depth=64,
         keys=10000,
+        values=50000,
         batch=50,
         header_bytes=32768,
         id_chars=128,
@@ -44,6 +45,7 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
         queue_bytes=262144,
         subscriptions_per_client=100,
         call_timeout_s=30.0,
+        stall_ms=100,
         schema_depth=32,
         subschemas=1000,
         description_bytes=4096,

@@ -103,3 +103,28 @@ async def test_an_answer_that_is_no_http_is_a_failure(client: ApiClient) -> None
     finally:
         server.close()
         await server.wait_closed()
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
+async def test_a_kept_connection_that_ends_without_an_answer_is_not_asked_again(
+    client: ApiClient, method: str
+) -> None:
+    """The server took the request and may have acted on it, whatever HTTP calls its method."""
+    seen: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            seen.append(head.split(b" ", 1)[0])
+            if len(seen) > 1:
+                break
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        assert (await client.ask("GET", url)).status == 200
+        with pytest.raises(ApiFailed) as caught:
+            await client.ask(method, url)
+    assert caught.value.sent
+    assert seen == [b"GET", method.encode()]

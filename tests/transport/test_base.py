@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 def test_the_default_limits_are_the_published_ones() -> None:
-    assert (FROM_CLIENTS.frame_bytes, FROM_SERVERS.frame_bytes) == (MIB, 64 * MIB)
+    assert (FROM_CLIENTS.frame_bytes, FROM_SERVERS.frame_bytes) == (MIB, 16 * MIB)
     assert (FROM_CLIENTS.queue_bytes, FROM_CLIENTS.header_bytes) == (256 << 10, 32 << 10)
     assert (FROM_CLIENTS.header_timeout_s, FROM_CLIENTS.body_timeout_s) == (10, 30)
 

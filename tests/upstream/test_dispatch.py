@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.upstream.declared import META_SERVER
 from gatewright.upstream.dispatch import Builtin
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.view import Profile
@@ -112,28 +113,52 @@ async def test_completion_of_nothing_is_refused(two: Supervisor, ref: Any) -> No
     assert outcome.reason == "invalid_params"
 
 
-async def test_an_unknown_method_goes_to_the_first_server_that_knows_it(two: Supervisor) -> None:
-    params = {"n": 2**70, "deep": [None, {"": 1}]}
-    outcome = await put(two, make_call("method", "vendor/thing", params))
-    assert isinstance(outcome, Answer)
-    assert json.loads(outcome.raw) == params
-    seen = said(await ask(two, "asker/facts"))["methods"]
-    assert "vendor/thing" in seen  # it was asked first, and did not know
+async def test_a_declared_method_goes_to_its_server_and_to_no_other() -> None:
+    specs = python("asker"), python("extras", methods=("vendor/*",))
+    async with running(*specs) as supervisor:
+        params = {"n": 2**70, "deep": [None, {"": 1}], "_meta": {META_SERVER: "extras", "k": 1}}
+        target = Target("extras", "vendor/thing")
+        outcome = await put(supervisor, make_call("method", "vendor/thing", params, target=target))
+        assert isinstance(outcome, Answer)
+        assert json.loads(outcome.raw) == {**params, "_meta": {"k": 1}}
+        seen = said(await ask(supervisor, "asker/facts"))["methods"]
+        assert "vendor/thing" not in seen
 
 
-async def test_a_method_that_nobody_knows_is_not_found() -> None:
-    async with running(python("asker"), python("echo")) as supervisor:
-        outcome = await put(supervisor, make_call("method", "vendor/thing"))
+async def test_a_declared_notification_goes_to_its_server_and_nobody_waits() -> None:
+    specs = python("asker"), python("extras", methods=("notifications/vendor.*",))
+    async with running(*specs) as supervisor:
+        target = Target("extras", "notifications/vendor.x")
+        call = make_call("method", "notifications/vendor.x", {"v": 2**70}, target=target)
+        assert await put(supervisor, call) == Answer(b"{}", own=True)
+        seen = result(await ask(supervisor, "extras/notices_seen"))["content"]
+        last = json.loads(seen[-1]["text"])
+        assert last == {"method": "notifications/vendor.x", "params": {"v": 2**70}}
+        assert "notifications/vendor.x" not in said(await ask(supervisor, "asker/facts"))["methods"]
+        await within(supervisor.fleet.servers["extras"].close(1.0))
+        gone = await put(supervisor, call)
+        assert isinstance(gone, Failure)
+        assert gone.reason == "upstream_unavailable"
+
+
+@pytest.mark.parametrize(
+    "method", ["vendor/thing", "shutdown", "tools/export", "sampling/createMessage"]
+)
+async def test_a_method_that_nobody_declared_goes_nowhere(two: Supervisor, method: str) -> None:
+    outcome = await put(two, make_call("method", method))
+    assert isinstance(outcome, Failure)
+    assert (outcome.reason, outcome.error) == ("method_not_found", None)
+    assert not two.dispatch.answers(method)
+    assert method not in said(await ask(two, "asker/facts"))["methods"]
+
+
+async def test_a_task_that_is_not_known_is_nobodys(two: Supervisor) -> None:
+    for what in ("get", "result", "cancel", "update"):
+        outcome = await put(two, make_call("method", f"tasks/{what}", {"taskId": "t"}))
         assert isinstance(outcome, Failure)
-        assert (outcome.reason, outcome.error) == ("method_not_found", None)
-
-
-async def test_the_only_server_says_itself_that_it_does_not_know() -> None:
-    async with running(python("asker")) as supervisor:
-        outcome = await put(supervisor, make_call("method", "vendor/thing"))
-        assert isinstance(outcome, Failure)
-        assert outcome.error is not None
-        assert b"Unknown method: vendor/thing" in outcome.error
+        assert outcome.reason == "invalid_params"
+    methods = said(await ask(two, "asker/facts"))["methods"]
+    assert not [one for one in methods if one.startswith("tasks/")]
 
 
 async def test_mgp_2_4_2_no_mgp_request_reaches_a_plain_server(two: Supervisor) -> None:
@@ -199,11 +224,13 @@ async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(
     mine = make_call("tool", "tools/call", {})
     two.dispatch._tasks.remember(b'{"task":{"taskId":"t-1"},"vendor":1}', "extras", mine)
     two.dispatch._tasks.remember(b'{"content":[{"taskId":"t-2"}]}', "extras", mine)
-    for task in ("t-1", "t-2"):
-        outcome = await put(two, make_call("method", f"tasks/{task}", {"taskId": task}))
-        assert isinstance(outcome, Answer)
+    known = await put(two, make_call("method", "tasks/get", {"taskId": "t-1"}))
+    assert isinstance(known, Answer)
+    assert json.loads(known.raw)["taskId"] == "t-1"
+    unknown = await put(two, make_call("method", "tasks/get", {"taskId": "t-2"}))
+    assert isinstance(unknown, Failure)
     seen = said(await ask(two, "asker/facts"))["methods"]
-    assert [one for one in seen if one.startswith("tasks/")] == ["tasks/t-2"]
+    assert not [one for one in seen if one.startswith("tasks/")]
 
 
 async def test_an_unprefixed_profile_calls_tools_by_their_own_names() -> None:

@@ -57,14 +57,19 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None
     assert (len(mine), other, nobody) == (1, [], [])
 
 
-def test_a_changed_resource_is_told_by_the_uri_of_each_profile() -> None:
-    hub = Hub(lambda *_: True, lambda profile, server, uri: f"{profile}:{server}:{uri}")
+def test_a_changed_resource_is_told_by_every_name_that_leads_a_listener_there() -> None:
+    names = {"": ["x://a", "y://a"], "wide": []}
+    hub = Hub(lambda *_: True, lambda caller, profile, server, uri: names[profile])
     plain, _ = listening(hub, ANN, "")
     wide, _ = listening(hub, ANN, "wide")
     params = {"uri": "x://a", "vendor": None}
     hub.tell("open", UPDATED, params)
-    assert plain == [("open", UPDATED, {"uri": ":open:x://a", "vendor": None})]
-    assert wide == [("open", UPDATED, {"uri": "wide:open:x://a", "vendor": None})]
+    hub.tell("open", UPDATED, {"uri": 7})
+    assert plain == [
+        ("open", UPDATED, {"uri": "x://a", "vendor": None}),
+        ("open", UPDATED, {"uri": "y://a", "vendor": None}),
+    ]
+    assert wide == []
     assert params == {"uri": "x://a", "vendor": None}
 
 

@@ -64,9 +64,9 @@ def error_of(outcome: Outcome) -> Failure:
     return outcome
 
 
-def tool(*, read_only: bool = False, **more: Any) -> Call:
+def tool(*, repeatable: bool = False, **more: Any) -> Call:
     target = Target("s", "t")
-    shown = Tool(target, "s__t", {}, read_only=read_only)
+    shown = Tool(target, "s__t", {}, repeatable=repeatable)
     params = {"name": "s__t", "arguments": {"a": 1}}
     return make_call("tool", "tools/call", params, target=target, tool=shown, **more)
 
@@ -80,13 +80,13 @@ async def test_a_refused_call_is_made_again_after_the_wait_and_recorded() -> Non
 
 
 @pytest.mark.parametrize(
-    ("code", "read_only", "again"), [(5000, False, False), (5000, True, True), (2001, False, True)]
+    ("code", "repeatable", "again"), [(5000, False, False), (5000, True, True), (2001, False, True)]
 )
 async def test_a_servers_word_alone_repeats_nothing_that_may_have_had_effects(
-    code: int, read_only: bool, again: bool
+    code: int, repeatable: bool, again: bool
 ) -> None:
     house = House(error(code), DONE)
-    assert (await house.run(tool(read_only=read_only)) is DONE) == again
+    assert (await house.run(tool(repeatable=repeatable)) is DONE) == again
     assert bool(house.noted) == again
 
 
@@ -116,7 +116,7 @@ async def test_a_fallback_that_policy_refuses_leaves_the_error_as_it_was() -> No
     assert await house.run(tool()) is first
     own = error(4000)
     house = House(first, kernel=own)
-    assert await house.run(tool()) is own
+    assert await house.run(tool()) == own
 
 
 async def test_a_fallback_has_no_fallback_of_its_own() -> None:

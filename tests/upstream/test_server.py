@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import ANONYMOUS, Answer, Failure
+from gatewright.call import Answer, Failure
 from gatewright.links.pipe_link import PipeLink
 from gatewright.transport.base import Limits
 from gatewright.upstream.spec import Restart, ServerSpec
@@ -212,14 +212,6 @@ async def test_a_sessions_own_child_is_told_what_that_session_can_answer() -> No
     async with running(python("asker", share="session")) as supervisor:
         facts = said(await ask(supervisor, "asker/facts", session="a"))
         assert facts["capabilities"] == {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
-
-
-async def test_a_sessions_notification_goes_to_its_own_child() -> None:
-    async with running(python("extras", share="session")) as supervisor:
-        await ask(supervisor, "extras/spaced", session="a")
-        await supervisor.notify(ANONYMOUS, "notifications/vendor.x", {}, "a")
-        seen = [await ask(supervisor, "extras/notices_seen", session=one) for one in ("a", "b")]
-        assert ["vendor.x" in str(result(one)) for one in seen] == [True, False]
 
 
 async def test_nothing_is_left_of_a_server_after_the_end() -> None:

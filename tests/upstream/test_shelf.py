@@ -51,7 +51,7 @@ def test_what_policy_judges_is_decoded() -> None:
         ]
     ).tools[0]
     assert (found.target.server, found.target.name, found.schema) == ("s", "t", {"type": "object"})
-    assert found.read_only
+    assert not found.repeatable  # the server's own hint is no word of the operator
     assert found.security == Security("dangerous", (), "sandbox", declared=True)
 
 

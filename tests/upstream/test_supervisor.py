@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from gatewright.call import ANONYMOUS, Caller
+from gatewright.call import ANONYMOUS, Answer, Caller, Client
 from gatewright.protocol.negotiate import Face
 from gatewright.upstream.catalogue import Sight
 from gatewright.upstream.names import unwrap_uri
@@ -17,7 +17,18 @@ from gatewright.upstream.pacing import AT_ONCE, EACH_S
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.view import Profile
-from tests.upstream.rig import INFO, LEGACY, ask, python, running, said, text, within
+from tests.upstream.rig import (
+    INFO,
+    LEGACY,
+    FakeBack,
+    ask,
+    make_call,
+    python,
+    running,
+    said,
+    text,
+    within,
+)
 from tests.upstream.test_wishes import Hearing
 
 NOBODY = Caller("nobody")
@@ -116,32 +127,36 @@ async def test_waiting_for_servers_that_hang_has_an_end_and_is_done_once() -> No
         await within(supervisor.close(1.0))
 
 
-async def test_a_clients_notification_reaches_the_servers_it_may_see() -> None:
+async def test_changed_roots_are_told_to_the_servers_that_the_client_may_see() -> None:
+    note = "notifications/roots/list_changed"
     async with running(python("extras"), python("asker"), sight=BLIND) as supervisor:
-        note = "notifications/roots/list_changed"
-        await supervisor.notify(ANONYMOUS, note, {"v": 2**70})
-        await supervisor.notify(NOBODY, "notifications/vendor.x", {})
-        await supervisor.notify(ANONYMOUS, "notifications/mgp.stream.pace", {})
+
+        async def change(caller: Caller, client: Client, number: int) -> None:
+            call = make_call("method", note, {"v": number}, caller=caller, client=client)
+            assert await within(supervisor.dispatch(call, FakeBack())) == Answer(b"{}", own=True)
+
+        await change(ANONYMOUS, LEGACY, 2**70)
+        await change(NOBODY, LEGACY, 1)
+        await change(ANONYMOUS, Client("2025-11-25"), 2)  # it has no roots
         seen = text_of(await ask(supervisor, "extras/notices_seen"))
-        assert json.loads(seen[-1]) == {"method": note, "params": {"v": 2**70}}
-        assert not [one for one in seen if "vendor.x" in one or "mgp" in one]
-        methods = said(await ask(supervisor, "asker/facts"))["methods"]
-        assert note in methods
+        told = [json.loads(one) for one in seen if "roots" in one]
+        assert told == [{"method": note, "params": {"v": 2**70}}]
+        assert note in said(await ask(supervisor, "asker/facts"))["methods"]
 
 
 async def test_an_audit_server_is_told_by_the_gateway_and_never_by_a_client() -> None:
     """MGP-6.3-2: a client cannot put events into the trail of an audit server."""
     async with running(python("mgp_server", face=Face(("audit",))), python("echo")) as supervisor:
         audit = "notifications/mgp.audit"
-        await supervisor.notify(ANONYMOUS, audit, {"by": "client"})
-        await supervisor.notify(ANONYMOUS, "notifications/mgp.vendor", {"by": "client"})
+        for method in (audit, "notifications/mgp.vendor"):
+            call = make_call("method", method, {"by": "client"})
+            assert not isinstance(await within(supervisor.dispatch(call, FakeBack())), Answer)
         assert supervisor.tell_audit("mgp_server", [{"by": "gateway", "n": 1}, {"n": 2}])
         assert not supervisor.tell_audit("echo", [{"n": 3}])
         assert not supervisor.tell_audit("nobody", [{"n": 4}])
         seen = said(await ask(supervisor, "mgp_server/requests"))
         told = [(one["method"], one["params"]) for one in seen if "mgp." in one["method"]]
         assert told == [
-            ("notifications/mgp.vendor", {"by": "client"}),
             (audit, {"by": "gateway", "n": 1}),
             (audit, {"n": 2}),
         ]

@@ -41,6 +41,8 @@ class Hearing:
         supervisor.watch(ANONYMOUS, "", self._take)
 
     def _take(self, server: str, method: str, params: dict[str, Any]) -> None:
+        if str(params.get("uri")).startswith("gatewright:"):
+            return  # the other names of the same resource, for who subscribed to those
         self.heard.append((server, method, params))
         self._changed.set()
 

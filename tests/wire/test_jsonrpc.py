@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.wire import jsonrpc
-from gatewright.wire.jsonrpc import Limits, Malformed, Notification, Request, Response
+from gatewright.wire.json_bounds import Limits
+from gatewright.wire.jsonrpc import Malformed, Notification, Request, Response
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "security"
 

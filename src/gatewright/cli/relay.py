@@ -9,13 +9,15 @@ that are kept from the host, who never asked twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of
+from gatewright.wire.json_bounds import Limits
 
 __all__ = ["Relay"]
 
-_LIMITS = jsonrpc.Limits(depth=2**31, keys=2**31, batch=2**31, id_chars=2**31)
+_LIMITS = Limits(depth=2**31, keys=2**31, batch=2**31, id_chars=2**31, values=2**31)
 """The gateway judges; a bridge has no opinion about size."""
 
 _REASON = "upstream_unavailable"
@@ -81,7 +83,8 @@ class Relay:
     def lost(self, why: str) -> list[bytes]:
         """The connection is gone: an error for every question that was on its way."""
         answers = [
-            _error(ident, f"{why}; the call may or may not have run") for ident in self._pending
+            _error(ident, f"{why}; the call may or may not have run", sent=True)
+            for ident in self._pending
         ]
         self._pending.clear()
         self._theirs.clear()
@@ -92,7 +95,7 @@ class Relay:
     def refuse(self, line: bytes, why: str) -> list[bytes]:
         """Errors for the questions of a line that cannot be sent."""
         return [
-            _error(message.id, f"{why}; nothing was sent")
+            _error(message.id, f"{why}; nothing was sent", sent=False)
             if isinstance(message, jsonrpc.Request)
             else jsonrpc.error(message.id, (message.code, message.message))
             for message in _messages(line)
@@ -166,7 +169,10 @@ def _member(params: bytes, name: str) -> bytes | None:
     return None if found is None else bytes(found)
 
 
-def _error(ident: bytes, why: str) -> bytes:
+def _error(ident: bytes, why: str, *, sent: bool) -> bytes:
+    """What is known of sending is said, and when to come back only where nothing can run twice by that."""
     row = reason_of(_REASON)
-    data = {"reason": row.name, "retry_after_ms": row.retry_after_ms}
+    data: dict[str, Any] = {"reason": row.name, "details": {"sent": sent}}
+    if not sent:
+        data["retry_after_ms"] = row.retry_after_ms
     return jsonrpc.error(ident, (row.mcp_code, why, data))

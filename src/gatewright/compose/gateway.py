@@ -8,7 +8,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import inf
 from typing import Any
 
 import msgspec
@@ -19,13 +18,15 @@ from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
 from gatewright.compose.announcing import announced
 from gatewright.compose.approving import adopt, desk_of
-from gatewright.compose.counted import BOUNDS, TOOL_BOUNDS, Counted
+from gatewright.compose.beside import Beside, workers
+from gatewright.compose.counted import Counted
 from gatewright.compose.events import Events
 from gatewright.compose.groundhog import GroundhogSide
 from gatewright.compose.keys import FreshKeys
+from gatewright.compose.numbers import Numbers
 from gatewright.compose.office import Office
 from gatewright.compose.own import kernel_names_of, kernel_tools, own_methods
-from gatewright.compose.parts import authorizers_of, json_limits, profiles_of, spec_of
+from gatewright.compose.parts import EXTENSIONS, authorizers_of, json_limits, profiles_of, spec_of
 from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
@@ -40,6 +41,7 @@ from gatewright.compose.sessions import SessionList
 from gatewright.compose.signals import stop_signal
 from gatewright.compose.tasks import tasks_of
 from gatewright.compose.telemetry import telemetry_of
+from gatewright.compose.watchdog import Watchdog
 from gatewright.compose.witness import witness
 from gatewright.doors.app import App
 from gatewright.doors.approval_page import ApprovalPage
@@ -64,10 +66,7 @@ from gatewright.upstream.local import LocalServer
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.supervisor import HELD_S, Supervisor
 
-__all__ = ["EXTENSIONS", "Gateway", "Ready"]
-
-EXTENSIONS = ("security", "access_control", "audit", "discovery")
-"""What of MGP the gateway offers its clients: no more than it does."""
+__all__ = ["Gateway", "Ready"]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -119,8 +118,12 @@ class Gateway:
         )
         self.pinning.adopt(self.settings)
         self.permitting = permitting_of(self.settings, self.desk, self.audit.event)
-        self.telemetry = telemetry_of(self.settings, __version__, self._numbers)
+        self.beside = Beside(workers())
+        self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
+        self.numbers = Numbers(self, lambda: self._kernel.in_flight)
+        self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
         self._put_together()
+        self.watchdog.start()
         self.supervisor.start()
         self.sinks.start()
         self._following = [
@@ -138,6 +141,8 @@ class Gateway:
         await self.supervisor.close()
         for one in (self._office, self.desk, self.pinning, self.permitting):
             one.close()
+        await self.beside.workers.close()
+        self.watchdog.close()
         await self.sinks.close()
         await self.telemetry.close()
         await self.audit.close()
@@ -179,13 +184,14 @@ class Gateway:
             self.desk,
             self.pinning,
             self.permitting,
+            beside=self.beside,
         )
         found = self._judges.of(settings, table, self.supervisor.fleet)
         self._judges.take(found)
         self._kernel = Kernel(
             gates.ordered(found),
             self.telemetry.dispatch(self.supervisor.dispatch),
-            filters_of(settings, self._mark_key, found),
+            filters_of(settings, self._mark_key, found, self.supervisor.catalogue, self.beside),
             self.audit,
             self.telemetry.ended(self.counted.ended),
         )
@@ -234,7 +240,7 @@ class Gateway:
             self.front,
             _guard(settings),
             frozenset(settings.profiles),
-            Health(self._numbers, lambda: self.supervisor.catalogue),
+            Health(self.numbers, lambda: self.supervisor.catalogue),
             self.supervisor,
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )
@@ -313,7 +319,7 @@ class Gateway:
             self._kernel.swap(
                 gates.ordered(found),
                 self.telemetry.dispatch(fleet.dispatch),
-                filters_of(settings, self._mark_key, found),
+                filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
             )
         )
         self._judges.take(found)
@@ -330,6 +336,7 @@ class Gateway:
         self.pinning.adopt(settings)
         self.permitting.adopt(settings)
         self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
+        self.watchdog.threshold_s = settings.limits.stall_ms / 1000
         self.settings = settings
 
     # -- serving
@@ -371,24 +378,6 @@ class Gateway:
         stop_signal().add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served
-
-    def _numbers(self) -> dict[str, Any]:
-        return {
-            "servers": dict(self.supervisor.states),
-            "calls": self.counted.calls,
-            "in_flight": self._kernel.in_flight,
-            "waiting": self.desk.waiting,
-            "took": [*zip((*BOUNDS, inf), self.counted.durations, strict=True)],
-            "took_s": self.counted.spent_s,
-            "tools": self.counted.tools,
-            "tool_bounds": (*TOOL_BOUNDS, inf),
-            "warnings": self.counted.warnings,
-            "sessions": len(self.app.streamable.sessions),
-            "audit_ok": self.audit.fault is None,
-            "audit_written": self.audit.written,
-            "audit_lag": self.audit.lag,
-            "audit_sinks": self.sinks.states(),
-        }
 
 
 def _info(settings: Settings) -> dict[str, Any]:

@@ -19,9 +19,21 @@ from gatewright.transport.base import FROM_SERVERS
 from gatewright.upstream.authorize import authorizer_for
 from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
-from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import Limits as JsonLimits
 
-__all__ = ["authorizers_of", "folders_of", "grants_of", "json_limits", "profiles_of", "spec_of"]
+__all__ = [
+    "EXTENSIONS",
+    "authorizers_of",
+    "folders_of",
+    "grants_of",
+    "json_limits",
+    "profiles_of",
+    "spec_of",
+]
+
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the gateway offers, its clients and servers alike: no more than it does."""
 
 
 def grants_of(settings: Settings, issued: Layer | None = None) -> Grants:
@@ -83,6 +95,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         auth=_auth_of(server.auth),
         era=server.era,
         face=_face(server),
+        methods=server.methods,
         share=server.share,
         enabled=server.enabled,
         problem=str(server.problem) if server.problem is not None else "",
@@ -115,7 +128,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
 def _face(server: said.Server) -> Face | None:
     """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
     if server.mgp is not None:
-        return Face(server.mgp.extensions)
+        return Face(tuple(one for one in server.mgp.extensions if one in EXTENSIONS))
     return Face(("security",)) if server.transport == "python" else None
 
 
@@ -139,6 +152,6 @@ def _auth_of(auth: said.Auth) -> Auth:
     return Auth(auth.type, identity, auth.bearer)
 
 
-def json_limits(limits: said.Limits) -> jsonrpc.Limits:
+def json_limits(limits: said.Limits) -> JsonLimits:
     """The bounds of one frame."""
-    return jsonrpc.Limits(limits.depth, limits.keys, limits.batch, limits.id_chars)
+    return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gatewright import filters, gates
 from gatewright.call import Back, Call, Caller, Filter, Refusal, verdict_of
 from gatewright.compose.approving import queue_of, rules_of
+from gatewright.compose.beside import Beside
 from gatewright.compose.identity import Known, known_of
 from gatewright.compose.limiting import Meters, meters_of
 from gatewright.compose.parts import folders_of, grants_of
@@ -30,7 +31,7 @@ from gatewright.stores.grants import Grants, Layer
 from gatewright.stores.looks import Looks
 from gatewright.stores.taints import Taints
 from gatewright.transport.egress import addresses_of
-from gatewright.upstream.catalogue import Sight
+from gatewright.upstream.catalogue import Catalogue, Sight
 from gatewright.upstream.fleet import Fleet
 from gatewright.validators.compiled import Compiled
 from gatewright.wire.permissions import ASKED
@@ -79,15 +80,22 @@ def table_of(settings: Settings, issued: Layer, pinning: Pinning, permitting: Pe
     return Table(grants, access, sight)
 
 
-def filters_of(settings: Settings, key: bytes, found: gates.Gates) -> Sequence[Filter]:
+def filters_of(
+    settings: Settings,
+    key: bytes,
+    found: gates.Gates,
+    catalogue: Catalogue,
+    beside: Beside | None = None,
+) -> Sequence[Filter]:
     """What cleans what travels back. `key` makes the marks of what was taken out this gateway's own, `found` are
-    the gates that let the call pass."""
+    the gates that let the call pass, `catalogue` knows whose resources are, `beside` does what is large."""
     flow, schema = found.flow, found.schema
     return filters.ordered(
         filters.Filters(
             filters.Flow(flow.taints, flow.rule.holder, idle=flow.idle),
-            filters.OutputSchema(schema.compiled, schema.off),
-            filters.Redact(redaction_of(settings, key)),
+            filters.OutputSchema(schema.compiled, schema.off, beside.fit if beside else None),
+            filters.Redact(redaction_of(settings, key), beside.clean if beside else None),
+            filters.Links(catalogue),
             size_of(settings),
         )
     )
@@ -105,7 +113,10 @@ class Judges:
         desk: gates.Desk,
         pinning: Pinning,
         permitting: Permitting,
+        *,
+        beside: Beside | None = None,
     ) -> None:
+        self._beside = beside
         self._desk = desk
         self._pinning = pinning
         self._permitting = permitting
@@ -123,10 +134,11 @@ class Judges:
     def of(self, settings: Settings, table: Table, fleet: Fleet) -> gates.Gates:
         """One of each, for these settings. They count as the current ones once `take` has them."""
         access, meters = table.access, self._meters(settings)
+        beside = self._beside
         judging = (
-            gates.Sanitize(wanted_of(settings)),
+            gates.Sanitize(wanted_of(settings), beside.visible if beside else None),
             self._schema_gate(settings),
-            gates.Validators(addresses_of),
+            gates.Validators(addresses_of, beside.judge if beside else None),
             gates.Permission(
                 table.grants,
                 time.time,

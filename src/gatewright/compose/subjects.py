@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.upstream.declared import owner_of_method
 from gatewright.upstream.fleet import Fleet
+from gatewright.upstream.names import wrap_uri
 
 __all__ = ["Subjects"]
 
@@ -44,9 +46,11 @@ class Subjects:
         """The owner of a URI, among the servers the caller may reach."""
         return self._catalogue.resource(profile, uri, caller)
 
-    def method(self, call: Call) -> Target | None:
-        """Dispatch asks only servers that the caller may reach."""
-        return None
+    def method(self, call: Call) -> Target | Refusal | None:
+        """The server that a method was declared for; None for what the gateway knows by itself."""
+        if self._fleet.dispatch.answers(call.method):
+            return None
+        return owner_of_method(call, self._fleet.specs, self._catalogue)
 
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds."""
@@ -55,6 +59,8 @@ class Subjects:
     def absent(self, call: Call) -> Refusal | None:
         """A server that never said what it offers may still come to own the name. Told only to
         those who could use it: for everybody else the server does not exist."""
+        if call.kind == "resource":
+            return self._contested(call)
         for server in self._catalogue.view(call.profile).servers:
             if not self._may_own(call, server) or not self._may_reach(call.caller, server):
                 continue
@@ -72,6 +78,19 @@ class Subjects:
                     1000,
                 )
         return None
+
+    def _contested(self, call: Call) -> Refusal | None:
+        """A URI that several servers claim is none of theirs; in qualified form it is one's."""
+        found = self._catalogue.claimants(call.profile, call.name, call.caller)
+        if len(found) < 2:
+            return None
+        names = [wrap_uri(one) for one in found]
+        return Refusal(
+            "not_found",
+            f"several servers have a resource {call.name[:128]!r}; read one of them as "
+            + " or ".join(names)[:2000],
+            {"uri": call.name, "candidates": names},
+        )
 
     def _may_own(self, call: Call, server: str) -> bool:
         return self._catalogue.view(call.profile).unprefixed or call.name.startswith(

@@ -31,7 +31,8 @@ NO_TOOL = "_other"
 
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
-`audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count)."""
+`audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
+`stalled_s`, `longest_stall` (`seconds` of it, or None), `workers` (orders done by worker processes, processes killed)."""
 
 
 class Sight(Protocol):
@@ -157,7 +158,37 @@ class Collected:
                 numbers["audit_ok"],
             ),
             *_record(numbers),
+            *_loop(numbers),
         ]
+
+
+def _loop(numbers: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """Whether the event loop stands still, and what is done beside it."""
+    if "stalls" not in numbers:
+        return ()
+    longest = numbers["longest_stall"]
+    orders, killed = numbers["workers"]
+    return (
+        HistogramMetricFamily(
+            "gatewright_loop_stall_seconds",
+            "How long the event loop stood still, each time that it did.",
+            buckets=_buckets(numbers["stalls"]),
+            sum_value=numbers["stalled_s"],
+        ),
+        _gauge(
+            "gatewright_loop_longest_stall_seconds",
+            "The longest time that the event loop stood still.",
+            0.0 if longest is None else longest.seconds,
+        ),
+        CounterMetricFamily(
+            "gatewright_worker_orders", "What worker processes were asked to do.", value=orders
+        ),
+        CounterMetricFamily(
+            "gatewright_worker_kills",
+            "Worker processes that were ended because their work took too long.",
+            value=killed,
+        ),
+    )
 
 
 def _tools(

@@ -28,6 +28,7 @@ from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.versions import METHODS
 
 __all__ = ["Rest"]
@@ -85,7 +86,7 @@ class _Request(HttpRequest):
         if status == 401 or "scope" in outcome.details:
             scope = str(outcome.details.get("scope", ""))
             headers = (*headers, *challenge(row.name, scope))
-        if status == 429 and outcome.retry_after_ms is not None:
+        if status == 429 and outcome.retry_after_ms is not None and not outcome.once:
             seconds = b"%d" % -(-outcome.retry_after_ms // 1000)
             headers = (*headers, (b"retry-after", seconds))
         await send_json(self.send, b'{"error":' + error + b"}", status, (*headers, *_PRIVATE))
@@ -291,12 +292,12 @@ def _inbound(method: str, http: HttpRequest, **params: Any) -> Inbound:
     return Inbound(b"0", method, params, ggen.CLIENT, METHODS[method], trace)
 
 
-def _arguments(body: bytes, limits: jsonrpc.Limits) -> dict[str, Any] | Refusal:
+def _arguments(body: bytes, limits: Limits) -> dict[str, Any] | Refusal:
     """The arguments that a body holds."""
     text = body.strip(b" \t\r\n")
     if text[:1] != b"{":
         return Refusal("invalid_args", "the body must be one JSON object: the tool's arguments")
-    flaw = jsonrpc.flaw_of(text, limits)
+    flaw = flaw_of(text, limits)
     if flaw:
         return Refusal("limit_exceeded", flaw)
     try:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from gatewright.call import Filter
 from gatewright.filters.flow import Flow
+from gatewright.filters.links import Links
 from gatewright.filters.output_schema import OutputSchema
 from gatewright.filters.redact import Redact, Rules
 from gatewright.filters.size import Size
 
-__all__ = ["Filters", "Flow", "OutputSchema", "Redact", "Rules", "Size", "ordered"]
+__all__ = ["Filters", "Flow", "Links", "OutputSchema", "Redact", "Rules", "Size", "ordered"]
 
 
 class Filters(NamedTuple):
@@ -23,6 +24,7 @@ class Filters(NamedTuple):
     flow: Flow  # before anything can fail: what was read was read
     output_schema: OutputSchema  # before redact: marks of what was taken out fit no schema
     redact: Redact  # before the size is judged: marks count
+    links: Links  # after redact: what is named is what is shown
     size: Size  # last: what others cut out or put in counts
 
 

@@ -7,15 +7,22 @@ is a result that says that the tool failed. Asked before anything is taken out, 
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 
 from msgspec import Raw
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.objection import Objection
 from gatewright.wire import jsonrpc
 
-__all__ = ["OutputSchema"]
+__all__ = ["AT_ONCE", "Fitting", "OutputSchema"]
+
+AT_ONCE = 64 * 1024
+"""Bytes of a result that is checked where it is."""
+
+Fitting = Callable[[Call, bytes, bytes, tuple[int, int]], Awaitable[Objection | None]]
+"""Checks the structured content of a result against a schema (its text, and the bounds of `Compiled`) beside the loop."""
 
 
 class OutputSchema:
@@ -23,12 +30,19 @@ class OutputSchema:
 
     name = "output_schema"
 
-    def __init__(self, compiled: Compiled, off: Container[str] = frozenset()) -> None:
-        """`compiled` is what the gate `schema` has; `off` holds the servers whose schemas are not enforced."""
+    def __init__(
+        self,
+        compiled: Compiled,
+        off: Container[str] = frozenset(),
+        beside: Fitting | None = None,
+    ) -> None:
+        """`compiled` is what the gate `schema` has; `off` holds the servers whose schemas are not enforced; what is large is
+        checked `beside` the loop, where somebody does that."""
         self._compiled = compiled
         self._off = off
+        self._beside = beside
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome, or a failure in place of an answer that does not fit."""
         tool = call.tool
         if tool is None or type(outcome) is not Answer or outcome.tool_error:
@@ -36,10 +50,16 @@ class OutputSchema:
         output = tool.definition.get("outputSchema")
         if output is None or tool.target.server in self._off:
             return outcome
+        if len(outcome.raw) > AT_ONCE and self._beside is not None:
+            return self._large(call, outcome, output, self._beside)
         try:
             return self._judged(outcome, output) or outcome
         except ValueError as problem:
             return _unfit("", "json", str(problem))
+
+    async def _large(self, call: Call, answer: Answer, output: Raw, beside: Fitting) -> Outcome:
+        found = await beside(call, answer.raw, bytes(output), self._compiled.bounds)
+        return answer if found is None else _unfitting(found)
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
         members = jsonrpc.decode_members(answer.raw)
@@ -50,14 +70,16 @@ class OutputSchema:
         if isinstance(compiled, str):
             return _unfit("", "schema", f"the schema {compiled}")
         objection = compiled.objection(jsonrpc.decode(found))
-        if objection is None:
-            return None
-        where = "structuredContent" + objection.path
-        return _unfit(objection.path, objection.rule, f"{where}: {objection.message}")
+        return None if objection is None else _unfitting(objection)
 
     def event(self, call: Call, event: Event) -> Event | None:
         """Events have no schema."""
         return event
+
+
+def _unfitting(objection: Objection) -> Failure:
+    where = "structuredContent" + objection.path
+    return _unfit(objection.path, objection.rule, f"{where}: {objection.message}")
 
 
 def _unfit(path: str, rule: str, what: str) -> Failure:

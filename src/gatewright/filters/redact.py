@@ -7,9 +7,11 @@ bytes of JSON text and `redactions_applied`, rule → places. The record says th
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -19,11 +21,16 @@ from gatewright.redaction import Clean, Redactor
 from gatewright.redaction.chunks import CHUNK, Chunks, text_of, with_text
 from gatewright.wire import jsonrpc
 
-__all__ = ["REPORT", "Redact", "Rules"]
+__all__ = ["AT_ONCE", "REPORT", "Cleaning", "Redact", "Rules", "reported"]
 
 REPORT = "dev.gatewright/redaction"
 """The member of a result's `_meta` that says what was done to it."""
 
+log = logging.getLogger("gatewright.filters")
+
+AT_ONCE = 64 * 1024
+"""Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that."""
+_PIECE = 16 * 1024
 _LISTS_KEPT = 64
 _AUDIT = "notifications/mgp.audit"
 _HANDLES = ("progressToken",)
@@ -34,6 +41,15 @@ _HANDLES_OF = {
     "notifications/elicitation/complete": ("elicitationId",),
 }
 """The same for what a client has asked for by this name, or has to open as it is."""
+
+
+class Cleaning(Protocol):
+    """Looks through a text beside the loop."""
+
+    def __call__(
+        self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
+    ) -> Awaitable[Clean | Failure]:
+        """The clean text, with `report` that of a result which says what was done to it; or why there is none."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -52,19 +68,23 @@ class Redact:
 
     name = "redact"
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, beside: Cleaning | None = None) -> None:
+        """Without `beside` everything is done at once, however large."""
         self._rules = rules
+        self._beside = beside
         self._plain = not rules.servers and not rules.tools
         # A list is the same bytes for many callers: what is in it is looked for once.
         self._lists: dict[bytes, bytes] = {}
         self._chunks = Chunks()
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome without what its policy takes out."""
         redactor = self._rules.default if self._plain else self._of(call)
         if redactor is None:
             return outcome
         if type(outcome) is Answer:
+            if len(outcome.raw) > AT_ONCE and self._beside is not None:
+                return self._large(call, outcome, redactor, self._beside)
             if call.kind == "list":
                 return self._list(outcome, redactor)
             if not redactor.worth_a_look(outcome.raw):
@@ -73,10 +93,26 @@ class Redact:
             if not clean.rules:
                 return outcome
             _count(call, clean.rules)
-            return replace(outcome, raw=_reported(outcome.raw, clean))
+            return replace(outcome, raw=reported(outcome.raw, clean))
         return _spoken(call, outcome, redactor)  # type: ignore[arg-type]
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    async def _large(
+        self, call: Call, answer: Answer, redactor: Redactor, beside: Cleaning
+    ) -> Outcome:
+        raw, listed = answer.raw, call.kind == "list"
+        text = self._lists.get(raw) if listed else None
+        if text is None:
+            found = await beside(call, redactor, raw, report=not listed)
+            if isinstance(found, Failure):
+                return found
+            text = found.text
+            if listed:
+                self._keep(raw, text)
+            elif found.rules:
+                _count(call, found.rules)
+        return answer if text is raw else replace(answer, raw=text)
+
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event without what its policy takes out. What is recorded is the gateway's to say: no server's claim
         to be the record passes (MGP §6.3)."""
         if event.method == _AUDIT:
@@ -84,13 +120,32 @@ class Redact:
         redactor = self._rules.default if self._plain else self._of(call)
         if redactor is None or event.method == RECONNECT:
             return event
-        if event.method == CHUNK and text_of(event.params) is not None:
+        if event.method == CHUNK and (text := text_of(event.params)) is not None:
+            if len(text) > AT_ONCE:
+                return self._large_chunk(call, event, redactor, text)
             return self._chunk(call, event, redactor)
-        params, rules = _told(event.method, event.params, redactor)
-        if not rules:
+        params, handle = _text(event.method, event.params)
+        if len(params) > AT_ONCE and self._beside is not None:
+            return self._large_event(call, event, redactor, self._beside)
+        clean = redactor.json(params)
+        if not clean.rules:
             return event
-        _count(call, rules)
-        return Event(event.method, params)
+        _count(call, clean.rules)
+        return Event(event.method, {**jsonrpc.decode(clean.text), **handle})
+
+    async def _large_event(
+        self, call: Call, event: Event, redactor: Redactor, beside: Cleaning
+    ) -> Event | None:
+        """One that cannot be cleaned is not passed on, and the log says so."""
+        text, handle = _text(event.method, event.params)
+        found = await beside(call, redactor, text, report=False)
+        if isinstance(found, Failure):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
+            return None
+        if not found.rules:
+            return event
+        _count(call, found.rules)
+        return Event(event.method, {**jsonrpc.decode(found.text), **handle})
 
     def _chunk(self, call: Call, event: Event, redactor: Redactor) -> Event:
         """Its text is a part of one text, and all else is cleaned by itself."""
@@ -99,6 +154,21 @@ class Redact:
         if rules or more:
             _count(call, [*rules, *more])
         return Event(event.method, with_text(params, text_of(said) or ""))
+
+    async def _large_chunk(
+        self, call: Call, event: Event, redactor: Redactor, text: str
+    ) -> Event | None:
+        """Piece by piece, so that others have their turn between two of them."""
+        done, said = event.params.get("done"), []
+        open_end = {**event.params, "done": False}
+        for at in range(0, len(text), _PIECE):
+            last = at + _PIECE >= len(text)
+            params = {**open_end, "done": done} if last and done is not None else open_end
+            part = Event(event.method, with_text(params, text[at : at + _PIECE]))
+            said.append(text_of(self._chunk(call, part, redactor).params) or "")
+            await asyncio.sleep(0)
+        params = _told(event.method, with_text(event.params, ""), redactor)[0]
+        return Event(event.method, with_text(params, "".join(said)))
 
     def rest(self, call: Call) -> Event | None:
         """What was held back of a text in chunks, once its call has ended."""
@@ -128,21 +198,30 @@ class Redact:
         raw = answer.raw
         clean = self._lists.get(raw)
         if clean is None:
-            if len(self._lists) >= _LISTS_KEPT:
-                self._lists.clear()
-            clean = self._lists[raw] = redactor.json(raw).text
+            clean = redactor.json(raw).text
+            self._keep(raw, clean)
         return answer if clean is raw or clean == raw else replace(answer, raw=clean)
+
+    def _keep(self, raw: bytes, clean: bytes) -> None:
+        if len(self._lists) >= _LISTS_KEPT:
+            self._lists.clear()
+        self._lists[raw] = clean
+
+
+def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """The params of a message as JSON, without its handles, and those."""
+    handles = _HANDLES_OF.get(method, _HANDLES)
+    handle = {name: params[name] for name in handles if name in params}
+    rest = {name: one for name, one in params.items() if name not in handle}
+    return jsonrpc.encode(rest), handle
 
 
 def _told(
     method: str, params: dict[str, Any], redactor: Redactor
 ) -> tuple[dict[str, Any], Sequence[str]]:
     """The params of a message, clean but for its handles, and the rules that found something."""
-    handles = _HANDLES_OF.get(method, _HANDLES)
-    handle = {name: params[name] for name in handles if name in params}
-    clean = redactor.json(
-        jsonrpc.encode({name: one for name, one in params.items() if name not in handle})
-    )
+    text, handle = _text(method, params)
+    clean = redactor.json(text)
     if not clean.rules:
         return params, ()
     return {**jsonrpc.decode(clean.text), **handle}, clean.rules
@@ -153,7 +232,7 @@ def _count(call: Call, rules: Iterable[str]) -> None:
     call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
 
 
-def _reported(raw: bytes, clean: Clean) -> bytes:
+def reported(raw: bytes, clean: Clean) -> bytes:
     """The clean result with a report in its `_meta`, where it is an object that can have one."""
     try:
         result = msgspec.json.decode(clean.text, type=dict[str, msgspec.Raw])

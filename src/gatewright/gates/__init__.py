@@ -24,10 +24,11 @@ from gatewright.gates.sanitize import Sanitize, Wanted
 from gatewright.gates.schema import Schema
 from gatewright.gates.session import Session
 from gatewright.gates.tool_rate import ToolRate
-from gatewright.gates.validators import Validators
+from gatewright.gates.validators import MOST_NAMES, Judged, Validators
 
 __all__ = [
     "LOCAL",
+    "MOST_NAMES",
     "Access",
     "Authenticate",
     "Catalogue",
@@ -37,6 +38,7 @@ __all__ = [
     "Flow",
     "FlowRule",
     "Gates",
+    "Judged",
     "Keys",
     "Operators",
     "Permission",

@@ -53,6 +53,7 @@ _REMEMBERED = 65_536
 
 _PASSED_ON = frozenset(
     {"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
+    | {"notifications/roots/list_changed"}
     | {f"tasks/{what}" for what in ("get", "result", "cancel", "list", "update")}
 )
 """Methods for servers whose effect is known: the only ones for callers who are limited."""
@@ -196,6 +197,11 @@ class Access:
     # -- callers of whom more is said
 
     def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
+        if call.kind == "method":
+            # Nobody can tell what a method that is not MCP's touches.
+            rights = rights_of(call.caller.user)
+            if rights.patterns or rights.names_tools:
+                return Refusal("method_not_found", f"Method not found: {call.method}"), ""
         if call.kind == "tool":
             judged = _named(judged, _may_invoke(call.caller, target, call.tool))
         allowed, source, word = judged

@@ -12,24 +12,20 @@ has a prospect; only the catalogue knows why a name is missing that may yet appe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.stores.grants import no_grant
+from gatewright.validators.nearest import NAME_CHARS, closest
 from gatewright.validators.rights import rights_of
 
 __all__ = ["Catalogue", "Resolve"]
 
 _LOOKED_AT = 5000
-_COMPARED = 1000
-"""So many names, and so many of those that may be seen: some milliseconds, however many tools there are."""
-_BETWEEN = str.maketrans("", "", "_-./: ")
-_NAME_CHARS = 128
-_SUGGESTED = 3
-_CLOSE = 0.5
+"""So many names: some milliseconds, however many tools there are."""
 
 
 class Catalogue(Protocol):
@@ -45,8 +41,8 @@ class Catalogue(Protocol):
         """Whose resource that is, under the server's own URI. Several servers may have one of that
         name, so only those count that the caller may see."""
 
-    def method(self, call: Call) -> Target | None:
-        """Which server answers a `method` call; None where the gateway answers it itself, or nobody."""
+    def method(self, call: Call) -> Target | Refusal | None:
+        """Which server a `method` was declared for; None where the gateway answers or leads it itself."""
 
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
@@ -87,12 +83,13 @@ class Resolve:
         elif call.kind == "resource":
             target = self._catalogue.resource(call.profile, call.name, call.caller)
         else:
-            target = self._catalogue.method(call)
-            if target is None:
-                return call
+            found = self._catalogue.method(call)
+            if found is None or isinstance(found, Refusal):
+                return found or call
+            return replace(call, target=found, name=found.name)
         if target is None:
             return self._catalogue.absent(call) or Refusal(
-                "not_found", f"there is no {call.kind} {call.name[:_NAME_CHARS]!r}"
+                "not_found", f"there is no {call.kind} {call.name[:NAME_CHARS]!r}"
             )
         return replace(call, target=target)
 
@@ -107,8 +104,8 @@ class Resolve:
             for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
             if self._may_see(call.caller, tool)
         )
-        close = _closest(call.name, visible)
-        name = call.name[:_NAME_CHARS]
+        close = closest(call.name, visible)
+        name = call.name[:NAME_CHARS]
         hint = (
             f"; did you mean {', '.join(close)}?" if close else "; tools/list shows what there is"
         )
@@ -122,25 +119,3 @@ class Resolve:
             tool.target.server != KERNEL and not self._may_use(call.caller, tool)
             for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
         )
-
-
-def _closest(wanted: str, names: Iterable[str]) -> list[str]:
-    """The names that share most pairs of letters with the wanted one, best first.
-
-    A few microseconds a name: an edit distance over a thousand names would hold up everybody else.
-    """
-    pairs = _pairs(wanted)
-    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in islice(names, _COMPARED))
-    return [name for likeness, name in ranked[:_SUGGESTED] if -likeness >= _CLOSE]
-
-
-def _pairs(name: str) -> set[tuple[str, str]]:
-    letters = name[:_NAME_CHARS].casefold().translate(_BETWEEN)
-    return set(pairwise(letters)) or {(letters, "")}
-
-
-def _likeness(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> float:
-    """The share of common pairs in the smaller set, so that a missing prefix costs little, times
-    their share in all, so that the nearest in length comes first."""
-    common = len(one & other)
-    return 0.75 * common / min(len(one), len(other)) + 0.25 * common / len(one | other)

@@ -7,7 +7,8 @@ sorted keys and its size before and after, and how many pieces went.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +16,15 @@ from msgspec.structs import replace
 from gatewright.call import Back, Call, Refusal
 from gatewright.redaction.invisible import visible_value
 from gatewright.stores.call_records import request_of
+from gatewright.validators.leaves import outweighs
 
-__all__ = ["Sanitize", "Wanted"]
+__all__ = ["AT_ONCE", "Looking", "Sanitize", "Wanted"]
+
+AT_ONCE = 16 * 1024
+"""Characters, and eight for each value, that are looked through where they are."""
+
+Looking = Callable[[Call], Awaitable[tuple[Any, int] | Refusal]]
+"""Takes out of the arguments of a call what nobody sees, beside the event loop: the arguments, and how many pieces went."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -41,27 +49,40 @@ class Sanitize:
 
     name = "sanitize"
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, beside: Looking | None = None) -> None:
+        """Without `beside` everything is done at once, however large."""
         self._wanted = wanted
+        self._beside = beside
         self.idle = not wanted
 
-    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool = call.tool
         if tool is None or not self._wanted.of(tool.target.server, tool.target.name):
             return call
+        if self._beside is not None and outweighs(call.arguments, AT_ONCE):
+            return self._large(call, self._beside)
         try:
             cleaned, removed = visible_value(call.arguments)
         except RecursionError:
             return Refusal("invalid_args", "the arguments are nested too deeply", {"rule": "depth"})
-        if not removed:
-            return call
-        clean = replace(call, params={**call.params, "arguments": cleaned})
-        was, now = request_of(call), request_of(clean)
-        if was is not None and now is not None:
-            call.facts["sanitized"] = {
-                "removed": removed,
-                "original_size": was.bytes,
-                "sanitized_size": now.bytes,
-                "original_digest": was.digest,
-            }
-        return clean
+        return _cleaned(call, cleaned, removed) if removed else call
+
+    async def _large(self, call: Call, beside: Looking) -> Call | Refusal:
+        found = await beside(call)
+        if isinstance(found, Refusal):
+            return found
+        return _cleaned(call, *found) if found[1] else call
+
+
+def _cleaned(call: Call, cleaned: Any, removed: int) -> Call:
+    """The call with clean arguments, and the fact of it."""
+    clean = replace(call, params={**call.params, "arguments": cleaned})
+    was, now = request_of(call), request_of(clean)
+    if was is not None and now is not None:
+        call.facts["sanitized"] = {
+            "removed": removed,
+            "original_size": was.bytes,
+            "sanitized_size": now.bytes,
+            "original_digest": was.digest,
+        }
+    return clean

@@ -11,7 +11,9 @@ from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.misfits import MOST, misfits
 from gatewright.validators.objection import Objection
+from gatewright.validators.schema import CompiledSchema
 from gatewright.wire import jsonrpc
 
 __all__ = ["Schema"]
@@ -53,15 +55,20 @@ class Schema:
         elif type(arguments) is not dict:
             return _NO_OBJECT
         objection = compiled.objection(arguments)
-        return call if objection is None else _refused(objection)
+        return call if objection is None else _refused(tool, compiled, arguments, objection)
 
 
-def _refused(objection: Objection) -> Refusal:
+def _refused(
+    tool: Tool, compiled: CompiledSchema, arguments: dict[str, Any], objection: Objection
+) -> Refusal:
+    """Every flaw is told, so that one correction is enough; the first one is the refusal's own."""
+    flaws = misfits(tool.schema, arguments, compiled.violations(arguments, MOST))
     where = "arguments" + objection.path
+    said = [one["message"] for one in flaws] or [f"{where}: {objection.message}"]
     return Refusal(
         "invalid_args",
-        f"{where}: {objection.message} (rule: {objection.rule})",
-        {"path": objection.path, "rule": objection.rule},
+        f"the arguments do not fit {tool.exposed}: " + "; ".join(said),
+        {"path": objection.path, "rule": objection.rule, "flaws": flaws},
     )
 
 

@@ -12,19 +12,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatewright.call import Back, Call, Refusal, Security, Tool
 from gatewright.validators import Checks, Objection, available, checks_for
 from gatewright.validators.network import addresses_rule, sentence
 
-__all__ = ["LookUp", "Validators"]
+__all__ = ["MOST_NAMES", "Judged", "Judging", "LookUp", "Validators"]
 
 LookUp = Callable[[str], Awaitable[Sequence[str]]]
 """Host name → all its addresses; empty where it has none."""
 
+
+class Judged(NamedTuple):
+    """What the validators of a tool say: the first objection, or the names that have to be looked up (`Checks.named`)."""
+
+    objection: tuple[str, Objection] | None = None
+    names: Sequence[tuple[str, str, str]] = ()
+
+
+Judging = Callable[[Call, Tool], Awaitable[Judged | Refusal]]
+"""Asks the validators of a tool beside the event loop."""
+
 _KEPT = 16_384
-_MOST_NAMES = 16
+MOST_NAMES = 16
 """So many different names are looked up for one call, in so many seconds together."""
 _LOOK_UP_S = 15.0
 
@@ -34,9 +45,11 @@ class Validators:
 
     name = "validators"
 
-    def __init__(self, look_up: LookUp | None = None) -> None:
-        """Without `look_up` names in URLs are judged by themselves."""
+    def __init__(self, look_up: LookUp | None = None, beside: Judging | None = None) -> None:
+        """Without `look_up` names in URLs are judged by themselves; without `beside` everything is judged at once, however
+        long it takes."""
         self._look_up = look_up
+        self._beside = beside
         self._known: dict[int, tuple[Security, Checks | str]] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
@@ -47,15 +60,30 @@ class Validators:
         checks = self._checks(tool)
         if isinstance(checks, str):
             return _unavailable(tool.security.validator, checks)
+        if self._beside is not None and checks.takes_long(call.arguments):
+            return self._judged(call, tool, self._beside)
         found = checks.objection(call.arguments)
         if found is not None:
             return _blocked(*found)
         if self._look_up is None or not checks.leads_anywhere:
             return call
-        return self._reached(call, checks, self._look_up)
+        names = checks.named(call.arguments, MOST_NAMES + 1)
+        return self._reached(call, names, self._look_up) if names else call
 
-    async def _reached(self, call: Call, checks: Checks, look_up: LookUp) -> Call | Refusal:
-        found = await self._looked_up(checks, call.arguments, look_up)
+    async def _judged(self, call: Call, tool: Tool, beside: Judging) -> Call | Refusal:
+        found = await beside(call, tool)
+        if isinstance(found, Refusal):
+            return found
+        if found.objection is not None:
+            return _blocked(*found.objection)
+        return (
+            call if self._look_up is None else await self._reached(call, found.names, self._look_up)
+        )
+
+    async def _reached(
+        self, call: Call, names: Sequence[tuple[str, str, str]], look_up: LookUp
+    ) -> Call | Refusal:
+        found = await _looked_up(names, look_up)
         return call if found is None else _blocked(*found)
 
     def _checks(self, tool: Tool) -> Checks | str:
@@ -75,21 +103,19 @@ class Validators:
         self._known[id(security)] = security, made
         return made
 
-    async def _looked_up(
-        self, checks: Checks, arguments: Any, look_up: LookUp
-    ) -> tuple[str, Objection] | None:
-        found: dict[str, tuple[str, str]] = {}
-        for name, path, host in checks.hosts(arguments):
-            found.setdefault(host, (name, path))
-            if len(found) > _MOST_NAMES:
-                said = f"leads to more than {_MOST_NAMES} names, too many to look up for one call"
-                return name, Objection(path, "too_many_names", said)
-        until = asyncio.get_running_loop().time() + _LOOK_UP_S
-        for host, (name, path) in found.items():
-            rule = addresses_rule(await _addresses(look_up, host, until))
-            if rule is not None:
-                return name, Objection(path, rule, sentence(rule))
-        return None
+
+async def _looked_up(
+    names: Sequence[tuple[str, str, str]], look_up: LookUp
+) -> tuple[str, Objection] | None:
+    if len(names) > MOST_NAMES:
+        said = f"leads to more than {MOST_NAMES} names, too many to look up for one call"
+        return names[-1][0], Objection(names[-1][1], "too_many_names", said)
+    until = asyncio.get_running_loop().time() + _LOOK_UP_S
+    for name, path, host in names:
+        rule = addresses_rule(await _addresses(look_up, host, until))
+        if rule is not None:
+            return name, Objection(path, rule, sentence(rule))
+    return None
 
 
 async def _addresses(look_up: LookUp, host: str, until: float) -> Sequence[str]:

@@ -46,6 +46,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """What we offer of MGP; None: then the server never hears of it."""
     probe_s: float = 2.0
     """How long a stdio server may leave `server/discover` unanswered before it is asked the old way."""
+    methods: tuple[str, ...] | None = None
+    """Which messages besides those of MCP and MGP it may send, by name or by beginning and `*`; None: any."""
     in_flight: int = 1024
     limits: Limits = FROM_SERVERS
 

@@ -26,6 +26,9 @@ VERSION = "MCP-Protocol-Version"
 _NO_SESSION = -32000
 """What the TypeScript SDK answers, with status 400 where the specification says 404."""
 
+_OF_SESSIONS = ("session", "not initialized")
+"""What its message says then ("Bad Request: No valid session ID provided", "Bad Request: Server not initialized")."""
+
 _MOST_WAIT_S = 3600
 
 
@@ -51,15 +54,13 @@ def session_is_lost(status: int, error: jsonrpc.Response | None, had_session: bo
     """Whether a request was refused because the server does not know its session any more."""
     if not had_session:
         return False
-    return status == 404 or (status == 400 and _code(error) == _NO_SESSION)
+    return status == 404 or (status == 400 and _is_of_session(error))
 
 
 def may_repeat(call: Call | None) -> bool:
-    """Whether a request that may have been executed can be sent again without harm: what only reads,
-    by its method or by the tool's own word, and what the gateway asks for itself."""
-    if call is None or call.kind in ("list", "prompt", "resource"):
-        return True
-    return call.tool is not None and call.tool.read_only
+    """Whether a request that may have been executed can be sent again without harm: what only reads by its method,
+    what the operator says so of, and what the gateway asks for itself."""
+    return call is None or call.repeatable
 
 
 def refusal(
@@ -82,11 +83,15 @@ def _retry_after_ms(headers: Mapping[str, str]) -> int:
     return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
 
 
-def _code(error: jsonrpc.Response | None) -> object:
+def _is_of_session(error: jsonrpc.Response | None) -> bool:
+    """Whether an error speaks of the session. Its code alone says nothing: -32000 is also how a tool that ran fails."""
     if error is None:
-        return None
+        return False
     try:
         found = jsonrpc.decode(error.error)
     except ValueError:
-        return None
-    return found.get("code") if isinstance(found, dict) else None
+        return False
+    if not isinstance(found, dict) or found.get("code") != _NO_SESSION:
+        return False
+    message = str(found.get("message", "")).lower()
+    return any(word in message for word in _OF_SESSIONS)

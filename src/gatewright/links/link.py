@@ -15,12 +15,15 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
 from gatewright.links.answers import ask_all, read_reply
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
 from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
+from gatewright.links.sendable import Sendable
 from gatewright.protocol.eras import read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
@@ -84,7 +87,8 @@ class Link(abc.ABC):
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply)
+        self._questions = Questions(spec.id, self._reply, self._may_send)
+        self._sendable = Sendable(spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -210,6 +214,7 @@ class Link(abc.ABC):
             return Refusal(
                 "resource_exhausted",
                 f"server {self.spec.id} already works on {self.spec.in_flight} calls",
+                {"sent": False},
             )
         ident = self._next
         self._next = ident + 1
@@ -260,7 +265,7 @@ class Link(abc.ABC):
                 return answers
             deadline += self._loop.time() - begun  # a person's time is not the tool's
             again = retry_params(params, answers, interim.state)
-            current = await self._once(method, again, call, back, deadline)
+            current = _begun(await self._once(method, again, call, back, deadline))
         return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
 
     # -- what comes back -------------------------------------------------------------------------------
@@ -275,16 +280,22 @@ class Link(abc.ABC):
             self._drop("a notification whose params cannot be read")
             return
         method = note.method
-        if method == "notifications/progress":
+        if not self._may_send(method):
+            self.dropped += 1
+            self._sendable.warn(method)
+        elif method == "notifications/progress":
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif (owner := self._owner(stream, params)) is not None:
-            self._emit(owner, method, params)
         elif method in OF_THE_SERVER or self._is_ours(params):
             self._unsolicited(method, params)
+        elif (owner := self._owner(stream, params)) is not None:
+            self._emit(owner, method, params)
         else:
             self._belonging(method, params)
+
+    def _may_send(self, method: str) -> bool:
+        return self._sendable.allows(method, self._hello)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")
@@ -363,3 +374,10 @@ class Link(abc.ABC):
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
+
+
+def _begun(outcome: Outcome) -> Outcome:
+    """What a later round of one call came to: the first was sent, whatever became of this one."""
+    if isinstance(outcome, Answer) or outcome.details.get("sent") is not False:
+        return outcome
+    return replace(outcome, details={**outcome.details, "sent": True})

@@ -71,7 +71,14 @@ class _Held:
 class Questions:
     """The questions of one connection. `send` writes a response frame and may fail silently."""
 
-    def __init__(self, server: str, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        server: str,
+        send: Callable[[bytes], None],
+        may_ask: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """`may_ask` says of a method whether this server may ask it of anybody."""
+        self._may_ask = may_ask
         self._server = server
         self._send = send
         self._loop = asyncio.get_running_loop()
@@ -94,6 +101,10 @@ class Questions:
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
+        if not self._may_ask(request.method):
+            said = f"Method not found: {request.method[:100]}"
+            self._refuse(request.id, said, jsonrpc.METHOD_NOT_FOUND)
+            return
         # One whose answer came right before is among them still: who waits for it has not had a turn yet.
         found = [one for one in candidates if one.call is not None and not one.answered]
         ours = request.method in ASKED
@@ -112,11 +123,24 @@ class Questions:
             work = self._answer(request.id, params)
         else:
             self.asked = self.asked or not exact
-            question = Question(request.method, params)
+            question = Question(request.method, params, progress=self._progress_of(params))
             work = self._run(request.id, question, found, exact=exact)
         task = self._loop.create_task(work)
         self._running[request.id] = task
         task.add_done_callback(lambda _: self._running.pop(request.id, None))
+
+    def _progress_of(self, params: Any) -> Callable[[dict[str, Any]], None] | None:
+        """Where the server wants to hear how far the caller is: how it is told, under its own token."""
+        meta = params.get("_meta") if type(params) is dict else None
+        token = meta.get("progressToken") if type(meta) is dict else None
+        if token is None:
+            return None
+
+        def told(said: dict[str, Any]) -> None:
+            params = {**said, "progressToken": token}
+            self._send(jsonrpc.notification("notifications/progress", params))
+
+        return told
 
     def withdraw(self, ident: bytes) -> None:
         """The server does not want the answer any more."""

@@ -20,6 +20,7 @@ from gatewright.protocol.eras import to_caller
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
+from gatewright.wire.json_bounds import Limits
 from gatewright.wire.versions import LATEST_LEGACY, METHODS, Method
 
 __all__ = [
@@ -99,9 +100,7 @@ def says_auth(body: bytes) -> bool:
     return "auth" in members and "method" in members
 
 
-def read(
-    text: bytes | msgspec.Raw, limits: jsonrpc.Limits, header: str | None
-) -> Asked | Flawed | None:
+def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked | Flawed | None:
     """What one message asks for; None where nothing is to be answered. `header` is the credential that
     came around it, in HTTP's `Authorization`."""
     message = jsonrpc.parse(text, limits)
@@ -224,7 +223,8 @@ def tool_error_of(answer: Answer) -> Failure:
     except ValueError:
         value = None
     text = value if isinstance(value, str) else said.decode(errors="replace")
-    return Failure("tool_failed", text[:_TEXT_CHARS] or "the tool failed and did not say why")
+    text = text[:_TEXT_CHARS] or "the tool failed and did not say why"
+    return Failure("tool_failed", text, once=answer.once)
 
 
 def error_of(
@@ -261,9 +261,9 @@ def data_of(
         "suggestions": _suggestions(outcome, row),
         "documentation_url": None,
         "kind": row.name,
-        "retryable": row.retryable,
+        "retryable": row.retryable and not outcome.once,
     }
-    if row.retryable:
+    if row.retryable and not outcome.once:
         after = outcome.retry_after_ms
         data["retry_after_ms"] = row.retry_after_ms if after is None else after
     if row.ggen_type == "ToolTimeout":
@@ -286,10 +286,12 @@ def _of_server(outcome: Refusal | Failure, method: str) -> Refusal | Failure:
     message = said.get("message")
     text = message if isinstance(message, str) and message else outcome.message
     if said.get("code") == reason_of("timeout").mgp_code:  # it has a time limit of its own
-        return Failure("timeout", text[:_TEXT_CHARS], _limit_of(said.get("data")))
+        limit = _limit_of(said.get("data"))
+        return Failure("timeout", text[:_TEXT_CHARS], limit, once=outcome.once)
     # A resource that its server does not have: -32002 in handshake revisions, -32602 since.
     missing = method == "resources/read" and said.get("code") in (-32002, -32602)
-    return Failure("not_found" if missing else outcome.reason, text[:_TEXT_CHARS])
+    reason = "not_found" if missing else outcome.reason
+    return Failure(reason, text[:_TEXT_CHARS], once=outcome.once)
 
 
 def _limit_of(data: Any) -> dict[str, Any]:
@@ -305,7 +307,7 @@ def _suggestions(outcome: Refusal | Failure, row: Reason) -> list[str]:
     if row.name == "tool_not_found":
         close = named if isinstance(named, list) else []
         return [f"Did you mean {one}?" for one in close] or ["See tools/list for what there is"]
-    if row.name == "rate_limited" and outcome.retry_after_ms is not None:
+    if row.name == "rate_limited" and outcome.retry_after_ms is not None and not outcome.once:
         return [f"Repeat the call after {outcome.retry_after_ms} ms"]
     return list(_ADVICE.get(row.ggen_type, ()))
 

@@ -154,9 +154,8 @@ def said_by_tool(answer: Answer) -> Failure:
         if isinstance(one, dict) and isinstance(one.get("text"), str)
     ]
     details = {"content": blocks} if blocks and len(texts) < len(blocks) else {}
-    return Failure(
-        "tool_failed", "\n".join(texts) or "the tool failed and did not say why", details
-    )
+    text = "\n".join(texts) or "the tool failed and did not say why"
+    return Failure("tool_failed", text, details, once=answer.once)
 
 
 def failure_of(outcome: Outcome) -> Refusal | Failure:
@@ -166,7 +165,8 @@ def failure_of(outcome: Outcome) -> Refusal | Failure:
     if isinstance(outcome, Failure) and outcome.error is not None and not outcome.message:
         error = jsonrpc.decode(outcome.error)
         said = error.get("message") if isinstance(error, dict) else None
-        return Failure(outcome.reason, str(said or "the tool's server failed"), outcome.details)
+        text = str(said or "the tool's server failed")
+        return Failure(outcome.reason, text, outcome.details, once=outcome.once)
     return outcome
 
 
@@ -203,7 +203,7 @@ def _data(outcome: Refusal | Failure, row: Reason, written: Written) -> dict[str
     if reason:
         details.setdefault("reason", reason)
         details.setdefault("suggestion", suggestion)
-    if row.retryable:
+    if row.retryable and not outcome.once:
         given = outcome.retry_after_ms
         details["retry_after_ms"] = row.retry_after_ms if given is None else given
     context = {"audit_id": written.audit_id}

@@ -18,7 +18,7 @@ import msgspec
 
 from gatewright.call import Client, Mgp
 from gatewright.protocol.eras import modern_params
-from gatewright.protocol.negotiate import EXTENSION, Face, agree, read_offer
+from gatewright.protocol.negotiate import EXTENSION, Face, agree, flaw_of, read_offer
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_SERVER_INFO
 from gatewright.wire.versions import (
@@ -296,7 +296,7 @@ class Handshake:
             instructions if isinstance(instructions, str) else None,
             agree(offer, self._face) if self._face is not None else None,
             offer.permissions_required if offer is not None else (),
-            offer.problem if offer is not None else "",
+            "" if self._face is None else flaw_of(offer, self._face),
         )
 
 

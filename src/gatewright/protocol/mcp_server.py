@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.protocol import negotiate
+from gatewright.protocol.notices import Dropped, Notice, no_request, params_of, read_notice
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -42,7 +43,6 @@ __all__ = [
     "Hello",
     "Inbound",
     "Listen",
-    "Notice",
     "Rejected",
     "Reply",
     "can_answer",
@@ -129,14 +129,7 @@ class Answered(msgspec.Struct, frozen=True):
     error: bytes = b""
 
 
-class Notice(msgspec.Struct, frozen=True):
-    """A notification to pass on to the servers the caller may use."""
-
-    method: str
-    params: dict[str, Any]
-
-
-Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | Notice
+Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | Notice | Dropped
 
 
 def can_answer(client: Client, method: str) -> bool:
@@ -170,18 +163,6 @@ def request_key(ident: bytes) -> bytes:
     return ident if ident.find(b"\\") < 0 else jsonrpc.encode(jsonrpc.decode(ident))
 
 
-def _params(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
-    if not request.params:
-        return {}
-    params = jsonrpc.decode(request.params)
-    if type(params) is not dict:
-        raise ValueError("params must be an object")
-    meta = params.get("_meta")
-    if meta is not None and type(meta) is not dict:
-        raise ValueError("params._meta must be an object")
-    return params
-
-
 # -- modern ---------------------------------------------------------------------------------------
 
 
@@ -194,7 +175,7 @@ def read_modern(
     version known, then method known.
     """
     try:
-        params = _params(request)
+        params = params_of(request)
     except ValueError as problem:
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
     meta = params.get("_meta")
@@ -223,12 +204,14 @@ def read_modern(
 def _client(
     version: str, capabilities: dict[str, Any], info: Any, face: negotiate.Face, level: Any = None
 ) -> Client:
+    offer = negotiate.read_offer(capabilities) if capabilities else None
     return Client(
         version,
         capabilities,
         info if type(info) is dict else {},
-        negotiate.agree(negotiate.read_offer(capabilities), face) if capabilities else None,
+        None if offer is None else negotiate.agree(offer, face),
         None if level is None or level not in LOG_LEVELS else level,
+        "" if offer is None else negotiate.flaw_of(offer, face),
     )
 
 
@@ -246,6 +229,9 @@ def _of_itself(
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
+    if spec is _OTHER and (flaw := no_request(request.method)):
+        http = 404 if is_modern(client.revision) else 200
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=http, client=client)
     names = spec.names
     if names is not None and type(params.get(names)) is not str:
         flaw = f"params.{names} must be a string"
@@ -313,7 +299,7 @@ class Conversation:
         if request.params.find(_MODERN_MARK) >= 0 and is_modern_params(request.params):
             return read_modern(request, self._face)
         try:
-            params = _params(request)
+            params = params_of(request)
         except ValueError as problem:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         client = self.client or Client(LATEST_LEGACY)
@@ -332,7 +318,7 @@ class Conversation:
 
     def _initialize(self, request: jsonrpc.Request) -> Effect:
         try:
-            params = _params(request)
+            params = params_of(request)
         except ValueError as problem:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
         if self.client is not None:
@@ -371,23 +357,29 @@ class Conversation:
         return jsonrpc.encode(result)
 
     def _notification(self, notification: jsonrpc.Notification) -> Effect | None:
-        try:
-            params = _params(notification)
-        except ValueError:
-            return None  # nobody can be told: notifications are not answered
-        if notification.method == "notifications/initialized":
+        notice = read_notice(notification, self.client or Client(LATEST_LEGACY))
+        if not isinstance(notice, Notice):
+            return notice
+        if notice.method == "notifications/initialized":
             self.initialized = True
             return None
-        if notification.method == "notifications/cancelled":
-            ident = params.get("requestId")
+        if notice.method == "notifications/cancelled":
+            ident = notice.params.get("requestId")
             known = isinstance(ident, (str, int)) and not isinstance(ident, bool)
             return Cancelled(jsonrpc.encode(ident)) if known else None
-        return Notice(notification.method, params)
+        return notice
 
-    def ask(self, method: str, params: dict[str, Any] | None) -> tuple[bytes, bytes]:
-        """A question for the host: its id (JSON text) and its frame."""
+    def ask(
+        self, method: str, params: dict[str, Any] | None, progress: bool = False
+    ) -> tuple[bytes, bytes]:
+        """A question for the host: its id (JSON text) and its frame. With `progress` the id is the token, too, under which the
+        host tells how far it is: those of two servers may be one."""
         self._asked += 1
         ident = b'"gw-%d"' % self._asked
+        meta = params.get("_meta") if progress and params is not None else None
+        if isinstance(meta, dict):
+            token = f"gw-{self._asked}"
+            params = {**(params or {}), "_meta": {**meta, "progressToken": token}}
         return ident, jsonrpc.request(ident, method, params)
 
     def wants_log(self, client: Client, level: Any) -> bool:

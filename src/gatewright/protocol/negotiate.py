@@ -24,6 +24,7 @@ __all__ = [
     "Offer",
     "agree",
     "announce",
+    "flaw_of",
     "read_offer",
 ]
 
@@ -138,6 +139,15 @@ def agree(offer: Offer | None, ours: Face) -> Mgp | None:
         return None
     active = tuple(name for name in ours.extensions if name in offer.extensions)
     return Mgp(offer.version if theirs < mine else ours.version, active, offer.place)
+
+
+def flaw_of(offer: Offer | None, ours: Face) -> str:
+    """Why an offer does not count; empty where there is none, or it does."""
+    if offer is None or offer.problem:
+        return "" if offer is None else offer.problem
+    if _numbers(offer.version)[0] != _numbers(ours.version)[0]:
+        return f"mgp.version is of another major version than {ours.version}"
+    return ""
 
 
 def _numbers(version: str) -> tuple[int, int, int]:

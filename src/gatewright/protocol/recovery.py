@@ -14,22 +14,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from gatewright.wire.codes import REASONS, Strategy
+from gatewright.call import Answer, Call, Failure, Outcome
+from gatewright.protocol.promises import MIRROR
+from gatewright.wire.codes import REASONS, UNTOUCHED, Strategy, reason_of
 
-__all__ = ["Again", "Hint", "Instead", "Policy", "Report", "Retries", "read_hint"]
+__all__ = ["Again", "Hint", "Instead", "Policy", "Report", "Retries", "marked", "read_hint"]
 
 _STRATEGIES: tuple[Strategy, ...] = ("immediate", "fixed_delay", "exponential_backoff")
 _DAY_MS = 86_400_000
-_MIRROR = "dev.cloto/mgp"
 _JITTER = 0.5
 """How much of a growing wait is added at random."""
 
 _GGEN_RETRYABLE = frozenset({-32003})
 """ggen's `ToolExecution` (crash or timeout), which its table calls retryable; -32603 is in MGP's, too."""
-
-_REFUSED = frozenset({2000, 2001, 2002, 3000, 3002, 5002})
-"""Codes that say, with those of security and validation, that the tool did not run at all."""
 
 
 class Hint(msgspec.Struct, frozen=True):
@@ -43,6 +42,8 @@ class Hint(msgspec.Struct, frozen=True):
     fallback_tool: str | None = None
     refused: bool = False
     """Whether the error says that nothing was carried out, so that repeating repeats nothing."""
+    unsent: bool = False
+    """Whether the error says (`details.sent`) that the call was never handed on."""
     explicit: bool = False
     """Whether the server said so itself, and it is not only what the code means."""
 
@@ -56,9 +57,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """A server that wants a longer wait than this is not waited for."""
     fallback: bool = True
     """Whether a fallback tool is taken."""
-    trusting: bool = True
-    """Whether a server's explicit `retryable` is believed for a call that may have had effects. Who stands
-    between others and cannot ask them sets this to False."""
+    trusting: bool = False
+    """Whether a server's explicit `retryable` is believed for a call that may have had effects: a payment whose answer was
+    lost is then paid again. For programs that know their server."""
+    unsent: bool = True
+    """Whether the peer's word is believed that it never handed the call on (`details.sent`). A gateway tells its callers
+    so; a gateway itself believes no server about it."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -103,17 +107,23 @@ def read_hint(error: Mapping[str, Any]) -> Hint:
         strategy if strategy in _STRATEGIES else "fixed_delay",
         _count(said.get("max_retries"), 1000),
         fallback if isinstance(fallback, str) and fallback else None,
-        meant.refused,
+        meant.refused and _sent(said) is not True,
+        unsent=_sent(said) is False,
         explicit=True,
     )
 
 
 def _said(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     meta = data.get("_meta")
-    for found in (data.get("_mgp"), meta.get(_MIRROR) if isinstance(meta, dict) else None):
+    for found in (data.get("_mgp"), meta.get(MIRROR) if isinstance(meta, dict) else None):
         if isinstance(found, dict):
             return found
     return data if "retryable" in data or "retry_after_ms" in data else None
+
+
+def _sent(said: Mapping[str, Any]) -> object:
+    details = said.get("details")
+    return details.get("sent") if isinstance(details, dict) else None
 
 
 def _count(value: object, most: int) -> int | None:
@@ -138,7 +148,7 @@ def _table() -> dict[int, Hint]:
                 row.retry_after_ms,
                 row.retry_strategy or "fixed_delay",
                 row.max_retries if row.retryable else None,
-                refused=code in _REFUSED or row.category in ("security", "validation"),
+                refused=code in UNTOUCHED,
             )
             known = found.get(code)
             if known is None or (known.retryable and not hint.retryable):
@@ -149,12 +159,28 @@ def _table() -> dict[int, Hint]:
 _BY_CODE = _table()
 
 
+def marked(call: Call, outcome: Outcome) -> Outcome:
+    """The outcome of a call that was handed to its owner, with the word that it is not to be made again (`Failure.once`)
+    unless it was certainly not sent, or making it twice does no harm."""
+    if type(outcome) is Answer:
+        again = not outcome.tool_error
+    elif type(outcome) is Failure and outcome.error is not None:
+        again = False  # what the code of a server's own error means, whoever spells it looks up
+    else:
+        again = outcome.details.get("sent") is False or _by_reason(outcome.reason)  # type: ignore[union-attr]
+    return outcome if again or call.repeatable else replace(outcome, once=True)
+
+
+def _by_reason(reason: str) -> bool:
+    return reason_of(reason).mgp_code in UNTOUCHED
+
+
 class Retries:
     """The attempts of one call. Feed it each failure's hint; it says what comes next.
 
     `random` gives numbers in [0, 1). `repeatable` says that doing the call twice is harmless. Where it is not
-    known to be, only an error that says that nothing was carried out is followed by another attempt, or one
-    whose server says `retryable` itself and is believed (`Policy.trusting`).
+    known to be, only an error that says that nothing was carried out is followed by another attempt (`Policy.trusting`
+    is for who wants to believe more).
     """
 
     def __init__(
@@ -171,7 +197,7 @@ class Retries:
         """What comes after a failure; `left_s` are the seconds until the caller's own deadline."""
         if not hint.retryable:
             return Report("the error says that asking again does not help")
-        if not (self._repeatable or hint.refused or (hint.explicit and self._policy.trusting)):
+        if not (self._repeatable or self._nothing_ran(hint)):
             return Report("the call may have had its effect, and is not one that may be repeated")
         if self._fell_back:
             return Report("the fallback tool failed as well")
@@ -185,6 +211,10 @@ class Retries:
             self.attempts += 1
             return Again(wait_s, self.attempts)
         return self._last(hint, f"{self.attempts} repetitions did not help")
+
+    def _nothing_ran(self, hint: Hint) -> bool:
+        believed = hint.explicit and self._policy.trusting
+        return hint.refused or believed or (hint.unsent and self._policy.unsent)
 
     def _last(self, hint: Hint, reason: str) -> Instead | Report:
         if hint.fallback_tool is None or not self._policy.fallback:

@@ -14,16 +14,19 @@ import msgspec
 
 from gatewright.call import Answer, Client, Failure, Outcome, Refusal
 from gatewright.protocol import eras
+from gatewright.protocol.promises import unpromised
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of, recovery
 from gatewright.wire.mcp import META_SERVER_INFO
-from gatewright.wire.versions import is_modern
+from gatewright.wire.versions import corrects_arguments, is_modern
 
 __all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
 
 _MIRROR = "dev.cloto/mgp"
 _STEP_UP = "insufficient_scope"
 """Concerns the request as HTTP carries it in every revision."""
+_FLAWED = "invalid_args"
+"""The model reads it where its revision wants that (decision C-61)."""
 
 
 class Spelled(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +61,8 @@ def spell(
             raw = _mgp_members(raw, client)
         return Spelled(raw)
     if type(outcome) is Failure and outcome.error is not None:
-        return _relayed(outcome.error, method, client, trace_id)
+        error = unpromised(outcome.error) if outcome.once else outcome.error
+        return _relayed(error, method, client, trace_id, once=outcome.once)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
 
 
@@ -76,13 +80,17 @@ def spell_reason(
     message = outcome.message or row.mgp_name.lower().replace("_", " ")
     if client.mgp is not None:
         help_ = recovery(
-            outcome.reason, details=outcome.details, retry_after_ms=outcome.retry_after_ms
+            outcome.reason,
+            once=outcome.once,
+            details=outcome.details,
+            retry_after_ms=outcome.retry_after_ms,
         )
         data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
         data |= _uri(outcome)
         return _error(row.mgp_code, message, data, http, _scope(row, outcome))
     data = _plain_data(row, outcome, trace_id)
-    if row.tool_result and method == "tools/call":
+    told = row.tool_result or (row.name == _FLAWED and corrects_arguments(client.revision))
+    if told and method == "tools/call":
         return Spelled(_error_result(message, data, modern, server_info))
     code = row.mcp_code if modern else row.mcp_legacy_code
     if row.name == "not_found" and method != "resources/read":
@@ -96,7 +104,7 @@ def _scope(row: Reason, outcome: Refusal | Failure) -> str:
 
 def _plain_data(row: Reason, outcome: Refusal | Failure, trace_id: str) -> dict[str, Any]:
     data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id}
-    if row.retryable:
+    if row.retryable and not outcome.once:
         data["retry_after_ms"] = (
             row.retry_after_ms if outcome.retry_after_ms is None else outcome.retry_after_ms
         )
@@ -165,7 +173,7 @@ _SPOKEN = {
 }
 
 
-def _relayed(error: bytes, method: str, client: Client, trace_id: str) -> Spelled:
+def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: bool) -> Spelled:
     """A server's own error, intact but for MGP's part in it and what the eras number differently;
     its status is what MCP 2026-07-28 asks for its code."""
     modern = is_modern(client.revision)
@@ -175,7 +183,7 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str) -> Spelle
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
         said = jsonrpc.decode(members["code"])
         code = said if isinstance(said, int) else 0  # an odd one has no meaning, and stays
-        changed = _mgp_help(members, code, client, trace_id)
+        changed = _mgp_help(members, code, client, trace_id, once=once)
     except (ValueError, KeyError):
         return Spelled(error=error)
     new = eras.error_code(code, method, client)
@@ -186,7 +194,9 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str) -> Spelle
     return Spelled(error=error, http=_STATUS.get(new, 200) if modern else 200)
 
 
-def _mgp_help(members: dict[str, Any], code: int, client: Client, trace_id: str) -> bool:
+def _mgp_help(
+    members: dict[str, Any], code: int, client: Client, trace_id: str, *, once: bool
+) -> bool:
     """Take `data._mgp` away from who did not negotiate MGP, and see that everybody else has one
     (MGP §14.4). True where something changed; data that is no object stays what it is."""
     text = bytes(members.get("data", b""))
@@ -200,7 +210,8 @@ def _mgp_help(members: dict[str, Any], code: int, client: Client, trace_id: str)
     elif "_mgp" in data:
         return False
     else:
-        data = {"trace_id": trace_id, **data, "_mgp": recovery(_SPOKEN.get(code, "upstream_error"))}
+        help_ = recovery(_SPOKEN.get(code, "upstream_error"), once=once)
+        data = {"trace_id": trace_id, **data, "_mgp": help_}
     members["data"] = data
     return True
 

@@ -43,6 +43,13 @@ class Redactor:
     ) -> None:
         """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
         `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees."""
+        self.policy = {
+            "key": key.hex(),
+            "secrets": secrets,
+            "personal": sorted(personal),
+            "terms": terms,
+            "hidden": hidden,
+        }
         self._scanner = scanner(secrets=secrets, personal=personal, terms=terms)
         self._mark = marker(key)
         self._terms = terms

@@ -65,17 +65,18 @@ class SdkError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call may succeed later."""
-        from gatewright.wire.codes import reason_of
+        """Whether the same call may be made again: it may succeed later, and the first one did certainly nothing."""
+        from gatewright.wire.codes import UNTOUCHED, reason_of
 
-        return reason_of(self.reason).retryable
+        row = reason_of(self.reason)
+        return row.retryable and (row.mgp_code in UNTOUCHED or self.details.get("sent") is False)
 
     @property
     def recovery(self) -> dict[str, Any]:
         """The recovery hints of MGP §14.5: category, retryable and, where so, when, how and how often."""
         from gatewright.wire.codes import recovery
 
-        return recovery(self.reason, details=self.details)
+        return recovery(self.reason, once=not self.retryable, details=self.details)
 
     def to_error(self) -> dict[str, Any]:
         """The JSON-RPC error object: code, message, and in `data` the class, the reason and the hints."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer, re
 from gatewright.serving.front import Front
 from gatewright.serving.parked import PARKED_S, Parked
 from gatewright.wire import jsonrpc
+from gatewright.wire.methods import defined, is_known
 from gatewright.wire.versions import is_modern
 
 __all__ = ["Exchange", "Host", "Reply", "Running", "broken", "hears"]
@@ -39,9 +40,9 @@ _MGP_NEEDS = {
 
 
 def hears(client: Client, method: str) -> bool:
-    """Whether a notification may go to this client: MGP's only to who negotiated that part of it."""
+    """Whether a notification may go to this client: MCP's where its revision has it, MGP's where it negotiated that part."""
     if not method.startswith("notifications/mgp."):
-        return True
+        return not is_known(method) or defined(method, "server", client.revision)
     need = _MGP_NEEDS.get(method.split(".")[1])
     return client.mgp is not None and (need is None or need in client.mgp.extensions)
 
@@ -79,6 +80,8 @@ class Host(Protocol):
     """What the host can cancel, by the key of the request."""
     asks: dict[bytes, asyncio.Future[Any]]
     """Questions on their way to a legacy host, by id; shared with whoever reads its answers."""
+    hearing: dict[str, Callable[[dict[str, Any]], None]]
+    """Who hears how far the host is with a question, by the token that the question has here."""
 
     def call(self, inbound: Inbound) -> Call:
         """The call a request asks for."""
@@ -258,7 +261,11 @@ class Exchange:
         seat = self._seat
         if seat is None:
             raise CannotAsk("the call is over", -32000)
-        ident, frame = self._host.conversation.ask(question.method, question.params)
+        ident, frame = self._host.conversation.ask(
+            question.method, question.params, question.progress is not None
+        )
+        if question.progress is not None:
+            self._host.hearing[jsonrpc.decode(ident)] = question.progress
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._host.asks[ident] = answer
         reason = "the call ended"
@@ -271,6 +278,7 @@ class Exchange:
             raise CannotAsk("the caller did not answer in time", -32000) from None
         finally:
             del self._host.asks[ident]
+            self._host.hearing.pop(jsonrpc.decode(ident), None)
             if not answer.done() or answer.cancelled():
                 gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
                 seat.event(jsonrpc.notification("notifications/cancelled", gone))

@@ -5,6 +5,7 @@ Doors differ in how they read a message and in how they spell an outcome. Everyt
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import time
@@ -19,7 +20,7 @@ from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
 from gatewright.serving.protected import Protected
-from gatewright.wire.jsonrpc import Limits
+from gatewright.wire.json_bounds import Limits
 
 __all__ = [
     "Changes",
@@ -34,6 +35,10 @@ __all__ = [
     "Upstream",
     "trace_of",
 ]
+
+log = logging.getLogger("gatewright.serving")
+
+_OFFERS = 1000
 
 Described = tuple[dict[str, Any], str]
 """Capabilities and instructions."""
@@ -50,11 +55,6 @@ class Upstream(Protocol):
 
     async def describe(self, profile: str, caller: Caller) -> Described:
         """What the servers behind a profile can do, as far as they have started."""
-
-    async def notify(
-        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
-    ) -> None:
-        """Pass a client's notification on to the servers the caller may use."""
 
     def watch(
         self,
@@ -182,6 +182,19 @@ class Front(msgspec.Struct):
     """Caller → the `subscriptions/listen` requests that are open, of every door."""
     lasting: set[Lasting] = set()
     """The connections of every door that outlast a request."""
+    offers: set[tuple[str, str, str]] = set()
+    """Who offered MGP in a way that does not count: caller, door and why."""
+
+    def look_at_offer(self, client: Client, caller: Caller, door: str) -> None:
+        """Say why an offer of MGP does not count: once for each caller and reason, since modern clients make it anew with each
+        request."""
+        said = caller.id, door, client.mgp_problem
+        if client.mgp_problem and said not in self.offers and len(self.offers) < _OFFERS:
+            self.offers.add(said)
+            log.warning(
+                "%s offers MGP at the door %s in a way that does not count: %s; it is served as plain MCP",
+                *said,
+            )
 
     def tokens(self) -> set[str]:
         """The access tokens with which such connections were opened."""

@@ -17,7 +17,9 @@ from msgspec.structs import replace
 from gatewright.call import Call, Caller, CannotAsk, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
+from gatewright.protocol.notices import Dropped, Notice
 from gatewright.protocol.verdicts import Spelled, spell_error
+from gatewright.serving import notices
 from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
 from gatewright.serving.front import Front, Presented, Standing
 from gatewright.serving.listening import Listening
@@ -63,6 +65,7 @@ class Peer:
         self.conversation = mcp.Conversation(front.face)
         self.running: dict[bytes, Running] = {}
         self.asks: dict[bytes, asyncio.Future[Any]] = {}
+        self.hearing: dict[str, Callable[[dict[str, Any]], None]] = {}
         if session is not None:
             now = front.clock()
             front.owners[session] = caller.id
@@ -85,14 +88,22 @@ class Peer:
                 running.cancel(effect.id)
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
-        elif isinstance(effect, mcp.Notice):
-            notify = self.front.upstream.notify(
-                self.caller, effect.method, effect.params, session=self.session
-            )
-            _keep(asyncio.create_task(notify))
+        elif isinstance(effect, Notice):
+            self._noticed(effect)
+        elif isinstance(effect, Dropped):
+            self.front.refused(self.caller, self._door, effect.code, effect.message)
         else:
             return False
         return True
+
+    def _noticed(self, notice: Notice) -> None:
+        if notice.method != notices.PROGRESS:
+            notices.take(self, notice)
+            return
+        token = notice.params.get("progressToken")
+        told = self.hearing.get(token) if isinstance(token, str) else None
+        if told is not None:  # of no question that is open: nobody's
+            told(notice.params)
 
     def _answered(self, effect: mcp.Answered) -> None:
         asked = self.asks.get(effect.id)
@@ -114,6 +125,8 @@ class Peer:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
         if type(effect) is mcp.Inbound:
+            if effect.client.mgp_problem:
+                self.front.look_at_offer(effect.client, self.caller, self._door)
             if "requestState" in effect.params and _reopens(effect):
                 return self._reopen(effect, reply)
             return self._new(effect, reply)
@@ -250,6 +263,7 @@ class Peer:
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
         front = self.front
+        front.look_at_offer(hello.client, self.caller, self._door)
         found, instructions = await front.upstream.describe(self.profile, self.caller)
         capabilities = front.announced(found, hello.client)
         if hello.modern:
@@ -340,18 +354,3 @@ def _refused(error: Any) -> CannotAsk:
         code if isinstance(code, int) else -32603,
         error.get("data"),
     )
-
-
-_kept: set[asyncio.Task[Any]] = set()
-
-
-def _keep(task: asyncio.Task[Any]) -> None:
-    """Hold a task that nobody awaits, and log how it failed."""
-    _kept.add(task)
-    task.add_done_callback(_done)
-
-
-def _done(task: asyncio.Task[Any]) -> None:
-    _kept.discard(task)
-    if not task.cancelled() and task.exception() is not None:
-        log.error("a notification was lost", exc_info=task.exception())

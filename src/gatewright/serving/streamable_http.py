@@ -12,8 +12,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
+from gatewright.call import Client
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.ggen import says_auth
+from gatewright.protocol.notices import Dropped, read_notice
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.exchange import Exchange
@@ -27,7 +29,8 @@ from gatewright.serving.sessions import HttpSession, Sessions
 from gatewright.transport.alarms import Alarms, Overdue
 from gatewright.wire import jsonrpc, sse
 from gatewright.wire.mcp import META_VERSION, check_headers
-from gatewright.wire.versions import LEGACY, MODERN, is_modern, revision
+from gatewright.wire.methods import NOTIFICATIONS, is_known
+from gatewright.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
 
 __all__ = ["StreamableHttp"]
 
@@ -102,8 +105,7 @@ class StreamableHttp:
         front, said, whole = self._front, http.headers, http.whole
         message = jsonrpc.parse(body, front.limits)
         if isinstance(message, jsonrpc.Notification):
-            # The core protocol has none over modern HTTP; who sends one anyway is acknowledged.
-            return send_plain(http.send, 202)
+            return self._modern_notice(http, message)
         reply = HttpReply(http.send, said.reads_streams, front.queue_bytes, whole, modern=True)
         if not isinstance(message, jsonrpc.Request):
             flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
@@ -119,6 +121,27 @@ class StreamableHttp:
             return self._serve_watched(peer, message.id, work, http)
         whole.when_gone(partial(_gone, peer, message.id))
         return work
+
+    def _modern_notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
+        """The core protocol has none over modern HTTP: what operators declared is led on, all others are acknowledged."""
+        said, method = http.headers, message.method
+        flaw = "mcp-method" in said.routing() and (
+            said.duplicated() or check_headers(said.routing(), method, {}, {})
+        )
+        if flaw:
+            return http.refuse(400, flaw, -32020)
+        if is_known(method) and method.startswith(NOTIFICATIONS):
+            return send_plain(http.send, 202)
+        notice = read_notice(message, Client(said.version or LATEST_MODERN))
+        return self._taken(http, http.peer(self._front, self.parked), notice)
+
+    def _taken(self, http: HttpRequest, peer: Peer, effect: mcp.Effect | None) -> Answering:
+        """What nobody is answered about: done, or refused with a status."""
+        if isinstance(effect, Dropped):
+            return http.refuse(400, effect.message, effect.code)
+        if effect is not None:
+            peer.take(effect)
+        return send_plain(http.send, 202)
 
     def _check_headers(
         self, http: HttpRequest, effect: mcp.Effect, method: str
@@ -197,7 +220,9 @@ class StreamableHttp:
         session: HttpSession | None,
         extra: tuple[tuple[bytes, bytes], ...],
     ) -> Answering:
-        if effect is None or peer.take(effect):
+        if effect is None or isinstance(effect, Dropped):
+            return self._taken(http, peer, effect)
+        if peer.take(effect):
             return send_plain(http.send, 202)
         reads, limit = http.headers.reads_streams, self._front.queue_bytes
         if session is None:

@@ -107,9 +107,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one caller or one server may cost."""
 
     frame_bytes: Count = 1024 * 1024
-    server_frame_bytes: Count = 64 * 1024 * 1024
+    server_frame_bytes: Count = 16 * 1024 * 1024
     depth: Annotated[int, Meta(ge=1, le=500)] = 64
     keys: Count = 10_000
+    values: Count = 50_000
+    """Of every kind, elements of lists as well."""
     batch: Count = 50
     header_bytes: Count = 32 * 1024
     id_chars: Count = 128
@@ -117,6 +119,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     queue_bytes: Count = 256 * 1024
     subscriptions_per_client: Count = 100
     call_timeout_s: Seconds = 30.0
+    stall_ms: Count = 100
+    """After so long a stall of the event loop the log says what it was in."""
     schema_depth: Annotated[int, Meta(ge=1, le=500)] = 32
     subschemas: Count = 1000
     description_bytes: Count = 4096
@@ -194,6 +198,9 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the validator; what there is, is written beside each one."""
     permissions_required: tuple[str, ...] | None = None
     confirmation_required: bool | None = None
+    repeatable: bool | None = None
+    """True: a second call does no more than one, because the tool only reads or is idempotent. What a server says of
+    itself does not count: without this word a call whose outcome is unknown is never made again."""
     approver: Literal["caller", "operator", "either"] | None = None
     redaction: RedactionLevel | None = None
     hidden: Hidden | None = None
@@ -268,6 +275,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[limits.calls.server]` says."""
     result_bytes: Count | None = None
     """None: `[limits] server_frame_bytes`."""
+    methods: tuple[str, ...] = ()
+    """Which methods besides those of MCP and MGP it has."""
     restart: Restart = Restart()
     mgp: Mgp | None = None
     tools: Mapping[str, ToolRule] = {}

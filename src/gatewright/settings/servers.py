@@ -28,6 +28,7 @@ from gatewright.settings.shapes import (
 from gatewright.settings.statements import KeyPath
 from gatewright.settings.substitute import Sources, Undefined, hides, substitute
 from gatewright.validators import BUILT_IN, available, checks_for
+from gatewright.wire.methods import flaw_of_pattern
 from gatewright.wire.permissions import ALIASES, STANDARD, canonical_permission
 
 __all__ = ["build_grant", "build_server"]
@@ -65,6 +66,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         hidden=table.hidden,
         calls=table.calls,
         result_bytes=table.result_bytes,
+        methods=table.methods,
         restart=_restart(table.mgp or MgpTable(), (*path, "mgp"), report),
         mgp=None if table.mgp is None else _mgp(table.mgp, (*path, "mgp"), report),
         tools={
@@ -152,7 +154,11 @@ def _transport(
 
 
 def _check_names(table: ServerTable, path: KeyPath, report: Report) -> None:
-    """Names that an environment or an HTTP header could not carry."""
+    """Names that an environment or an HTTP header could not carry, and methods that are no server's to have."""
+    for name in table.methods:
+        flaw = flaw_of_pattern(name)
+        if flaw:
+            report.error((*path, "methods"), f"{name!r}: {flaw}", 'write for example "acme/*"')
     for name in table.env:
         if not _VARIABLE.fullmatch(name):
             report.error(

@@ -187,6 +187,7 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     hidden: Hidden | None = None
     calls: Rates | None = None
     result_bytes: Count | None = None
+    methods: tuple[str, ...] = ()
     mgp: MgpTable | None = None
     tools: dict[str, ToolRule] = {}
 

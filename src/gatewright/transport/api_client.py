@@ -60,6 +60,8 @@ class ApiClient:
             max_field_size=_HEADER_BYTES,
             skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept"),
         )
+        # Where a kept connection ends without an answer, aiohttp would send a GET, PUT or DELETE once more by itself.
+        self._session._retry_connection = False
 
     async def ask(
         self,

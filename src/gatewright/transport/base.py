@@ -71,7 +71,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FROM_CLIENTS = Limits()
-FROM_SERVERS = Limits(frame_bytes=64 * MIB)
+FROM_SERVERS = Limits(frame_bytes=16 * MIB)
 
 
 class Receiver(Protocol):

@@ -15,7 +15,9 @@ import msgspec
 
 from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.upstream.about import about_tool
+from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
+from gatewright.upstream.names import wrap_uri
 from gatewright.upstream.shelf import Shelf, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View
@@ -58,6 +60,8 @@ class Catalogue:
     ) -> None:
         self.version = 0
         self.sight = sight
+        self.linked = Linked()
+        """What results named to whom."""
         self._specs = {spec.id: spec for spec in specs}
         self._profiles = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
@@ -88,6 +92,7 @@ class Catalogue:
         `fresh`, which are others than before and say that."""
         made = Catalogue(specs, profiles, sight)
         made.version = self.version + 1
+        made.linked = self.linked
         for spec in specs:
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:
@@ -155,14 +160,37 @@ class Catalogue:
         return self.view(profile).prompt(name)
 
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
-        """The owner of a URI and its own URI there: the server that lists it, else the one with the
-        closest template, else the only one that has resources at all."""
+        """The owner of a URI and its own URI there: the only server that claims it, else the only one whose results
+        named it to the caller, else the only one that has resources at all. Of the servers that the caller may see."""
+        found = self.claimants(profile, uri, caller)
+        if found:
+            return found[0] if len(found) == 1 else None
         visible = self.servers(profile, caller)
-        for target in self.view(profile).owners(uri):
-            if target.server in visible:
-                return target
         having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
         return Target(having[0], uri) if len(having) == 1 else None
+
+    def claimants(self, profile: str, uri: str, caller: Caller) -> list[Target]:
+        """Whose a URI is, as lists, templates, and results that the caller was shown have it."""
+        visible = self.servers(profile, caller)
+        found = [one for one in self.view(profile).owners(uri) if one.server in visible]
+        if found:
+            return found
+        named = self.linked.servers(caller, profile, uri)
+        return [Target(one, uri) for one in named if one in visible]
+
+    def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
+        """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
+        qualified form."""
+        view, uri = self.view(profile), target.name
+        if view.owners(uri) == [target]:
+            return uri
+        if view.shared(target) or not self.linked.name(caller, profile, uri, target.server):
+            return wrap_uri(target)
+        return uri
+
+    def several(self, profile: str) -> bool:
+        """Whether a profile has more than one server, so that a URI alone does not say whose it is."""
+        return len(self.view(profile).servers) > 1
 
     def template(self, profile: str, text: str, caller: Caller) -> Target | None:
         """The owner of a template by its listed text, or of a plain URI."""

@@ -1,8 +1,7 @@
 """Whose call is it? The last step before the wire: from a call that may go on to the server that owns it.
 
-Tools, prompts and resources have an owner, which the gates have resolved. Lists are the catalogue's.
-A few methods concern several servers at once. Everything unknown is tried on the servers that the
-caller may use, in their order, until one knows it: a server that does not know a method has done nothing.
+Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
+a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.
 """
 
 from __future__ import annotations
@@ -14,14 +13,17 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal, Target
 from gatewright.protocol.mcp_client import Hello
+from gatewright.protocol.promises import renamed
 from gatewright.upstream.catalogue import Catalogue
-from gatewright.upstream.fallbacks import rename_fallback
+from gatewright.upstream.declared import without_address
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
+from gatewright.upstream.telling import roots_changed, tell
 from gatewright.upstream.view import LISTS
 from gatewright.wire import jsonrpc
 from gatewright.wire.groundhog import WISHES
+from gatewright.wire.methods import NOTIFICATIONS
 
 __all__ = ["Builtin", "Dispatch", "Owner", "Shared"]
 
@@ -32,6 +34,8 @@ Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
 """A method that the gateway answers for what is its own; the last argument asks the servers about the rest."""
 
 _LIST_TASKS = "tasks/list"
+_DONE = Answer(b"{}", own=True)
+_OF_TASKS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
 
 
 class Owner(Protocol):
@@ -71,7 +75,13 @@ class Dispatch:
             "resources/subscribe": self._subscribe,
             "resources/unsubscribe": self._subscribe,
             "logging/setLevel": self._set_level,
+            "notifications/roots/list_changed": self._roots_changed,
+            **dict.fromkeys(_OF_TASKS, self._of_task),
         }
+
+    def answers(self, method: str) -> bool:
+        """Whether it is known here who is asked; what is not is a server's own method, or nobody's."""
+        return method in self._methods or method in self._builtin or method in self.shared
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
@@ -80,7 +90,10 @@ class Dispatch:
             return await self._unowned(call, back)
         owner = self._owners.get(target.server)
         if owner is None:
-            return Failure("upstream_unavailable", f"server {target.server} is no longer there")
+            gone = f"server {target.server} is no longer there"
+            return Failure("upstream_unavailable", gone, {"sent": False})
+        if call.kind == "method":
+            return await self._declared(owner, call, back)
         params = call.params
         member = "uri" if call.kind == "resource" else "name"
         if params.get(member) != target.name:
@@ -104,9 +117,11 @@ class Dispatch:
             return Failure("not_found", f"there is no {call.kind} {call.name!r}")
         shared = self.shared.get(call.method)
         if shared is not None:
-            return await shared(call, back, self._unknown)
+            return await shared(call, back, self._of_task)
         known = self._methods.get(call.method)
-        return await (known(call, back) if known is not None else self._unknown(call, back))
+        if known is None:
+            return Failure("method_not_found", f"Method not found: {call.method}")
+        return await known(call, back)
 
     # -- what has an owner ---------------------------------------------------------------------------
 
@@ -125,9 +140,11 @@ class Dispatch:
             return found
 
         def exposed(name: str) -> str | None:
+            if call.target is not None and name == call.target.name:
+                return None  # it would be the same call once more
             return self._catalogue.shown_as(call.profile, Target(owner.id, name), call.caller)
 
-        return replace(found, error=rename_fallback(found.error, exposed))
+        return replace(found, error=renamed(found.error, exposed))
 
     async def _list(self, call: Call, back: Back) -> Outcome:
         if call.method not in LISTS:
@@ -196,25 +213,36 @@ class Dispatch:
                 first = outcome if first is None or isinstance(outcome, Answer) else first
         return first or Failure("method_not_found", "no server here writes logs")
 
-    async def _unknown(self, call: Call, back: Back) -> Outcome:
+    async def _roots_changed(self, call: Call, back: Back) -> Outcome:
+        """Told to the servers that can ask this session for its roots, on the connections that serve it."""
+        if isinstance(call.client.capabilities.get("roots"), dict):
+            for owner in self._visible(call):
+                if isinstance(owner, Server):
+                    roots_changed(owner, call.session, call.params)
+        return _DONE
+
+    async def _declared(self, owner: Owner, call: Call, back: Back) -> Outcome:
+        """A method that is not MCP's, for the server that it was declared for."""
+        params = without_address(call.params)
+        if not call.method.startswith(NOTIFICATIONS):
+            return await owner.call(call.method, params, call, back)
+        if not isinstance(owner, Server) or not tell(owner, call.session, call.method, params):
+            return Failure("upstream_unavailable", f"server {owner.id} is not connected")
+        return _DONE
+
+    async def _of_task(self, call: Call, back: Back) -> Outcome:
+        """A task that a server made for this caller. Nobody is asked about any other."""
         owners = self._visible(call)
-        if call.method.startswith("mgp/"):
-            # Between MGP peers only, on both sides (MGP §1.2, §2.4).
-            owners = [one for one in owners if one.hello.mgp is not None and call.client.mgp]
-        maker = self._tasks.maker(call)
-        if maker is not None:
-            if self._tasks.foreign(call):
+        if call.method != _LIST_TASKS:
+            maker = self._tasks.maker(call)
+            if maker is None or self._tasks.foreign(call):
                 return Failure("invalid_params", "there is no such task")
             owners = [one for one in owners if one.id == maker.server]
-        outcome: Outcome | None = None
+            call.facts["task_of"] = maker
         for owner in owners:
-            if "taskId" in call.params:
-                call.facts["task_of"] = maker or Target(owner.id, "")
             outcome = await owner.call(call.method, call.params, call, back)
             if not _does_not_know(outcome):
                 return self._of_caller(outcome, owner.id, call)
-        if len(owners) == 1 and outcome is not None:
-            return outcome  # in the server's own words
         return Failure("method_not_found", f"Method not found: {call.method}")
 
     def _of_caller(self, outcome: Outcome, server: str, call: Call) -> Outcome:

@@ -29,6 +29,7 @@ _FELT_AT_ONCE = frozenset(
         "connect_s",
         "degrades",
         "in_flight",
+        "methods",
         "permissions",
         "prefix",
         "restart",

@@ -47,16 +47,16 @@ class Listener(msgspec.Struct, frozen=True, eq=False):
 
 
 class Hub:
-    """`may_see(caller, profile, server)` says whether a server exists for somebody; `uri(profile,
-    server, uri)` what a server's resource is called in a profile."""
+    """`may_see(caller, profile, server)` says whether a server exists for somebody; `uris(caller, profile,
+    server, uri)` all that lead somebody to a server's resource: who asked for one of them hears of it by that one."""
 
     def __init__(
         self,
         may_see: Callable[[Caller, str, str], bool],
-        uri: Callable[[str, str, str], str] = lambda profile, server, uri: uri,
+        uris: Callable[[Caller, str, str, str], Sequence[str]] = lambda *words: words[-1:],
     ) -> None:
         self._may_see = may_see
-        self._uri = uri
+        self._uris = uris
         self.clean: Clean = lambda server, method, params: params
         """Takes out of what a server says what must not travel."""
         self._listeners: dict[int, Listener] = {}
@@ -119,10 +119,18 @@ class Hub:
                 allowed = seen[key] = self._may_see(one.caller, one.profile, server)
             if not allowed:
                 continue
-            told = params
-            if method == UPDATED and isinstance(params.get("uri"), str):
-                told = {**params, "uri": self._uri(one.profile, server, params["uri"])}
-            _take(one, server, method, told)
+            if method == UPDATED:
+                self._updated(one, server, params)
+            else:
+                _take(one, server, method, params)
+
+    def _updated(self, one: Listener, server: str, params: dict[str, Any]) -> None:
+        """A change of a resource is told by every name that leads the listener to that very one: it takes the one that
+        it has subscribed to. By no other: that would be somebody else's resource."""
+        uri = params.get("uri")
+        if isinstance(uri, str):
+            for name in self._uris(one.caller, one.profile, server, uri):
+                _take(one, server, UPDATED, {**params, "uri": name})
 
 
 def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:

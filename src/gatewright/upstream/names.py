@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -161,17 +161,22 @@ def _table(exposed: Mapping[Target, str]) -> Names:
     return Names(dict(exposed), targets)
 
 
-def expose_uris(resources: Iterable[Target]) -> Names:
+def expose_uris(
+    resources: Iterable[Target], beside: Callable[[Target], bool] = lambda _: False
+) -> Names:
     """URIs for resources, whose `name` is the URI their server gave them.
 
     A URI that one server alone has stays as it is; one that several have is wrapped for each of them,
-    and so is one that looks wrapped already: a server must not answer under the name of another.
+    and so is one that looks wrapped already: a server must not answer under the name of another. `beside` says
+    whether another server claims a resource's URI in some other way.
     """
     owners: dict[str, list[Target]] = defaultdict(list)
     for resource in dict.fromkeys(resources):
         owners[resource.name].append(resource)
     exposed = {
-        resource: uri if len(found) == 1 and not uri.startswith(_SCHEME) else wrap_uri(resource)
+        resource: wrap_uri(resource)
+        if len(found) > 1 or uri.startswith(_SCHEME) or beside(resource)
+        else uri
         for uri, found in owners.items()
         for resource in found
     }

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Unrecorded
 from gatewright.links.again import Attempt, Sleep, persist
-from gatewright.links.http_rules import may_repeat
+from gatewright.protocol.promises import renamed
 from gatewright.protocol.recovery import Policy, Retries
 
 __all__ = ["FALLBACK_OF", "Handle", "Note", "Persisting", "Put"]
@@ -32,7 +32,7 @@ Note = Callable[[Call, Attempt], None]
 FALLBACK_OF = "fallback_of"
 """The fact of a call that was made in another's place: the id of that one."""
 
-_POLICY = Policy(trusting=False)
+_POLICY = Policy(trusting=False, unsent=False)
 
 
 class Persisting:
@@ -59,7 +59,7 @@ class Persisting:
     async def __call__(self, outcome: Failure, call: Call, back: Back, put: Put) -> Outcome:
         """The end of a call whose first attempt came to `outcome`. An attempt that cannot be recorded is not made."""
         policy = replace(_POLICY, fallback=FALLBACK_OF not in call.facts and call.kind == "tool")
-        retries = Retries(policy, self._random, repeatable=may_repeat(call))
+        retries = Retries(policy, self._random, repeatable=call.repeatable)
         one = _One(self, call, back, put)
         try:
             return await persist(outcome, one, retries, sleep=self._sleep)
@@ -104,10 +104,14 @@ class _One:
         return await self._put()
 
     async def instead(self, tool: str) -> Outcome | None:
-        """The fallback; None where the caller may not have it, so that the first error stands."""
+        """The fallback; None where the caller may not have it, or it is the very tool that failed, so that the first error
+        stands. What a fallback says in its turn of other tools nobody is told: one of them may be the one that it stands for."""
+        if self._call.target is not None and tool == self._call.target.name:
+            return None
         outcome = await self._owner.fall_back(self._call, tool, self._back)
-        spoken = isinstance(outcome, Failure) and outcome.error is not None
-        return outcome if isinstance(outcome, Answer) or spoken else None
+        if isinstance(outcome, Failure) and outcome.error is not None:
+            return replace(outcome, error=renamed(outcome.error, lambda _: None))
+        return outcome if isinstance(outcome, Answer) else None
 
     def left(self) -> float:
         """Seconds until the deadline."""

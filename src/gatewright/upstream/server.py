@@ -207,7 +207,7 @@ class Server:
                 waits = min(self.spec.restart_wait_s, deadline - now)
                 ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
-                    return ready
+                    return replace(ready, details={**ready.details, "sent": False})
                 link = ready
             outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
             if type(outcome) is not Failure:
@@ -346,6 +346,8 @@ class Server:
             self._relisting.begins()
             hello = self._main.link.hello if self._main.link is not None else None
             self._log.info("connected, MCP %s", hello.revision if hello else "?")
+            if hello is not None and hello.mgp_problem:
+                self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
             self._told.event("SERVER_CONNECTED", self.id, {})
         elif state == "disconnected":
             self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})

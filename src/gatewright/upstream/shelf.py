@@ -27,6 +27,8 @@ from gatewright.wire.mcp import param_headers
 
 __all__ = ["Entry", "Shelf", "build_shelf", "encode_definition"]
 
+_TEMPLATES = 500
+"""Any of them may have to be compared with a URI that somebody asks for."""
 _HARMLESS_BYTES = 4096
 _HARMLESS_BRACKETS = 100
 """A member within both holds no number and no nesting that could not be compared."""
@@ -57,10 +59,10 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     tools = tuple(_tools(spec, listing, known, warnings))
-    templates = tuple(
-        (entry, Template(entry.target.name))
-        for entry in _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
-    )
+    found = list(_entries(spec, listing, "resourceTemplates", "uriTemplate", warnings))
+    if len(found) > _TEMPLATES:
+        warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
+    templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
     return Shelf(
         tools,
         tuple(_entries(spec, listing, "prompts", "name", warnings)),
@@ -122,7 +124,7 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
         schema=schema,
         security=replace(security, flow=flow) if flow else security,
         headers=_headers(spec, text, schema),
-        read_only=isinstance(hints, dict) and hints.get("readOnlyHint") is True,
+        repeatable=word is not None and word.repeatable is True,
         as_task=spec.by_operators(name)
         and (security.confirmation_required or security.risk_level == "dangerous")
         and not runs_as_task(definition),

@@ -80,6 +80,10 @@ class ToolWord(Protocol):
         """Whether a person has to agree to each call."""
 
     @property
+    def repeatable(self) -> bool | None:
+        """Whether a second call does no more than one."""
+
+    @property
     def approver(self) -> str | None:
         """Who that is: `caller`, `operator` or `either`."""
 
@@ -127,6 +131,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     approver: str = "caller"
     """Who has to agree to dangerous calls, where the operator's word about the tool says nothing of it."""
     trust_level: str | None = None
+    methods: tuple[str, ...] | None = ()
+    """Which messages besides those of MCP and MGP pass to it and from it (`wire.methods.declares`)."""
     local: bool = False
     """Its tools are functions of this process, and what they say of themselves is ours."""
     permissions: tuple[str, ...] = ()

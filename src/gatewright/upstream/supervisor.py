@@ -32,7 +32,6 @@ from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.view import Profile
-from gatewright.wire.permissions import RULED
 
 __all__ = ["HELD_S", "RETIRING_MOST", "Staged", "Supervisor"]
 
@@ -76,7 +75,7 @@ class Supervisor:
         self.info = info
         self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
         """Hears of the tools of each server that lists others than before."""
-        self.hub = Hub(self._may_see, self._uri)
+        self.hub = Hub(self._may_see, self._uris)
         self.sightings = Sightings(self.hub, lambda: self.catalogue)
         self._event = event
         self.permits: Permits | None = None
@@ -294,25 +293,6 @@ class Supervisor:
         known = [(name, hello) for name, hello in hellos if hello.revision]
         return describe(known, mirror=view.unprefixed)
 
-    async def notify(
-        self,
-        caller: Caller,
-        method: str,
-        params: dict[str, Any],
-        session: str | None = None,
-    ) -> None:
-        """Pass a client's notification on to the servers that exist for the caller; where the session
-        has a connection of its own, on that one."""
-        if method == AUDIT or method in RULED:  # both are the gateway's to say
-            return
-        mgp = method.startswith("notifications/mgp.")
-        for name in self.catalogue.servers("", caller):
-            server = self._servers.get(name)
-            link = server.link_of(session) if server is not None else None
-            if link is None or link.hello is None or (mgp and link.hello.mgp is None):
-                continue
-            link.notify(method, params)
-
     def tell_audit(self, server: str, events: Sequence[dict[str, Any]]) -> bool:
         """Tell an audit server of each event; False where it is not there, or did not negotiate `audit`."""
         found = self._servers.get(server)
@@ -382,10 +362,10 @@ class Supervisor:
         except Exception:  # what could not be judged is asked about again with each call
             log.exception("server %s: its tools could not be looked at", server)
 
-    def _uri(self, profile: str, server: str, uri: str) -> str:
-        if not self.catalogue.knows(profile):
-            return uri
-        return self.catalogue.view(profile).uri(Target(server, uri))
+    def _uris(self, caller: Caller, profile: str, server: str, uri: str) -> list[str]:
+        found, target = self.catalogue, Target(server, uri)
+        names = found.view(profile).spellings(target)
+        return [one for one in names if found.resource(profile, one, caller) == target]
 
     def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
         return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)

@@ -6,7 +6,6 @@ dotted one; all lead to the same `Tool`, so policy judges one subject whatever i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 
 from gatewright.call import KERNEL, SHIPPED, Security, Target, Tool
 from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.upstream.claims import Claims
 from gatewright.upstream.names import (
     Names,
     expose_names,
@@ -21,6 +21,7 @@ from gatewright.upstream.names import (
     kernel_names,
     unwrap_uri,
     wrap_template,
+    wrap_uri,
 )
 from gatewright.upstream.shelf import Shelf, encode_definition
 from gatewright.upstream.spec import ServerSpec
@@ -106,6 +107,7 @@ class View:
         shelved = [shelves[one] for one in wanted if one in shelves]
         self._place_tools(shelved, profile)
         self._prompts = self._place_prompts(shelved)
+        self._claims = Claims(shelved)
         self._uris = self._place_resources(shelved)
         self._templates = self._place_templates(shelved)
 
@@ -118,34 +120,29 @@ class View:
         return self._prompts.find(name)
 
     def owners(self, uri: str) -> list[Target]:
-        """Whose resource this may be, and its own URI there: who lists it, else whose wrapped
-        URI it is, else whose templates fit, the closest first."""
+        """Whose resource this may be, and its own URI there: whose wrapped URI it is, else everybody who lists it or has
+        a template that fits. Where those are several, nobody's word counts for more than another's: neither that of who
+        lists it, nor that of the closer template, because anybody can say either."""
         listed = self._uris.find(uri)
         if listed is not None:
             return [listed]
         wrapped = unwrap_uri(uri)
         if wrapped is not None:
             return [wrapped] if wrapped.server in self.servers else []
-        fitting = [one for one in self._templates if one[0].matches(uri)]
-        fitting.sort(key=lambda one: -one[0].weight)
-        return [Target(target.server, uri) for _, target, _ in fitting]
+        return [Target(one, uri) for one in self._claims.of(uri)]
 
     def templated(self, text: str) -> list[Target]:
         """The template that is listed with this text."""
         return [target for _, target, exposed in self._templates if exposed == text]
 
-    def uri(self, resource: Target) -> str:
-        """What a server's resource is called here: as it is listed, else as the template spells it
-        that is listed for it."""
-        listed = self._uris.exposed.get(resource)
-        if listed is not None:
-            return listed
-        spelled = any(
-            exposed != target.name and target.server == resource.server
-            for template, target, exposed in self._templates
-            if template.matches(resource.name)
-        )
-        return wrap_template(resource) if spelled else resource.name
+    def shared(self, resource: Target) -> bool:
+        """Whether the URI of a server's resource, as it stands, may be somebody else's as well, or looks like a wrapped one."""
+        return unwrap_uri(resource.name) is not None or self._claims.beside(resource)
+
+    def spellings(self, resource: Target) -> list[str]:
+        """All that a server's resource may be called here, the plain one last."""
+        found = [wrap_uri(resource), wrap_template(resource)]
+        return found if unwrap_uri(resource.name) is not None else [*found, resource.name]
 
     def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
@@ -182,7 +179,7 @@ class View:
 
     def _place_resources(self, shelved: list[Shelf]) -> Names:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
-        names = expose_uris(resources)
+        names = expose_uris(resources, self._claims.beside)
         self._items["resources/list"] = [
             Item(
                 target.server,
@@ -196,11 +193,9 @@ class View:
 
     def _place_templates(self, shelved: list[Shelf]) -> list[tuple[Template, Target, str]]:
         found: list[tuple[Template, Target, str]] = []
-        pairs = [pair for shelf in shelved for pair in shelf.templates]
-        count = Counter(template.text for _, template in pairs)
-        for entry, template in pairs:
+        for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             target = entry.target
-            exposed = target.name if count[template.text] == 1 else wrap_template(target)
+            exposed = wrap_template(target) if self._claims.meets(target) else target.name
             found.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
             item = Item(target.server, entry.definition, instead)

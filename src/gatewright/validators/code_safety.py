@@ -61,6 +61,8 @@ def prepare(options: Mapping[str, Any], tool: str = "") -> CodeSafety:
 class CodeSafety:
     """Judges source (text)."""
 
+    at_once = 1024
+
     def __init__(self, options: Options) -> None:
         self._options = options
         closed = options.level in {"strict", "readonly"}
@@ -89,6 +91,12 @@ class CodeSafety:
         return Objection(
             "", "code_safety", f"was rejected: {'; '.join(found[:3])}", self._body(found)
         )
+
+    def cost(self, value: Any) -> int:
+        """Microseconds that judging a source takes; one that is too large is not parsed."""
+        size = len(value) if isinstance(value, str) else 0
+        most = MAX_BYTES if self._size is None else min(self._size, MAX_BYTES)
+        return 50 + (6 * size if size <= most else size // 4)
 
     def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         """Members that are called like code; where there are none, every text."""

@@ -23,7 +23,7 @@ class Compiled:
     """`depth` and `subschemas` bound any one schema."""
 
     def __init__(self, depth: int = 32, subschemas: int = 1000) -> None:
-        self._bounds = depth, subschemas
+        self.bounds = depth, subschemas
         self._known: dict[int, tuple[Any, CompiledSchema | str]] = {}
         self._heavy: deque[int] = deque()
 
@@ -39,7 +39,7 @@ class Compiled:
     def _learn(self, source: Any, decode: Callable[[Any], Any] | None) -> CompiledSchema | str:
         compiled: CompiledSchema | str
         try:
-            compiled = compile_schema(decode(source) if decode else source, *self._bounds)
+            compiled = compile_schema(decode(source) if decode else source, *self.bounds)
         except (UnusableSchema, ValueError) as problem:
             compiled = str(problem)
         while len(self._known) >= _KEPT:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Place", "pointer", "strings"]
+__all__ = ["Place", "outweighs", "pointer", "strings"]
 
 
 class Place(NamedTuple):
@@ -43,6 +43,29 @@ def strings(value: Any) -> Iterator[tuple[Place | None, str, bool]]:
             stack.extend((Place(place, name), found[name]) for name in reversed(found))
         elif isinstance(found, list):
             stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
+
+
+_EACH = 8
+"""What a value weighs besides its characters."""
+
+
+def outweighs(value: Any, most: int) -> bool:
+    """Whether the characters of a value, and eight for each value in it, are more than so many. Ends as soon as they are."""
+    weight = 0
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        weight += _EACH
+        if type(found) is str:
+            weight += len(found)
+        elif type(found) is dict:
+            weight += sum(map(len, found))
+            stack.extend(found.values())
+        elif type(found) is list:
+            stack.extend(found)
+        if weight > most or len(stack) > most:
+            return True
+    return False
 
 
 def pointer(steps: Iterable[str | int]) -> str:

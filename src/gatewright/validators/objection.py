@@ -33,8 +33,9 @@ class Objection(msgspec.Struct, frozen=True, omit_defaults=True):
 class Validator(Protocol):
     """One named check, prepared for one tool. Pure but for names it may look up; total; linear in size.
 
-    Two more members are used where a validator has them: `takes_words`, true where `judge` takes a list of
-    texts as the words of one command, and `hosts(value)`, the names that have to be looked up.
+    More members are used where a validator has them: `takes_words`, true where `judge` takes a list of texts as the words of
+    one command; `hosts(value)`, the names that have to be looked up; `cost(value)`, the microseconds that judging a
+    value takes at most; `at_once`, the weight (`leaves.outweighs`) above which that is too long for the event loop.
     """
 
     def judge(self, value: Any) -> Objection | None:

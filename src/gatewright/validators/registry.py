@@ -14,11 +14,11 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
-from gatewright.validators.leaves import Place, pointer, strings
+from gatewright.validators.leaves import Place, outweighs, pointer, strings
 from gatewright.validators.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 
-__all__ = ["BUILT_IN", "GROUP", "Checks", "available", "checks_for", "preparer"]
+__all__ = ["BUDGET", "BUILT_IN", "GROUP", "Checks", "available", "checks_for", "preparer"]
 
 GROUP = "gatewright.validators"
 
@@ -34,6 +34,12 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
 """Name → module with `prepare`. `none` is not here: it is the absence of a check."""
 
 Pointers = Mapping[str, Sequence[str]]
+
+BUDGET = 2_000_000
+"""What the arguments of one call may cost their validators, in microseconds as a validator's `cost` counts them: about two seconds
+of one processor. Counted and not measured, so that one call has one answer."""
+_AT_ONCE = 4096
+_TOO_COSTLY = "is more than can be judged in one call; send less at a time"
 
 
 @lru_cache(maxsize=64)
@@ -61,18 +67,36 @@ class Checks:
         self._validators = tuple(
             (name, one, _chooser(one, pointers.get(name, ()))) for name, one in validators
         )
+        self._at_once = min((getattr(one, "at_once", _AT_ONCE) for _, one in validators), default=0)
+        self._only = [
+            tuple(_steps(one)) for name, _ in validators for one in pointers.get(name, ())
+        ]
+        self._everywhere = any(not pointers.get(name) for name, _ in validators)
         self.leads_anywhere = any(hasattr(one, "hosts") for _, one in validators)
         """Whether there can be `hosts` at all."""
 
     def objection(self, arguments: Any) -> tuple[str, Objection] | None:
-        """The first validator that speaks against these arguments, and what it says."""
+        """The first validator that speaks against these arguments, and what it says. What would cost more than `BUDGET` is
+        refused as a whole."""
+        left = BUDGET
         for name, validator, parts in self._validators:
+            cost = getattr(validator, "cost", _cost)
             for place, value in parts(arguments):
+                left -= cost(value)
+                if left < 0:
+                    return name, Objection(_where(place), "too_costly", _TOO_COSTLY)
                 found = validator.judge(value)
                 if found is not None:
                     where = _where(place) + found.path
                     return name, Objection(where, found.rule, found.message, found.details)
         return None
+
+    def takes_long(self, arguments: Any) -> bool:
+        """Whether judging these arguments may take more than some milliseconds, so that it is better done elsewhere."""
+        if self._everywhere:
+            return outweighs(arguments, self._at_once)
+        judged = [_at(arguments, one)[1] for one in self._only]
+        return outweighs(judged, self._at_once)
 
     def hosts(self, arguments: Any) -> Iterator[tuple[str, str, str]]:
         """Validator, JSON pointer and name of each host in these arguments that has to be looked up."""
@@ -81,6 +105,21 @@ class Checks:
             if found is not None:
                 for place, value in parts(arguments):
                     yield from ((name, _where(place), host) for host in found(value))
+
+    def named(self, arguments: Any, most: int) -> list[tuple[str, str, str]]:
+        """The same, each host once, and no more than so many."""
+        found: dict[str, tuple[str, str, str]] = {}
+        for one in self.hosts(arguments):
+            found.setdefault(one[2], one)
+            if len(found) >= most:
+                break
+        return list(found.values())
+
+
+def _cost(value: Any) -> int:
+    """What most values cost: some microseconds, and one for some characters."""
+    text = value if type(value) is str else getattr(value, "text", "")
+    return 15 + len(text) // 4
 
 
 def _where(place: Place | None) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["REASONS", "Category", "Reason", "Strategy", "reason_of", "recovery"]
+__all__ = ["REASONS", "UNTOUCHED", "Category", "Reason", "Strategy", "reason_of", "recovery"]
 
 Category = Literal["security", "lifecycle", "resource", "validation", "external"]
 Strategy = Literal["immediate", "fixed_delay", "exponential_backoff"]
@@ -327,9 +327,22 @@ def reason_of(name: str) -> Reason:
     return REASONS.get(name) or REASONS["internal"]
 
 
+UNTOUCHED = frozenset(
+    {
+        row.mgp_code
+        for row in _ROWS
+        if row.category in ("security", "lifecycle", "validation") and row.name != "cancelled"
+    }
+    | {3000, 3002}
+)
+"""The codes that say, by MGP's table, that nothing was carried out. Not 3001, 3003 and 5xxx: those are also said of calls that
+ran, or may have run."""
+
+
 def recovery(
     reason: str,
     *,
+    once: bool = False,
     details: Mapping[str, Any] | None = None,
     retry_after_ms: int | None = None,
     fallback_tool: str | None = None,
@@ -337,15 +350,17 @@ def recovery(
     """The `_mgp` object of an error (MGP §14.5): what the caller may do about it.
 
     `retry_after_ms` is milliseconds from now. A reason that never becomes better carries no retry
-    members at all, whatever was passed: a client that sees them would be tempted.
+    members at all, whatever was passed: a client that sees them would be tempted. Neither does one of
+    a call that may have been carried out (`once`), nor is another tool proposed in its place.
     """
     row = reason_of(reason)
-    found: dict[str, Any] = {"category": row.category, "retryable": row.retryable}
-    if row.retryable:
+    retryable = row.retryable and not once
+    found: dict[str, Any] = {"category": row.category, "retryable": retryable}
+    if retryable:
         found["retry_after_ms"] = row.retry_after_ms if retry_after_ms is None else retry_after_ms
         found["retry_strategy"] = row.retry_strategy
         found["max_retries"] = row.max_retries
-    if fallback_tool is not None:
+    if fallback_tool is not None and not once:
         found["fallback_tool"] = fallback_tool
     found["details"] = dict(details or {})
     return found

@@ -16,13 +16,14 @@ from typing import Any
 
 import msgspec
 
+from gatewright.wire.json_bounds import Limits, flaw_of
+
 __all__ = [
     "INTERNAL_ERROR",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
     "PARSE_ERROR",
-    "Limits",
     "Malformed",
     "Message",
     "Notification",
@@ -33,7 +34,6 @@ __all__ = [
     "decode_members",
     "encode",
     "error",
-    "flaw_of",
     "is_utf8",
     "notification",
     "parse",
@@ -112,15 +112,6 @@ def is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds on one frame. Counts, except `id_chars`, which are characters of the id's JSON text."""
-
-    depth: int = 64
-    keys: int = 10_000
-    batch: int = 50
-    id_chars: int = 128
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -290,46 +281,6 @@ def _diagnose(data: bytes | msgspec.Raw) -> Malformed:
     return Malformed(
         INVALID_REQUEST, f"{' and '.join(wrong) or 'a member'} must be a string", ident
     )
-
-
-def flaw_of(params: bytes, limits: Limits) -> str:
-    """What is wrong with the text of `params` before they are decoded, or nothing.
-
-    Brackets and colons inside strings are counted too: the cheap count can only be too high, and
-    only a count over the limit pays for the exact one.
-    """
-    if not params:
-        return ""
-    if params[:1] not in (b"{", b"["):
-        return "params must be an object or an array"
-    if params.count(b"{") + params.count(b"[") <= limits.depth and (
-        len(params) <= limits.keys or params.count(b":") <= limits.keys
-    ):
-        return ""
-    return _measure(params, limits)
-
-
-def _measure(params: bytes, limits: Limits) -> str:
-    try:
-        level = [_decoder.decode(params)]
-    except _BROKEN as problem:
-        return f"params cannot be read: {problem}"
-    depth = keys = 0
-    while level:
-        depth += 1
-        if depth > limits.depth + 1:
-            return f"params are nested deeper than {limits.depth} levels"
-        below: list[Any] = []
-        for value in level:
-            if type(value) is dict:
-                keys += len(value)
-                below.extend(value.values())
-            elif type(value) is list:
-                below.extend(value)
-        if keys > limits.keys:
-            return f"params have more than {limits.keys} keys"
-        level = below
-    return ""
 
 
 def _valid_id(ident: bytes, limits: Limits) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "Method",
     "Revision",
     "answer_version",
+    "corrects_arguments",
     "is_modern",
     "known_tasks",
     "revision",
@@ -67,6 +68,7 @@ LEGACY: tuple[str, ...] = tuple(one.name for one in _TABLE if not one.modern)
 """Revisions that open with `initialize`, oldest first."""
 MODERN: tuple[str, ...] = tuple(one.name for one in _TABLE if one.modern)
 """Revisions that carry everything in each request, oldest first."""
+_CORRECTING = ("2025-11-25", *MODERN)
 _WITH_TASKS = tuple(one.name for one in _TABLE if one.tasks)
 LATEST_LEGACY = LEGACY[-1]
 LATEST_MODERN = MODERN[-1]
@@ -80,6 +82,12 @@ def revision(name: str) -> Revision:
 def is_modern(name: str) -> bool:
     """Whether a revision carries its handshake in every request."""
     return name in MODERN
+
+
+def corrects_arguments(name: str) -> bool:
+    """Whether a revision wants arguments that do not fit as a tool's error, which the model reads and corrects, and not
+    as one of the protocol (MCP 2025-11-25, tools, error handling)."""
+    return name in _CORRECTING
 
 
 def known_tasks(name: str) -> bool:

@@ -140,7 +140,7 @@ async def test_an_error_that_is_not_retryable_is_reported_at_once(
     ("hints", "repeatable", "calls"),
     [
         ({}, None, 1),
-        ({"readOnlyHint": True}, None, 2),
+        ({"readOnlyHint": True, "idempotentHint": True}, None, 1),
         ({}, True, 2),
         ({"readOnlyHint": True}, False, 1),
     ],

@@ -14,7 +14,7 @@ from tests.sdk.client.scripted import within
 
 async def test_changes_are_told_from_any_thread_until_nobody_watches() -> None:
     heard: asyncio.Queue[Any] = asyncio.Queue()
-    behind = Behind(Registry(), dict, "", lambda *_: None)
+    behind = Behind(Registry(), dict, "")
     end = behind.watch(ANONYMOUS, "", lambda *said: heard.put_nowait(said))
     thread = threading.Thread(target=behind.tell, args=("m", {"a": 1}))
     thread.start()
@@ -29,7 +29,7 @@ async def test_changes_are_told_from_any_thread_until_nobody_watches() -> None:
 
 async def test_header_annotations_are_those_of_the_tool_that_is_there_now() -> None:
     registry = Registry()
-    behind = Behind(registry, dict, "how", lambda *_: None)
+    behind = Behind(registry, dict, "how")
     schema = {
         "type": "object",
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
@@ -44,10 +44,8 @@ async def test_header_annotations_are_those_of_the_tool_that_is_there_now() -> N
     assert await behind.describe("", ANONYMOUS) == ({}, "how")
 
 
-async def test_notifications_of_clients_reach_the_author() -> None:
-    heard: list[Any] = []
-    behind = Behind(Registry(), dict, "", lambda *said: heard.append(said))
+async def test_nobody_waits_for_a_server_of_this_process() -> None:
+    behind = Behind(Registry(), dict, "")
     assert await behind.settled()
-    await behind.notify(ANONYMOUS, "notifications/x", {"a": 1})
     behind.forget("session")
-    assert heard == [("notifications/x", {"a": 1}, ANONYMOUS)]
+    assert await behind.describe("", ANONYMOUS) == ({}, "")

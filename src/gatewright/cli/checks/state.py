@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import gatewright
 from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.checks.stalls import check_stalls
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, read_running
 from gatewright.settings import Settings
@@ -139,6 +140,7 @@ def _answers(running: Running) -> Iterator[Finding]:
         yield _gateway(running.url, "problem", f"process {running.pid} does not answer", why, fix)
         return
     yield _gateway(running.url, "ok", f"runs as process {running.pid}")
+    yield from check_stalls(running)
     ours = gatewright.__version__
     if running.version != ours:
         what = f"it is of version {running.version}, this command of {ours}"

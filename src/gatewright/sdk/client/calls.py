@@ -55,7 +55,7 @@ class Calls:
     ) -> bytes:
         """The JSON text of the result. Raises an `SdkError`.
 
-        `repeatable` None: lists, prompts and resources are, a tool where it says so of itself.
+        `repeatable` None: lists, prompts and resources are; a tool is not, whatever its server says of it.
         """
         limit_s = self._options.timeout_s if timeout_s is None else timeout_s
         deadline = asyncio.get_running_loop().time() + limit_s
@@ -63,10 +63,8 @@ class Calls:
         one = _One(self._connection, self._options, call, voice, deadline)
         outcome = await one.again()
         if type(outcome) is Failure and self._options.retry is not None:
-            harmless = call.kind in ("list", "prompt", "resource")
-            if repeatable is None:
-                repeatable = harmless or (tool is not None and tool.read_only)
-            retries = Retries(self._options.retry, self._options.random, repeatable=repeatable)
+            harmless = call.repeatable if repeatable is None else repeatable
+            retries = Retries(self._options.retry, self._options.random, repeatable=harmless)
             outcome = await persist(outcome, one, retries, sleep=self._options.sleep)
         if isinstance(outcome, Answer):
             return outcome.raw
@@ -112,6 +110,8 @@ class _One:
         if self._call.kind != "tool":
             return None
         call = self._call
+        if tool == call.name:
+            return None  # it would be the same call once more
         params = {**call.params, "name": tool}
         other = Call(
             id=uuid.uuid4().hex,
@@ -183,6 +183,6 @@ class _One:
         }
 
 
-def shown_tool(name: str, *, repeatable: bool, headers: dict[tuple[str, ...], str]) -> Tool:
-    """What a link wants to know of a tool: may it be repeated, and which arguments are headers, too."""
-    return Tool(Target("", name), name, {}, headers=headers, read_only=repeatable)
+def shown_tool(name: str, *, headers: dict[tuple[str, ...], str]) -> Tool:
+    """What a link wants to know of a tool: which arguments are headers, too."""
+    return Tool(Target("", name), name, {}, headers=headers)

@@ -127,7 +127,8 @@ class Client:
         """Call a tool. `arguments` are JSON values by name; `timeout_s` is seconds for all attempts together.
 
         A tool that ran and failed is a result with `is_error`. `repeatable` says that calling it twice does no more than calling it
-        once; None takes the tool's own word, where it is known. `meta` becomes `_meta`.
+        once: give it where you know so, for instance from `ToolInfo.repeatable` of a server that you trust. Without it a call
+        whose outcome is unknown is never made again. `meta` becomes `_meta`.
         """
         params: dict[str, Any] = {"name": name, "arguments": dict(arguments or {})}
         if meta or on_progress is not None:
@@ -304,7 +305,7 @@ class Client:
             if self._connection.has_headers:
                 return False
             headers = {}
-        self._tools[tool.name] = shown_tool(tool.name, repeatable=tool.repeatable, headers=headers)
+        self._tools[tool.name] = shown_tool(tool.name, headers=headers)
         return True
 
     def _changed(self, method: str, params: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Failure, Refusal
+from gatewright.protocol.recovery import read_hint
 from gatewright.sdk import errors
 from gatewright.sdk.errors import SdkError, error_of
 from gatewright.wire import jsonrpc
@@ -47,6 +48,8 @@ def _answered(text: bytes) -> SdkError:
     kind = _JSONRPC.get(code if isinstance(code, int) else 0, errors.InternalError)
     if reason is not None:
         kind = errors.error_class(reason)
+    if read_hint(error).unsent:
+        error = {**error, "sent": False}
     # What is to be done next the server has said itself, or nobody knows.
     return kind(message, reason=reason, details=error, advice="")
 

@@ -11,10 +11,7 @@ from gatewright.sdk.registry import Registry
 from gatewright.serving.front import Changes, Described
 from gatewright.wire.mcp import param_headers
 
-__all__ = ["Behind", "Notified"]
-
-Notified = Callable[[str, dict[str, Any], Caller], None]
-"""Takes a notification of a client: method, params, whose it is."""
+__all__ = ["Behind"]
 
 
 class Behind:
@@ -25,12 +22,10 @@ class Behind:
         registry: Registry,
         capabilities: Callable[[], dict[str, Any]],
         instructions: str,
-        notified: Notified,
     ) -> None:
         self._registry = registry
         self._capabilities = capabilities
         self._instructions = instructions
-        self._notified = notified
         self._watching: list[tuple[asyncio.AbstractEventLoop, Changes]] = []
         self._headers: dict[str, Mapping[tuple[str, ...], str]] = {}
 
@@ -41,12 +36,6 @@ class Behind:
     async def describe(self, profile: str, caller: Caller) -> Described:
         """What the server can do."""
         return self._capabilities(), self._instructions
-
-    async def notify(
-        self, caller: Caller, method: str, params: dict[str, Any], session: str | None = None
-    ) -> None:
-        """A client said something."""
-        self._notified(method, params, caller)
 
     def watch(
         self,

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gatewright.call import Answer, Back, Call, CannotAsk, Failure, Outcome
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome
 from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.protocol.recovery import marked
 from gatewright.sdk.asking import Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, ToolError
@@ -23,14 +24,18 @@ from gatewright.sdk.server.offers import Cached, Offers, ResourceOffer
 from gatewright.sdk.threads import Expired
 from gatewright.sdk.tool import Tool, ToolSecurity
 from gatewright.wire import jsonrpc
+from gatewright.wire.methods import NOTIFICATIONS
 from gatewright.wire.versions import is_modern
 
-__all__ = ["Handler", "Method"]
+__all__ = ["Handler", "Method", "Notified"]
 
 log = logging.getLogger("gatewright.sdk")
 
 Method = Callable[[dict[str, Any], Context], Any]
 """A method of the author's own: takes `params` and the context, returns the result object."""
+
+Notified = Callable[[str, dict[str, Any], Caller], None]
+"""Takes a notification of a client: method, params, whose it is."""
 
 _Way = Callable[[Call, Back], Awaitable[Outcome]]
 _EMPTY = Answer(b"{}")
@@ -39,7 +44,15 @@ _EMPTY = Answer(b"{}")
 class Handler:
     """See the module's text. `methods` are the author's own, by name."""
 
-    def __init__(self, registry: Registry, offers: Offers, methods: Mapping[str, Method]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        offers: Offers,
+        methods: Mapping[str, Method],
+        notified: Notified = lambda *_: None,
+    ) -> None:
+        """`notified` hears what clients say without waiting for an answer."""
+        self._notified = notified
         self._registry = registry
         self._offers = offers
         self._methods = methods
@@ -60,8 +73,14 @@ class Handler:
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """How the call ends. Never raises, except for the cancellation of its task."""
+        return marked(call, await self._ended(call, back))
+
+    async def _ended(self, call: Call, back: Back) -> Outcome:
         way = self._ways.get(call.method, self._own)
         try:
+            if call.method.startswith(NOTIFICATIONS):
+                self._notified(call.method, call.params, call.caller)
+                return _EMPTY
             return await way(call, back)
         except SdkError as problem:
             return Failure(problem.reason, str(problem), problem.details)

@@ -79,8 +79,8 @@ class Server:
         self._tokens = dict(tokens or {})
         self._heard: Callable[[str, dict[str, Any], str], None] | None = None
         self._offers = Offers(self._changed, clock)
-        self._handler = Handler(self.registry, self._offers, self._methods)
-        self._behind = Behind(self.registry, self._capabilities, instructions, self._notified)
+        self._handler = Handler(self.registry, self._offers, self._methods, self._notified)
+        self._behind = Behind(self.registry, self._capabilities, instructions)
         self._front = Front(
             kernel=self._handler,
             upstream=self._behind,

@@ -1,0 +1,288 @@
+"""Whom does a hostile input keep waiting? Every input of `arguments`, `results` and the doors, one after the other, against a gateway
+with everything on, while somebody else calls a harmless tool at a steady pace from another process.
+
+    python -m benchmarks.hostile [--json] [--quick] [--only NAME] [--size BYTES] [--result-size BYTES]
+
+For each input: the innocent caller's p99 and longest wait, what became of the input, and the verdict (p99 ≤ 25 ms, longest ≤ 100 ms).
+`rest.…` rows are the same without any input: what this machine does by itself. An input that misses is
+made once more after a rest, and the better turn counts. 0 where every input could be made, whatever the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import http.client
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.commands import gatewright
+from benchmarks.hostile.arguments import TOOLS, calls, frames
+from benchmarks.hostile.results import FLOODS, NAMES
+from benchmarks.mcp_client import Session
+from benchmarks.processes import ROOT, Trouble, end, started
+
+__all__ = ["main"]
+
+P99_MS, LONGEST_MS = 25.0, 100.0
+PACE_MS = 5.0
+PATIENCE_S = 120.0
+REST_S = 0.3
+TURN_S = 1.2
+
+CONFIG = """
+[gateway]
+anonymous = "allow"
+[storage]
+path = {state}
+[limits]
+call_timeout_s = 60
+tools_per_server = 20000
+{limits}
+[redaction]
+level = "personal"
+terms = ["Project Nightjar"]
+hidden = "remove"
+[[servers]]
+id = "calm"
+transport = "stdio"
+command = {python}
+args = [{calm}, "--era", "legacy"]
+[[servers]]
+id = "hostile"
+transport = "stdio"
+command = {python}
+args = [{hostile}]
+pin = "off"
+{tools}
+[[grants]]
+agent = "*"
+server = "calm"
+[[grants]]
+agent = "*"
+server = "hostile"
+"""
+
+Attack = Callable[[], str]
+
+
+def _config(folder: Path) -> Path:
+    options = {"strict": {"mode": "strict"}}
+    tools = []
+    for name, validator in TOOLS.items():
+        tools.append(f"[servers.tools.{name}]\nvalidator = {json.dumps(validator)}")
+        if name in options:
+            tools.append(f'[servers.tools.{name}.validator_options]\nmode = "strict"')
+    tools.append('[servers.tools.result]\nflow = ["untrusted", "private"]')
+    text = CONFIG.format(
+        state=json.dumps(str(folder / "state")),
+        python=json.dumps(sys.executable),
+        calm=json.dumps(str(ROOT / "benchmarks" / "servers" / "echo_stdio.py")),
+        hostile=json.dumps(str(ROOT / "benchmarks" / "hostile" / "server.py")),
+        tools="\n".join(tools),
+        limits="",
+    )
+    path = folder / "mgp.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class Hostile:
+    """The caller who sends hostile inputs, over one connection a request."""
+
+    def __init__(self, url: str) -> None:
+        where = urlsplit(url)
+        self.host, self.port = where.hostname or "", where.port or 80
+        self._session = Session(url)
+        self._session.open()
+
+    def post(self, path: str, body: bytes, **headers: str) -> str:
+        """How a request was answered: the status, and of a JSON-RPC answer what it says."""
+        line = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
+        try:
+            told = {"Content-Type": "application/json", **headers}
+            line.request("POST", path, body, told)
+            answer = line.getresponse()
+            return f"{answer.status} {_said(answer.read())}"
+        except OSError as problem:
+            return f"{type(problem).__name__}"
+        finally:
+            line.close()
+
+    def mcp(self, body: bytes) -> str:
+        """A frame to the MCP endpoint."""
+        return self.post(
+            "/mcp", body, **self._session._headers({"method": "tools/call", "params": {}})
+        )
+
+    def call(self, tool: str, arguments: bytes) -> str:
+        """A call of a tool of the hostile server."""
+        head = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"hostile__'
+        return self.mcp(head + tool.encode() + b'","arguments":' + arguments + b"}}")
+
+
+def _said(body: bytes) -> str:
+    for mark in (
+        b'"reason":"',
+        b'"rule":"',
+        b'"message":"',
+        b'"isError":true',
+        b'"result"',
+        b'"error"',
+    ):
+        at = body.rfind(mark, 0, 20_000)
+        if at >= 0:
+            return body[at : at + 60].decode("utf-8", "replace").replace("\n", " ")
+    return f"{len(body)} bytes"
+
+
+def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Attack]]:
+    """Every input by its name."""
+    for name, tool, arguments in calls(size):
+        yield name, lambda tool=tool, text=arguments: hostile.call(tool, text)  # type: ignore[misc]
+    for name, tool, arguments in calls(size):
+        if name.endswith((".0.list", ".0.undeclared")):
+            yield (
+                f"rest_door.{name}",
+                lambda tool=tool, body=arguments: hostile.post(f"/tools/hostile__{tool}", body),
+            )  # type: ignore[misc]
+            ggen = (
+                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hostile__%b","arguments":%b}}'
+                % (tool.encode(), arguments)
+            )
+            yield f"ggen_door.{name}", lambda body=ggen: hostile.post("/", body)  # type: ignore[misc]
+    for name, frame in frames(size):
+        yield name, lambda frame=frame: hostile.mcp(frame)  # type: ignore[misc]
+    for name in NAMES:
+        order = json.dumps({"kind": name, "size": result}).encode()
+        yield f"result.{name}", lambda order=order: hostile.call("result", order)  # type: ignore[misc]
+    for name in FLOODS:
+        order = json.dumps({"kind": name, "size": 20_000}).encode()
+        yield f"flood.{name}", lambda order=order: hostile.call("flood", order)  # type: ignore[misc]
+    for name in ("descriptions", "schemas", "one", "small"):
+        order = json.dumps({"kind": name, "size": min(result, 4_000_000)}).encode()
+        yield f"tools_list.{name}", lambda order=order: _listed(hostile, order)  # type: ignore[misc]
+
+
+def _listed(hostile: Hostile, order: bytes) -> str:
+    said = hostile.call("again", order)
+    time.sleep(1.5)
+    hostile.mcp(b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}')
+    hostile.call("again", b'{"kind":"","size":0}')
+    time.sleep(0.5)
+    return said
+
+
+class Innocent:
+    """The process that calls at a steady pace."""
+
+    def __init__(self, url: str, stack: ExitStack) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.hostile.innocent",
+            url,
+            "calm__echo",
+            str(PACE_MS),
+        ]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )  # fmt: skip
+        stack.callback(end, self._process)  # type: ignore[arg-type]
+
+    def figures(self) -> list[float]:
+        """p50, p99, longest, calls, since they were asked for last."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise Trouble("the innocent caller has no pipes")
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        words = self._process.stdout.readline().split()
+        if len(words) != 4:
+            raise Trouble("the innocent caller has ended")
+        return [float(word) for word in words]
+
+
+def _turn(innocent: Innocent, attack: Attack) -> dict[str, Any]:
+    innocent.figures()
+    began = time.monotonic()
+    said = attack()
+    spent = time.monotonic() - began
+    time.sleep(max(REST_S, TURN_S - spent))
+    p50, p99, longest, count = innocent.figures()
+    met = p99 <= P99_MS and longest <= LONGEST_MS
+    return {"p50_ms": p50, "p99_ms": p99, "longest_ms": longest, "calls": int(count), "attack_s": round(spent, 2), "met": met, "said": said}  # fmt: skip
+
+
+def _row(name: str, row: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"name": f"hostile.{name}", **row}), flush=True)
+        return
+    verdict = "met" if row["met"] else "MISSED"
+    figures = f"{row['p50_ms']:>8.1f} {row['p99_ms']:>9.1f} {row['longest_ms']:>10.1f} {row['attack_s']:>8.2f}"
+    print(f"{name:<48} {figures}  {verdict:<6} {row['said'][:70]}", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make every input."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    parser.add_argument("--quick", action="store_true", help="smaller inputs, one of each kind")
+    parser.add_argument("--only", default="*", help="a pattern of names")
+    parser.add_argument("--size", type=int, default=1_000_000, help="of what callers send")
+    parser.add_argument("--result-size", type=int, default=0, help="of what servers send")
+    asked = parser.parse_args(arguments)
+    size = 200_000 if asked.quick else asked.size
+    result = asked.result_size or (1_000_000 if asked.quick else 15_000_000)
+    if not asked.json:
+        print(f"{'name':<48} {'p50 ms':>8} {'p99 ms':>9} {'longest ms':>10} {'input s':>8}")
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="gatewright-hostile-") as name,
+            ExitStack() as stack,
+        ):
+            folder = Path(name)
+            command = gatewright("serve", "--config", str(_config(folder)), "--port", "0")
+            gateway = stack.enter_context(started("gatewright", command, folder))
+            innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url)
+            time.sleep(1.0)
+            missed = _all(innocent, hostile, asked, size, result)
+    except Trouble as trouble:
+        print(f"benchmarks.hostile: {trouble}", file=sys.stderr)
+        return 1
+    if not asked.json:
+        print(f"missed: {missed}")
+    return 0
+
+
+def _all(
+    innocent: Innocent, hostile: Hostile, asked: argparse.Namespace, size: int, result: int
+) -> int:
+    missed = 0
+    for number, (name, attack) in enumerate(attacks(hostile, size, result)):
+        wanted = fnmatch.fnmatch(name, asked.only) or asked.only in name
+        if not wanted or (
+            asked.quick and any(part in name for part in (".3.", ".4.", ".5.", ".6."))
+        ):
+            continue
+        if number % 25 == 0:
+            _row(f"rest.{number}", _turn(innocent, lambda: ""), as_json=asked.json)
+        row = _turn(innocent, attack)
+        if not row["met"]:
+            time.sleep(REST_S)
+            again = _turn(innocent, attack)
+            row = min(row, again, key=lambda one: float(one["longest_ms"]))
+        missed += not row["met"]
+        _row(name, row, as_json=asked.json)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""An MCP server over stdio that sends what it is told to: `result` a named result, `flood` thousands of messages, `again` another
+list of tools. All other tools answer `ok`.
+
+    python benchmarks/hostile/server.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+if __package__ in {None, ""}:  # started as a file, as a gateway starts its children
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.hostile.arguments import TOOLS
+from benchmarks.hostile.results import definitions, events, made, tools_of
+
+__all__ = ["main"]
+
+_REVISION = "2025-11-25"
+_PLAIN = ("echo", "result", "flood", "again")
+_BATCH = 500
+
+
+def _write(data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+class _Server:
+    def __init__(self) -> None:
+        self._more: list[dict[str, Any]] = []
+        names = (*_PLAIN, *TOOLS)
+        self._tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
+        self._tools += definitions()
+
+    def answer(self, message: dict[str, Any]) -> None:
+        method, ident = message.get("method"), message.get("id")
+        if ident is None or method is None:
+            return
+        if method == "initialize":
+            offers = {
+                "tools": {"listChanged": True},
+                "logging": {},
+                "resources": {"subscribe": True},
+            }
+            about = {"serverInfo": {"name": "hostile", "version": "1"}, "capabilities": offers}
+            self._say(ident, {"protocolVersion": _REVISION, **about})
+        elif method == "tools/list":
+            self._say(ident, {"tools": [*self._tools, *self._more]})
+        elif method == "tools/call":
+            self._call(ident, message["params"])
+        else:
+            self._say(ident, {})
+
+    def _call(self, ident: Any, params: dict[str, Any]) -> None:
+        asked = params.get("arguments") or {}
+        kind, size = asked.get("kind", ""), asked.get("size", 0)
+        if params["name"] == "result":
+            _write(
+                b'{"jsonrpc":"2.0","id":%b,"result":%b}\n'
+                % (json.dumps(ident).encode(), made(kind, size))
+            )
+            return
+        if params["name"] == "flood":
+            token = (params.get("_meta") or {}).get("progressToken", 0)
+            for start in range(0, size, _BATCH):
+                _write(b"".join(events(kind, one, token) for one in range(start, start + _BATCH)))
+        elif params["name"] == "again":
+            self._more = tools_of(kind, size) if size else []
+            _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+        self._say(ident, {"content": [{"type": "text", "text": "ok"}]})
+
+    def _say(self, ident: Any, result: Any) -> None:
+        _write(json.dumps({"jsonrpc": "2.0", "id": ident, "result": result}).encode() + b"\n")
+
+
+def main() -> int:
+    """Serve until the gateway hangs up."""
+    server = _Server()
+    for line in sys.stdin.buffer:
+        server.answer(json.loads(line))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""What worker processes do: judge arguments, fit results to their schemas, take secrets out of large texts. `python -m gatewright.compose.worker`.
+
+One order after the other on standard input, one answer each on standard output (`transport.workers`). The head of an order is JSON
+with the member `do`; its load is the text that a stranger wrote. Pure functions of the two: nothing is kept but what was compiled.
+The work of one order is bounded by an alarm that ends the process, whatever it is in.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from gatewright.filters.redact import reported
+from gatewright.gates import MOST_NAMES
+from gatewright.redaction import Redactor
+from gatewright.redaction.invisible import visible_value
+from gatewright.transport.workers import read_frame, write_frame
+from gatewright.validators import Checks, checks_for
+from gatewright.validators.schema import compile_schema
+from gatewright.validators.schema_graph import UnusableSchema
+from gatewright.wire import jsonrpc
+
+__all__ = ["MODULE", "answered", "main"]
+
+MODULE = "gatewright.compose.worker"
+_NICE = 5
+
+Answered = tuple[dict[str, Any], bytes]
+
+
+def main() -> int:
+    """Answer until the other side hangs up."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.nice(_NICE)
+    answers = os.dup(1)
+    os.dup2(2, 1)  # nothing that a library prints becomes an answer
+    os.write(answers, b"!")
+    while True:
+        try:
+            head, load, seconds = read_frame(sys.stdin.buffer)
+        except EOFError:
+            return 0
+        signal.alarm(seconds)
+        said, text = answered(head, load)
+        signal.alarm(0)
+        write_frame(answers, msgspec.json.encode(said), text)
+
+
+def answered(head: bytes, load: bytes) -> Answered:
+    """The answer to one order; `error` where it could not be followed."""
+    order = msgspec.json.decode(head)
+    try:
+        return _ORDERS[order.pop("do")](order, load)
+    except Exception as problem:  # noqa: BLE001 - whoever ordered it refuses what it was for
+        return {"error": f"{type(problem).__name__}: {problem}"[:300]}, b""
+
+
+def _judge(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`names`, `options`, `pointers` and `tool` make the validators; the load is the arguments."""
+    checks = _checks(msgspec.json.encode(order))
+    if isinstance(checks, str):
+        return {"error": checks}, b""
+    arguments = jsonrpc.decode(load)
+    found = checks.objection(arguments)
+    if found is None:
+        return {"names": checks.named(arguments, MOST_NAMES + 1)}, b""
+    return {"validator": found[0], "objection": msgspec.to_builtins(found[1])}, b""
+
+
+@lru_cache(maxsize=256)
+def _checks(order: bytes) -> Checks | str:
+    said = msgspec.json.decode(order)
+    return checks_for(said["names"], said["options"], said["pointers"], said["tool"])
+
+
+def _clean(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`policy` makes the redactor; the load is a JSON text, which comes back clean, or empty where it was. With `report` it is
+    a result and says in its `_meta` what was taken out."""
+    redactor = _redactor(msgspec.json.encode(order["policy"]))
+    if not redactor.worth_a_look(load):
+        return {"rules": {}}, b""
+    clean = redactor.json(load)
+    if not clean.rules:
+        return {"rules": {}}, b""
+    text = reported(load, clean) if order["report"] else clean.text
+    return {"rules": Counter(clean.rules)}, text
+
+
+@lru_cache(maxsize=64)
+def _redactor(policy: bytes) -> Redactor:
+    said = msgspec.json.decode(policy)
+    return Redactor(
+        bytes.fromhex(said["key"]),
+        secrets=said["secrets"],
+        personal=frozenset(said["personal"]),
+        terms=tuple(said["terms"]),
+        hidden=said["hidden"],
+    )
+
+
+def _look(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
+    cleaned, removed = visible_value(jsonrpc.decode(load))
+    return {"removed": removed}, jsonrpc.encode(cleaned) if removed else b""
+
+
+def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`schema` (its text), `depth` and `subschemas`; the load is a result, whose `structuredContent` has to fit."""
+    found = jsonrpc.decode_members(load).get("structuredContent")
+    if found is None:
+        return {"ok": True}, b""
+    try:
+        schema = compile_schema(
+            jsonrpc.decode(order["schema"].encode()), order["depth"], order["subschemas"]
+        )
+    except UnusableSchema as problem:
+        return {"unusable": str(problem)}, b""
+    objection = schema.objection(jsonrpc.decode(found))
+    if objection is None:
+        return {"ok": True}, b""
+    return {"objection": msgspec.to_builtins(objection)}, b""
+
+
+_ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
+    "judge": _judge,
+    "clean": _clean,
+    "fit": _fit,
+    "look": _look,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

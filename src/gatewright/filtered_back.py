@@ -1,0 +1,104 @@
+"""Events and questions of one call on their way back to its caller, through every filter and in their order.
+
+Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
+and nothing else: other calls have a `FilteredBack` of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Back, Call, CannotAsk, Event, Filter, Question
+
+__all__ = ["FilteredBack"]
+
+
+class FilteredBack:
+    """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
+
+    __slots__ = ("_back", "_call", "_filters", "_first", "late")
+
+    def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
+        self._call = call
+        self._back = back
+        self._filters = filters
+        self._first: asyncio.Future[Event | None] | None = None
+        self.late: asyncio.Task[None] | None = None
+        """The last event that has not passed yet, if any."""
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on, now or behind those that a filter still needs time for."""
+        if self.late is not None:
+            self.late = asyncio.create_task(self._behind(self.late, event))
+            return
+        passing = self._cleaned(event)
+        if isinstance(passing, Event):
+            self._back.emit(passing)
+        elif passing is not None:
+            self._first = asyncio.ensure_future(passing)
+            self.late = asyncio.create_task(self._emitted(self._first))
+
+    def release(self, events: Sequence[Event | None]) -> None:
+        """Pass on what filters had held back, which they have cleaned already."""
+        for event in events:
+            if event is not None:
+                self._back.emit(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
+        await self.settled()
+        said = Event(question.method, question.params or {})
+        cleaned = await self._waiting(said)
+        if cleaned is None:
+            raise CannotAsk("no filter lets this question pass")
+        if cleaned is not said:
+            question = replace(question, params=cleaned.params)
+        return await self._back.ask(question)
+
+    async def settled(self) -> None:
+        """Return once every event has passed that was emitted so far."""
+        while self.late is not None:
+            late = self.late
+            await late
+            if self.late is late:
+                self.late = None
+
+    def cancel(self) -> None:
+        """Nobody waits for what has not passed yet."""
+        for task in (self.late, self._first):
+            if task is not None:
+                task.cancel()
+
+    async def _waiting(self, event: Event, begin: int = 0) -> Event | None:
+        cleaned = self._cleaned(event, begin)
+        return cleaned if cleaned is None or isinstance(cleaned, Event) else await cleaned
+
+    async def _emitted(self, passing: asyncio.Future[Event | None]) -> None:
+        cleaned = await passing
+        if cleaned is not None:
+            self._back.emit(cleaned)
+
+    async def _behind(self, before: asyncio.Task[None], event: Event) -> None:
+        await before
+        cleaned = await self._waiting(event)
+        if cleaned is not None:
+            self._back.emit(cleaned)
+
+    def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
+        for at in range(begin, len(self._filters)):
+            cleaned = self._filters[at].event(self._call, event)
+            if cleaned is None:
+                return None
+            if not isinstance(cleaned, Event):
+                return self._rest(cleaned, at + 1)
+            event = cleaned
+        return event
+
+    async def _rest(self, passing: Awaitable[Event | None], begin: int) -> Event | None:
+        event = await passing
+        cleaned = None if event is None else self._cleaned(event, begin)
+        return await cleaned if cleaned is not None and not isinstance(cleaned, Event) else cleaned

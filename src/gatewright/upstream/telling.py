@@ -1,0 +1,26 @@
+"""What a server is told without being asked: on the connection that serves the session which says it, and on no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatewright.upstream.server import Server
+
+__all__ = ["roots_changed", "tell"]
+
+
+def tell(server: Server, session: str | None, method: str, params: dict[str, Any]) -> bool:
+    """Tell a server something; whether there was a connection to tell it on."""
+    link = server.link_of(session)
+    if link is None or not link.open:
+        return False
+    link.notify(method, params)
+    return True
+
+
+def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -> None:
+    """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
+    connection of its own and this one has none yet."""
+    serves = server.spec.share != "session" or server.link_of(session) is not server.link
+    if serves and not server.hello.modern:
+        tell(server, session, "notifications/roots/list_changed", params)

@@ -1,0 +1,64 @@
+"""Arguments that do not fit: a model reads which and why where its revision of MCP wants that, every other caller has an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.behaviour.access_house import OFFER
+from tests.behaviour.gateway import Gateway, config, running, server
+from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
+
+pytestmark = pytest.mark.timeout(180)
+
+CORRECTING = ("2025-11-25", "2026-07-28")
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running(tmp_path_factory.mktemp("strict"), config(server("finance"))) as gateway:
+        yield gateway
+
+
+GIVEN = {"ticker_symbo": "ACME", "period_days": "many"}
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
+async def test_flawed_arguments_are_told_one_by_one_in_the_form_of_the_revision(
+    strict: Gateway, door: str
+) -> None:
+    """MGP-14.3-14 and decision C-61."""
+    name = "finance__FinancialAnalyzer"
+    async with host(strict, door) as plain:
+        if door.split()[1] in CORRECTING:
+            result = await plain.call(name, **GIVEN)
+            assert result["isError"] is True
+            said = result["content"][0]["text"]
+        else:
+            with pytest.raises(RpcError) as refused:
+                await plain.call(name, **GIVEN)
+            assert refused.value.code == -32602
+            said = refused.value.message
+    async with host(strict, door, can=OFFER) as mgp:
+        with pytest.raises(RpcError) as caught:
+            await mgp.call(name, **GIVEN)
+    assert (caught.value.code, caught.value.data["reason"]) == (4000, "invalid_args")
+    flaws = caught.value.data["_mgp"]["details"]["flaws"]
+    assert {one["rule"] for one in flaws} >= {"required", "type"}
+    for text in (said, caught.value.message):
+        assert "'ticker_symbol' is missing; it has no 'ticker_symbo', which may have been" in text
+        assert "arguments/period_days" in text
+        assert "ACME" not in text
+
+
+async def test_the_record_says_the_same_reason_whatever_the_caller_read(strict: Gateway) -> None:
+    for door in ("http 2024-11-05", "http 2025-11-25"):
+        async with host(strict, door) as client:
+            with suppress(RpcError):
+                await client.call("finance__FinancialAnalyzer", **GIVEN)
+    blocked = strict.audit("--event", "TOOL_BLOCKED")
+    assert len(blocked) >= 2
+    for one in blocked:
+        assert one["decision"] == {"gate": "schema", "reason": "invalid_args"}

@@ -1,0 +1,194 @@
+"""Worker processes as gates and filters ask for them: the same answers as at once, and refusals that say what was too much."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest_asyncio
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Call, Event, Failure, Refusal, verdict_of
+from gatewright.compose.beside import Beside, workers
+from gatewright.filters.output_schema import OutputSchema
+from gatewright.filters.redact import Redact, Rules
+from gatewright.gates.validators import Validators
+from gatewright.redaction import Redactor
+from gatewright.transport.workers import Busy, Overtime, Workers
+from gatewright.validators.compiled import Compiled
+from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
+
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+SECRETS = Redactor(b"key")
+FILLER = "all work and no play " * 5000
+
+
+@pytest_asyncio.fixture
+async def beside() -> AsyncIterator[Beside]:
+    found = Beside(workers())
+    yield found
+    await found.workers.close()
+
+
+class Never(Workers):
+    """Workers that are too busy, or never ready."""
+
+    def __init__(self, problem: Exception) -> None:
+        super().__init__("unused")
+        self._problem = problem
+
+    async def run(
+        self, who: str, head: bytes, load: bytes, seconds: int = 5
+    ) -> tuple[bytes, bytes]:
+        raise self._problem
+
+
+def of_readonly(text: str) -> Call:
+    return a_tool_call(a_tool(validator="readonly"), arguments={"sql": text})
+
+
+async def test_what_is_judged_beside_the_loop_has_the_same_verdict(beside: Beside) -> None:
+    gate, at_once = Validators(beside=beside.judge), Validators()
+    for text in ("select " + "1," * 100 + "1", "delete from " + "t" * 100, "x" * 5000):
+        call = of_readonly(text)
+        found = await verdict_of(gate, call, Mute())
+        plain = await verdict_of(at_once, call, Mute())
+        assert found == plain
+    assert beside.workers.orders == 3
+
+
+async def test_what_is_small_is_judged_at_once(beside: Beside) -> None:
+    call = of_readonly("select 1")
+    assert await verdict_of(Validators(beside=beside.judge), call, Mute()) is call
+    assert beside.workers.orders == 0
+
+
+async def test_a_statement_that_its_parser_never_finishes_is_refused_by_name(
+    beside: Beside,
+) -> None:
+    """Each join doubles what the parser tries."""
+    call = of_readonly("select a from t" + " join t t" * 40)
+    found = await verdict_of(Validators(beside=beside.judge), call, Mute())
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.details["rule"]) == ("validation_blocked", "too_costly")
+    assert beside.workers.killed == 1
+
+
+async def test_names_in_a_long_list_of_urls_are_looked_up(beside: Beside) -> None:
+    asked: list[str] = []
+
+    async def look_up(name: str) -> list[str]:
+        asked.append(name)
+        return ["10.0.0.1"]
+
+    arguments = {"urls": ["http://example.com/"] * 1000}
+    call = a_tool_call(a_tool(validator="network_restricted"), arguments=arguments)
+    found = await verdict_of(Validators(look_up, beside.judge), call, Mute())
+    assert isinstance(found, Refusal)
+    assert (asked, found.details["rule"]) == (["example.com"], "internal_address")
+
+
+async def test_who_has_too_much_waiting_is_refused_and_told_when_to_come_again() -> None:
+    gate = Validators(beside=Beside(Never(Busy())).judge)
+    found = await verdict_of(gate, of_readonly("x" * 500), Mute())
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.retry_after_ms) == ("resource_exhausted", 1000)
+
+
+async def test_a_large_result_is_cleaned_as_a_small_one_is(beside: Beside) -> None:
+    by, plain = Redact(Rules(SECRETS), beside.clean), Redact(Rules(SECRETS))
+    for words in (f"{FILLER}{TOKEN}", FILLER):
+        raw = json.dumps({"content": [{"type": "text", "text": words}]}).encode()
+        mine, theirs = a_call(facts={}), a_call(facts={})
+        later = by.outcome(mine, Answer(raw))
+        assert not isinstance(later, Answer | Refusal | Failure)
+        assert await later == plain.outcome(theirs, Answer(raw))
+        assert mine.facts == theirs.facts
+
+
+async def test_a_large_list_is_cleaned_once_for_all_callers(beside: Beside) -> None:
+    by = Redact(Rules(SECRETS), beside.clean)
+    raw = json.dumps({"tools": [{"name": "t", "description": f"{FILLER}{TOKEN}"}]}).encode()
+    call = replace(a_call(), kind="list")
+    for _ in range(2):
+        later = by.outcome(call, Answer(raw))
+        assert not isinstance(later, Answer | Refusal | Failure)
+        found = await later
+        assert isinstance(found, Answer)
+        assert TOKEN.encode() not in found.raw
+    assert beside.workers.orders == 1
+
+
+async def test_a_large_event_is_cleaned_or_not_passed_on(beside: Beside) -> None:
+    event = Event("notifications/message", {"level": "info", "data": f"{FILLER}{TOKEN}"})
+    for asked, passed in ((beside.clean, True), (Beside(Never(Overtime())).clean, False)):
+        later = Redact(Rules(SECRETS), asked).event(a_call(facts={}), event)
+        assert later is not None
+        assert not isinstance(later, Event)
+        found = await later
+        assert (found is not None) == passed
+        assert found is None or TOKEN not in found.params["data"]
+
+
+async def test_a_large_chunk_of_text_is_cleaned_piece_by_piece() -> None:
+    said = {"request_id": "r", "content": {"type": "text", "text": f"{FILLER}{TOKEN} "}}
+    event = Event("notifications/mgp.stream.chunk", {**said, "done": True})
+    later = Redact(Rules(SECRETS)).event(a_call(facts={}), event)
+    assert later is not None
+    assert not isinstance(later, Event)
+    found = await later
+    assert found is not None
+    text = found.params["content"]["text"]
+    assert text.startswith(FILLER)
+    assert "[REDACTED:github-token:" in text
+    assert found.params["done"] is True
+
+
+async def test_a_result_that_cannot_be_cleaned_in_time_is_not_passed_on() -> None:
+    raw = json.dumps({"content": [{"type": "text", "text": FILLER}]}).encode()
+    for problem, reason in ((Overtime(), "output_invalid"), (Busy(), "resource_exhausted")):
+        later = Redact(Rules(SECRETS), Beside(Never(problem)).clean).outcome(a_call(), Answer(raw))
+        assert not isinstance(later, Answer | Refusal | Failure)
+        found = await later
+        assert isinstance(found, Failure)
+        assert found.reason == reason
+
+
+async def test_a_large_result_is_fitted_to_its_schema(beside: Beside) -> None:
+    schema = {"type": "object", "properties": {"rows": {"items": {"type": "integer"}}}}
+    tool = a_tool()
+    tool = replace(tool, definition={**tool.definition, "outputSchema": _raw(schema)})
+    by, plain = OutputSchema(Compiled(), beside=beside.fit), OutputSchema(Compiled())
+    for last in (1, "x"):
+        rows = [*range(20_000), last]
+        answer = Answer(json.dumps({"structuredContent": {"rows": rows}}).encode())
+        later = by.outcome(a_tool_call(tool), answer)
+        assert not isinstance(later, Answer | Refusal | Failure)
+        assert await later == plain.outcome(a_tool_call(tool), answer)
+
+
+async def test_a_result_that_cannot_be_fitted_is_not_passed_on() -> None:
+    tool = a_tool()
+    tool = replace(tool, definition={**tool.definition, "outputSchema": _raw({})})
+    answer = Answer(json.dumps({"structuredContent": {"x": FILLER}}).encode())
+    for problem in (Busy(), Overtime()):
+        by = OutputSchema(Compiled(), beside=Beside(Never(problem)).fit)
+        later = by.outcome(a_tool_call(tool), answer)
+        assert not isinstance(later, Answer | Refusal | Failure)
+        assert isinstance(await later, Failure)
+
+
+async def test_the_loop_goes_on_while_a_worker_is_busy(beside: Beside) -> None:
+    turns = 0
+    call = of_readonly("select a from t" + " join t t" * 40)
+    task = asyncio.ensure_future(verdict_of(Validators(beside=beside.judge), call, Mute()))
+    while not task.done():
+        turns += 1
+        await asyncio.sleep(0.01)
+    assert turns > 50
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(value).encode())

@@ -1,0 +1,28 @@
+"""What the gateway counts, in the words of `doors.health.Numbers`."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from gatewright.compose.counted import Counted
+from gatewright.compose.numbers import Numbers
+from gatewright.compose.watchdog import Watchdog
+from gatewright.doors.health import Collected
+
+
+def test_every_number_that_metrics_show_is_gathered() -> None:
+    gateway = SimpleNamespace(
+        counted=Counted(),
+        supervisor=SimpleNamespace(states={"one": "connected"}),
+        desk=SimpleNamespace(waiting=2),
+        app=SimpleNamespace(streamable=SimpleNamespace(sessions=[1, 2, 3])),
+        audit=SimpleNamespace(fault=None, written=7, lag=1),
+        sinks=SimpleNamespace(states=dict),
+        watchdog=Watchdog(0.1),
+        beside=SimpleNamespace(workers=SimpleNamespace(orders=4, killed=1)),
+    )
+    numbers = Numbers(gateway, lambda: 5)()
+    assert (numbers["in_flight"], numbers["waiting"], numbers["sessions"]) == (5, 2, 3)
+    assert (numbers["workers"], numbers["longest_stall"]) == ((4, 1), None)
+    names = {one.name for one in Collected(numbers).collect()}
+    assert {"gatewright_loop_stall_seconds", "gatewright_worker_kills"} <= names

@@ -1,0 +1,147 @@
+"""Worker processes: started late, replaced when they hang, shared fairly, gone with their owner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from gatewright.transport.workers import Busy, Overtime, Workers, read_frame, write_frame
+
+SLOW = str(Path(__file__).with_name("slow_worker.py"))
+
+
+@pytest_asyncio.fixture
+async def workers() -> AsyncIterator[Workers]:
+    found = Workers("unused", most=2)
+    found._command[:] = [sys.executable, SLOW]
+    yield found
+    await found.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_nothing_is_started_before_something_is_to_be_done(workers: Workers) -> None:
+    assert workers._alive == set()
+    head, load = await workers.run("ann", b"", b"abc")
+    assert (load, alive(int(head))) == (b"cba", True)
+
+
+async def test_one_process_answers_one_order_after_the_other(workers: Workers) -> None:
+    heads = {(await workers.run("ann", b"", str(number).encode()))[0] for number in range(5)}
+    assert len(heads) == 1
+    assert workers.orders == 5
+
+
+async def test_a_load_of_many_mebibytes_comes_and_goes_whole(workers: Workers) -> None:
+    load = os.urandom(1 << 20) * 9
+    assert (await workers.run("ann", b"", load))[1] == load[::-1]
+
+
+@pytest.mark.parametrize("how", [b"hang", b"sleep", b"die"])
+async def test_what_takes_too_long_is_ended_and_the_next_order_done(
+    workers: Workers, how: bytes
+) -> None:
+    before = int((await workers.run("ann", b"", b""))[0])
+    with pytest.raises(Overtime):
+        await workers.run("ann", how, b"", seconds=1)
+    assert workers.killed == 1
+    assert not alive(before)
+    after = int((await workers.run("ann", b"", b""))[0])
+    assert after != before
+
+
+async def test_one_caller_leaves_a_worker_to_the_others(workers: Workers) -> None:
+    hogs = [asyncio.create_task(workers.run("hog", b"sleep", b"", seconds=3)) for _ in range(4)]
+    await asyncio.sleep(0)
+    assert (await workers.run("ann", b"", b"x"))[1] == b"x"
+    assert not any(one.done() for one in hogs)
+    assert workers._busy == {"hog": 1}
+    for one in hogs:
+        one.cancel()
+    await asyncio.gather(*hogs, return_exceptions=True)
+
+
+async def test_a_caller_with_too_much_waiting_is_told_so(workers: Workers) -> None:
+    hogs = [asyncio.create_task(workers.run("hog", b"sleep", b"", seconds=3)) for _ in range(17)]
+    await asyncio.sleep(0)
+    with pytest.raises(Busy):
+        await workers.run("hog", b"", b"")
+    for one in hogs:
+        one.cancel()
+    await asyncio.gather(*hogs, return_exceptions=True)
+    assert not workers._waiting
+    assert workers._waiting_bytes == 0
+
+
+async def test_who_is_gone_waits_for_nothing_any_more(workers: Workers) -> None:
+    first = asyncio.create_task(workers.run("hog", b"sleep", b"", seconds=2))
+    second = asyncio.create_task(workers.run("hog", b"", b"load"))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    assert not workers._waiting
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+
+
+async def test_closing_ends_every_process_whatever_it_is_in() -> None:
+    found = Workers("unused")
+    found._command[:] = [sys.executable, SLOW]
+    pid = int((await found.run("ann", b"", b""))[0])
+    busy = asyncio.create_task(found.run("ann", b"hang", b"", seconds=30))
+    await asyncio.sleep(0.05)
+    await found.close()
+    with pytest.raises(Overtime):
+        await busy
+    assert not alive(pid)
+    with pytest.raises(Busy):
+        await found.run("ann", b"", b"")
+
+
+def test_a_worker_whose_owner_is_gone_ends_by_itself() -> None:
+    for order in (None, b"hang"):
+        child = subprocess.Popen(
+            [sys.executable, SLOW], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.read(1) == b"!"
+        if order is not None:
+            write_frame(child.stdin.fileno(), order, b"", 1)
+        child.stdin.close()
+        code = child.wait(20)
+        child.stdout.close()
+        assert code == (0 if order is None else -signal.SIGALRM)
+
+
+def test_a_frame_that_breaks_off_is_an_end() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"\0\0\0\5\0\0\0\0\1ab")
+    os.close(writing)
+    with os.fdopen(reading, "rb", buffering=0) as pipe, pytest.raises(EOFError):
+        read_frame(pipe)
+
+
+async def test_a_program_that_cannot_be_started_is_no_answer() -> None:
+    found = Workers("unused")
+    found._command[:] = [sys.executable, "-c", "raise SystemExit(1)"]
+    began = time.monotonic()
+    with pytest.raises(Overtime):
+        await found.run("ann", b"", b"")
+    assert time.monotonic() >= began
+    await found.close()
