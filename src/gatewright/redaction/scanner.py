@@ -19,6 +19,7 @@ from functools import lru_cache, partial
 from gatewright.patterns import escape
 from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
+from gatewright.redaction.exact import spellings
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example
@@ -73,10 +74,19 @@ def _hint(hint: str, rest: str) -> str:
 
 
 class Scanner:
-    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case."""
+    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case, `own` are secrets
+    of the gateway, which are looked for in every spelling."""
 
-    def __init__(self, *, secrets: bool, personal: frozenset[str], terms: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        *,
+        secrets: bool,
+        personal: frozenset[str],
+        terms: tuple[str, ...],
+        own: tuple[str, ...] = (),
+    ) -> None:
         self._secrets = secrets
+        self._own = "|".join(map(_bytes_of, spellings(own)))
         self._quick = Pattern(either(self._hints(personal, terms)))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -84,7 +94,9 @@ class Scanner:
         self.worth_a_look: Callable[[bytes], bool] = self._quick.hits
 
     def _hints(self, personal: Iterable[str], terms: Iterable[str]) -> Iterator[str]:
-        yield _ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"
+        yield _ESCAPES if all(term.isascii() for term in terms) and not self._own else r"\\u|\\/"
+        if self._own:
+            yield self._own
         if self._secrets:
             yield from (_hint(hint, rest) for _, hint, rest in FORMATS)
             yield context.HINTS
@@ -117,6 +129,8 @@ class Scanner:
             yield _hidden(), self._encoded
         for kind in sorted(personal):
             yield PERSONAL[kind][1], partial(_people, kind)
+        if self._own:
+            yield self._own, partial(_all, Pattern(self._own), "own-secret")
         if terms:
             pattern = "(?i)" + either(map(_literal, terms))
             yield pattern, partial(_all, Pattern(pattern), "term")
@@ -134,9 +148,15 @@ class Scanner:
 
 
 @lru_cache(32)
-def scanner(*, secrets: bool, personal: frozenset[str], terms: tuple[str, ...] = ()) -> Scanner:
+def scanner(
+    *,
+    secrets: bool,
+    personal: frozenset[str],
+    terms: tuple[str, ...] = (),
+    own: tuple[str, ...] = (),
+) -> Scanner:
     """The scanner for this, made once."""
-    return Scanner(secrets=secrets, personal=personal, terms=terms)
+    return Scanner(secrets=secrets, personal=personal, terms=terms, own=own)
 
 
 def _decode_base64(run: bytes) -> bytes:
@@ -149,8 +169,12 @@ def _decode_base64(run: bytes) -> bytes:
 
 
 def _literal(term: str) -> str:
+    return _bytes_of(term.encode())
+
+
+def _bytes_of(said: bytes) -> str:
     return "".join(
-        chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in term.encode()
+        chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in said
     )
 
 
