@@ -388,7 +388,7 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_KEY, _bare_keys),
     (_IN_URL, _addresses),
     (_USER_IN_URL, _users),
-    (either([_OPTIONS, *(begin for begin, _ in _PROGRAMS)]), _commands),
+    (either([_OPTIONS, *(rf"{one}[^\r\n|;]*?{where}" for one, where in _PROGRAMS)]), _commands),
     ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
 )
 """(what a text must hold, the finder of the exact places)."""
