@@ -84,8 +84,8 @@ _OPTIONS = (
 _PROGRAMS = (
     (r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s", r"-p([^\s\"']{4,256})"),
     (r"\blogin\s", r"\s-p ([^\s\"']{4,256})"),
-    (r"\bredis-cli\s", r"\s-a ([^\s\"']{4,256})"),
-    (r"\bsqlcmd\s", r"\s-P ?([^\s\"']{4,256})"),
+    (r"\bredis-cli\s", r"-a ([^\s\"']{4,256})"),
+    (r"\bsqlcmd\s", r"-P ?([^\s\"']{4,256})"),
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
