@@ -84,8 +84,8 @@ _OPTIONS = (
 _PROGRAMS = (
     (r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s", r"-p([^\s\"']{4,256})"),
     (r"\blogin\s", r"\s-p ([^\s\"']{4,256})"),
-    (r"\bredis-cli\s", r"\s-a ([^\s\"']{4,256})"),
-    (r"\bsqlcmd\s", r"\s-P ?([^\s\"']{4,256})"),
+    (r"\bredis-cli\s", r"-a ([^\s\"']{4,256})"),
+    (r"\bsqlcmd\s", r"-P ?([^\s\"']{4,256})"),
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
@@ -388,7 +388,7 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_KEY, _bare_keys),
     (_IN_URL, _addresses),
     (_USER_IN_URL, _users),
-    (either([_OPTIONS, *(begin for begin, _ in _PROGRAMS)]), _commands),
+    (either([_OPTIONS, *(rf"{one}[^\r\n|;]*?{where}" for one, where in _PROGRAMS)]), _commands),
     ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
 )
 """(what a text must hold, the finder of the exact places)."""
