@@ -39,7 +39,9 @@ def owner_of_method(
             f"several servers have {call.method}: name one of {', '.join(having)} as {META_SERVER!r} in params._meta",
         )
     said = f"Method not found: {ascii(call.method[:100])[1:-1]}"
-    if not is_known(call.method):  # of ours is said what is said of those that operators alone may call
+    if not is_known(
+        call.method
+    ):  # of ours is said what is said of those that operators alone may call
         said += "; what is not MCP's is led on where `methods` in the table of a server declares it"
     return Refusal("method_not_found", said)
 
