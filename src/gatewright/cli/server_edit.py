@@ -5,7 +5,6 @@ What a hand wrote in the file stays as it was written.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.subjects import no_server, split
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
 from gatewright.settings.edit import (
     add_servers,
@@ -50,7 +50,7 @@ ToolName = Annotated[
     ),
 ]
 _NEXT = "a running gateway takes it over by itself"
-_PAIR = re.compile(r"([^=]+)(?:=(.*))?", re.DOTALL)
+_PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
 def add(

@@ -36,9 +36,7 @@ from gatewright.upstream.wishes import Wishes
 __all__ = ["CHANGES", "Server"]
 
 CHANGES: Mapping[str, str] = {
-    "notifications/tools/list_changed": "tools",
-    "notifications/prompts/list_changed": "prompts",
-    "notifications/resources/list_changed": "resources",
+    f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
 }
 """The notifications after which lists are fetched anew, and which."""
 

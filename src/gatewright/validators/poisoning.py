@@ -11,12 +11,12 @@ definition is read, names and defaults and examples as well, because a model rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.redaction.invisible import hidden
 from gatewright.validators.advice import without_advice
 from gatewright.validators.lookalike import seen
@@ -28,7 +28,7 @@ HELD_AT = 5
 
 _DEEP = 200
 _READ = frozenset({"name", "title", "description", "inputSchema", "outputSchema"})
-_RESERVED = re.compile(r"(?:mgp|rngp|system|systern)[/.]", re.IGNORECASE)
+_RESERVED = Pattern(r"(?:mgp|rngp|system|systern)[/.]", IGNORECASE)
 """As a name is spelled, and as it looks (`lookalike.seen`)."""
 
 
@@ -270,7 +270,7 @@ _ADVISABLE = {
     if what in ("it reaches for secrets", "it wants to come before all others")
 }
 """What an honest warning or comparison may say in nearly the same words."""
-_SPACE = re.compile(r"\s+")
+_SPACE = Pattern(r"\s+")
 
 
 def score(texts: Iterable[str]) -> tuple[int, list[str]]:
