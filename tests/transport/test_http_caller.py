@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gatewright.transport.http_answer import HIGH_WATER
 from gatewright.transport.http_caller import HEADER_BYTES, HttpCaller
 from gatewright.transport.http_fault import Fault
+from gatewright.transport.websocket_intake import Turns
 from tests.transport.collecting import whole, within
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -25,7 +26,7 @@ async def called(limit: int = 1000) -> AsyncIterator[tuple[HttpCaller, socket.so
     """A connected caller, and the server's end of its connection."""
     ours, theirs = socket.socketpair()
     gone = asyncio.Event()
-    caller = HttpCaller("http://a", lambda _: gone.set())
+    caller = HttpCaller("http://a", lambda _: gone.set(), Turns(asyncio.get_running_loop()))
     await asyncio.get_running_loop().create_connection(lambda: caller, sock=ours)
     theirs.setblocking(False)
     try:

@@ -5,6 +5,7 @@ import gzip
 
 import pytest
 
+from gatewright.transport import http_client
 from gatewright.transport.base import Limits
 from tests.transport.collecting import Collector, within
 from tests.transport.http_peers import (
@@ -223,3 +224,10 @@ async def test_a_flood_of_events_leaves_turns_to_others(reach: Reach) -> None:
         await within(reach(server.url, limits=limits).post(b"{}", {}, collector.message))
     assert len(collector.messages) == 20_000
     assert most <= 101
+
+
+def test_events_that_say_nothing_leave_turns_to_others_as_well() -> None:
+    """Nobody takes them, and reading them costs all the same: thirty thousand of them fit into one read."""
+    chunk = b":\n\n" * 40_000
+    fed = [len(one) for one in http_client._cut([chunk, b"", b"x"])]
+    assert (sum(fed), max(fed)) == (len(chunk) + 1, http_client.EVENT_BYTES)

@@ -13,6 +13,7 @@ from gatewright.transport.http_client import CannotReach
 from gatewright.transport.http_dial import dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
+from gatewright.transport.websocket_intake import Turns
 from tests.transport.certificate import make_certificate
 from tests.transport.collecting import Collector, within
 from tests.transport.http_peers import (
@@ -119,7 +120,7 @@ async def test_a_cancellation_before_trust_is_settled_leaves_nothing_behind(reac
 async def test_a_server_without_tls_is_not_reached_with_it() -> None:
     async with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
         target = Target(server.url.replace("http:", "https:"))
-        caller = HttpCaller(target.origin, lambda _: None)
+        caller = HttpCaller(target.origin, lambda _: None, Turns(asyncio.get_running_loop()))
         dialling = asyncio.ensure_future(dial(target, True, caller))
         with pytest.raises(Fault) as caught:
             await within(_hang_up_on(server, dialling))

@@ -16,7 +16,9 @@ import httptools
 
 from gatewright.transport.http_answer import Answer, Raw
 from gatewright.transport.http_fault import Fault
+from gatewright.transport.http_slices import Sliced
 from gatewright.transport.known_answers import KnownAnswers
+from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["HEADER_BYTES", "HttpCaller"]
 
@@ -29,16 +31,20 @@ _JOINED = 64 * 1024
 _BODILESS = (204, 304)
 
 
+_INTERIM = len(b"HTTP/1.1 100 C\r\n\r\n")
+
+
 class _Surplus(Exception):  # noqa: N818
     """More came than was asked for."""
 
 
-class HttpCaller(asyncio.Protocol):
+class HttpCaller(Sliced):
     """A connection. `lost` is called with it when it is gone."""
 
     transport: asyncio.Transport | None = None
 
-    def __init__(self, where: str, lost: Callable[[HttpCaller], None]) -> None:
+    def __init__(self, where: str, lost: Callable[[HttpCaller], None], turns: Turns) -> None:
+        super().__init__(turns)
         self.idle_since = 0.0
         self._where = where
         self._lost = lost
@@ -47,6 +53,7 @@ class HttpCaller(asyncio.Protocol):
         self._headers: Raw = []
         self._size = 0  # of the data at hand
         self._held = 0  # bytes of heads before the one that counts is whole
+        self._interim = 0  # of those, what belongs to heads that only say to wait
         self._hollow = 0  # bytes within a body that are not body
         self._moved = False  # the data at hand brought a head or a piece of a body
         self._until_close = False
@@ -71,7 +78,7 @@ class HttpCaller(asyncio.Protocol):
             gone = f"{self._where} closed the connection before it was asked"
             raise Fault("unreachable", gone, not_sent=True)
         self._answer = answer = Answer(self._where, limit, self._flow)
-        self._held = self._hollow = 0
+        self._held = self._hollow = self._interim = 0
         if len(body) <= _JOINED:
             self.transport.write(head + body if body else head)
         else:
@@ -107,6 +114,7 @@ class HttpCaller(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport = None
+        self.forget()
         self._parser = cast("Any", None)  # it holds us
         answer = self._answer
         if answer is not None:
@@ -125,7 +133,8 @@ class HttpCaller(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._clogged = False
 
-    def data_received(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
+        """Parse what came."""
         answer = self._answer
         if answer is None or answer.complete or self._parser is None:
             self._keeps = False
@@ -166,6 +175,7 @@ class HttpCaller(asyncio.Protocol):
         if status < 200:
             if status < 100 or status == 101:  # we never offer another protocol
                 raise self._bad()
+            self._interim += _INTERIM + _size(headers)
             return
         if self._held + self._size > HEADER_BYTES:
             self._weigh_head(headers)
@@ -219,7 +229,7 @@ class HttpCaller(asyncio.Protocol):
             raise self._too_long()
 
     def _weigh_head(self, headers: Raw) -> None:
-        size = self._held + sum(len(name) + len(value) + 4 for name, value in headers)
+        size = self._interim + _size(headers)
         if size > HEADER_BYTES:
             raise self._too_long()
 
@@ -256,3 +266,7 @@ class HttpCaller(asyncio.Protocol):
         unknown = self._used and not answer.began
         lost = f"{where} closed the connection without an answer"
         return Fault("broken", lost, not_sent=None if unknown else False)
+
+
+def _size(headers: Raw) -> int:
+    return sum(len(name) + len(value) + 4 for name, value in headers)

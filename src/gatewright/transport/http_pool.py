@@ -14,6 +14,7 @@ from gatewright.transport.http_caller import HttpCaller
 from gatewright.transport.http_dial import Trust, dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
+from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["MOST", "HttpPool"]
 
@@ -28,6 +29,7 @@ class HttpPool:
         self._tls = tls
         self._keep_alive_s = keep_alive_s
         self._loop = asyncio.get_running_loop()
+        self._turns = Turns(self._loop)
         self._most = most
         self._lent = 0
         self._line: deque[asyncio.Future[None]] = deque()
@@ -125,7 +127,7 @@ class HttpPool:
         return None
 
     async def _made(self) -> HttpCaller:
-        caller = HttpCaller(self.target.origin, self._gone)
+        caller = HttpCaller(self.target.origin, self._gone, self._turns)
         if not self._closed:
             await dial(self.target, self._tls, caller)
         if caller.usable():  # else it is gone already, and will not say so again

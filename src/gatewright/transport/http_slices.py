@@ -1,4 +1,4 @@
-"""What an HTTP client sends, parsed a little at a time and in turns with all other connections.
+"""What an HTTP peer sends, client or upstream server, parsed a little at a time and in turns with all other connections.
 
 One read brings up to 256 KiB, and with them fifty thousand chunks of one byte or thousands of empty lines. Each costs the parser as
 much as a large one, so what is more than a little stands in line (`websocket_intake.Turns`); nothing more is read meanwhile.
@@ -7,7 +7,7 @@ much as a large one, so what is more than a little stands in line (`websocket_in
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 from gatewright.transport.websocket_intake import Turns
 
@@ -19,7 +19,8 @@ SLICE_BYTES = 4096
 class Sliced(asyncio.Protocol):
     """The base of a connection that parses in `feed`."""
 
-    transport: asyncio.Transport
+    transport: Any
+    """None where it is gone and the connection says so."""
     _paused: bool
     """Whether the connection itself wants nothing read now."""
 
@@ -40,7 +41,8 @@ class Sliced(asyncio.Protocol):
             self.feed(data)
         else:
             self._rest, self._at = data, 0
-            self.transport.pause_reading()
+            if self.transport is not None:
+                self.transport.pause_reading()
             self._turns.want(self)
 
     def forget(self) -> None:
@@ -55,17 +57,18 @@ class Sliced(asyncio.Protocol):
         piece = rest[self._at : self._at + SLICE_BYTES]
         self._at += len(piece)
         self.feed(piece)
-        if not self._rest:
+        transport = self.transport
+        if not self._rest or transport is None:
             return  # it is gone
-        heir = self.transport.get_protocol()
+        heir = transport.get_protocol()
         if heir is not self:
             rest, self._rest = self._rest[self._at :], b""
-            self.transport.resume_reading()
+            transport.resume_reading()
             if rest:
                 cast("asyncio.Protocol", heir).data_received(rest)
         elif self._at < len(self._rest):
             self._turns.want(self)
         else:
             self._rest = b""
-            if not self._paused and not self.transport.is_closing():
-                self.transport.resume_reading()
+            if not self._paused and not transport.is_closing():
+                transport.resume_reading()

@@ -176,3 +176,17 @@ async def test_sessions_go_on_over_posts_by_their_names() -> None:
         assert rig.parts.sessions.open(ANN, "session456") is rig.parts.sessions.find(
             ANN, "session456"
         )
+
+
+@pytest.mark.parametrize(
+    "early", [["x"] * 400, [json.dumps(LIST)] * 400, ["x" * 20_000]], ids=["junk", "asks", "long"]
+)
+async def test_who_says_much_before_saying_who_it_is_is_hung_up_on(early: list[str]) -> None:
+    """One message is enough in order to say so; others are not read."""
+    async with Rig() as rig, served(rig) as url, browsing() as http:
+        socket = await http.ws_connect(url + "/hog")
+        for one in early:
+            await socket.send_str(one)
+        while (await asyncio.wait_for(socket.receive(), SECONDS)).type is aiohttp.WSMsgType.TEXT:
+            pass
+        assert socket.closed

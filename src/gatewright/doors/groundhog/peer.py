@@ -126,6 +126,9 @@ class GroundhogPeer:
 
     def message(self, data: bytes) -> None:
         """Take one message, or an array of them."""
+        if self._who.is_too_much(data, len(self._tasks)):
+            self.hang_up()
+            return
         task = asyncio.get_running_loop().create_task(self._take(data, len(self._tasks)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+
 from gatewright.call import Caller, Refusal
 from gatewright.doors.groundhog.parts import Parts
 from gatewright.doors.groundhog.sessions import ENDED, Session
 from gatewright.wire.groundhog import Claims
 
 __all__ = ["Standing"]
+
+log = logging.getLogger("gatewright.floods")
+
+EARLY = 4
+EARLY_BYTES = 16 * 1024
+"""So many messages at once, and so long ones, are read of a client that has not said yet who it is. One is enough:
+`session/create`."""
 
 _NOT_MINE = Refusal(
     "bad_security_context",
@@ -33,6 +42,13 @@ class Standing:
         self._session: Session | None = None
         self._lasting = False
         """Whether the session was asked for, and so outlives the connection."""
+
+    def is_too_much(self, data: bytes, unanswered: int) -> bool:
+        """Whether a client speaks on that has not said who it is; `unanswered` messages of it came before."""
+        if self.caller is not None or (unanswered < EARLY and len(data) <= EARLY_BYTES):
+            return False
+        log.warning("a Groundhog connection was closed: it spoke on before it said who it is")
+        return True
 
     def authenticate(self, token: str | None) -> Refusal | None:
         """Why nobody is authenticated, or None. A token counts from then on."""
