@@ -130,6 +130,8 @@ class Security(msgspec.Struct, frozen=True):
     """Validator → its options."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] = ()
     """Which way data flows through it (`validators/flow.py`)."""
+    hints: tuple[Literal["destructive", "open_world"], ...] = ()
+    """What its server's annotations say, where no operator vouched for it (`validators/annotations.py`)."""
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

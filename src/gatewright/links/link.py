@@ -115,6 +115,11 @@ class Link(abc.ABC):
         """Whether the server has asked a caller something without saying which."""
         return self._questions.asked
 
+    @property
+    def wants_roots(self) -> bool:
+        """Whether the server has asked for roots while no call was in flight."""
+        return self._questions.roots_wanted
+
     def answer_outside(self, ask: Outside | None) -> None:
         """Who answers what the server asks while no call is in flight."""
         self._questions.outside = ask

@@ -88,6 +88,8 @@ class Questions:
         self._ghosts: dict[int, tuple[str, asyncio.TimerHandle]] = {}
         self.asked = False
         """Whether the server has ever asked something in the middle of a call."""
+        self.roots_wanted = False
+        """Whether it has ever asked for roots while no call was in flight, as many do right after `initialized`."""
         self.own: Own = _nobody
         """Who answers what the server asks the gateway itself."""
         self.outside: Outside | None = None
@@ -277,6 +279,7 @@ class Questions:
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _nobody(self, request: jsonrpc.Request) -> None:
+        self.roots_wanted = self.roots_wanted or request.method == "roots/list"
         if self.outside is not None:
             task = self._loop.create_task(self._run_outside(request, self.outside))
             self._running[request.id] = task

@@ -56,6 +56,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         era=table.era,
         enabled=table.enabled,
         default_policy=table.default_policy,
+        hints=table.hints,
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,
