@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import sys
 import time
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from gatewright.call import Answer, Failure
 from gatewright.links.pipe_link import PipeLink
+from gatewright.protocol.negotiate import Face
 from gatewright.transport.base import Limits
 from gatewright.upstream.spec import Restart, ServerSpec
 from gatewright.upstream.supervisor import Supervisor
@@ -265,3 +268,39 @@ async def test_the_life_of_a_server_is_told_for_the_record() -> None:
 def _pid(link: Any) -> int:
     number: int = link._pipe.pid
     return number
+
+
+SPEAKS_BADLY = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, offer = asked["method"], json.loads(sys.argv[1])
+    if method == "initialize":
+        body = {"protocolVersion": "2025-11-25", "capabilities": {"mgp": offer}, "serverInfo": {}}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": body}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("offer", "why"),
+    [
+        ({"extensions": []}, "mgp.version must be a semantic version"),
+        ({"version": "abc", "extensions": []}, "mgp.version must be a semantic version"),
+        ({"version": "0.2.0"}, "mgp.extensions must be an array of strings"),
+        ({"version": "0.2.0", "extensions": "audit"}, "mgp.extensions must be an array"),
+        ({"version": "1.0.0", "extensions": []}, "another major version than 0.2.0"),
+        (7, "the mgp capability must be an object"),
+    ],
+)
+async def test_why_the_mgp_of_a_server_does_not_count_is_logged(
+    offer: object, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """MGP-2.2-3, MGP-2.2-4 and MGP-2.4-4, the upstream side."""
+    args = ("-c", SPEAKS_BADLY, json.dumps(offer))
+    face = Face(("security",))
+    spec = ServerSpec(id="s", command=sys.executable, args=args, era="legacy", face=face)
+    async with running(spec) as supervisor:
+        assert supervisor.status()[0].mgp_version is None
+        assert supervisor.status()[0].state == "connected"
+    said = [one.getMessage() for one in caplog.records if one.name == "gatewright.server.s"]
+    assert [why in one for one in said if "MGP" in one] == [True]

@@ -319,6 +319,8 @@ def test_each_server_has_tools_of_its_own_unless_it_is_given_a_registry() -> Non
         lambda server: server.resource("a://{b}")(_later),
         lambda server: server.prompt(_greet),
         lambda server: server.method("tools/mine")(_later),
+        lambda server: server.method("Tools/Call")(_later),
+        lambda server: server.method("my method")(_later),
         lambda server: server.method("com.example/echo")(_later),
         lambda server: server.remove("nothing"),
     ],

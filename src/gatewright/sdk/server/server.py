@@ -37,6 +37,7 @@ from gatewright.sdk.server.handler import Handler, Method
 from gatewright.sdk.server.offers import Offers
 from gatewright.serving.front import Front
 from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
+from gatewright.wire.methods import flaw_of
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
 
@@ -167,9 +168,10 @@ class Server:
         result object. Raises `RegistrationError` for a name that MCP has taken."""
 
         def register(function: F) -> F:
-            if name in self._methods or name.partition("/")[0] in _TAKEN:
+            if name in self._methods or name.partition("/")[0] in _TAKEN or flaw_of(name):
                 raise RegistrationError(
-                    f"{name} is no method to give out", advice="Choose another name"
+                    f"{name} is no method to give out{_because(flaw_of(name))}",
+                    advice="Choose another name",
                 )
             self._methods[name] = function
             return function
@@ -318,6 +320,10 @@ class Server:
     def _notified(self, method: str, params: dict[str, Any], caller: Caller) -> None:
         if self._heard is not None:
             self._heard(method, params, caller.id)
+
+
+def _because(flaw: str) -> str:
+    return f": {flaw}" if flaw else ""
 
 
 class Served:
