@@ -199,3 +199,31 @@ def test_a_tool_that_may_wait_for_operators_may_be_a_task(
 ) -> None:
     spec = ServerSpec(id="s", approver=approver, tools={"t": word})
     assert shelf(spec, tools=[tool(**more)]).tools[0].as_task is as_task
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (ServerSpec(id="s"), ("destructive", "open_world")),
+        (ServerSpec(id="s", hints=False), ()),
+        (ServerSpec(id="s", transport="openapi"), ("destructive",)),
+        (ServerSpec(id="s", tools={"t": ToolRule(risk_level="moderate")}), ()),
+        (ServerSpec(id="s", tools={"*": ToolRule(confirmation_required=False)}), ()),
+        (ServerSpec(id="s", tools={"t": ToolRule(flow=())}), ("destructive", "open_world")),
+        (
+            ServerSpec(id="s", tools={"u": ToolRule(risk_level="safe")}),
+            ("destructive", "open_world"),
+        ),
+    ],
+)
+def test_annotations_that_ask_for_a_person_count_where_nobody_vouched_for_the_tool(
+    spec: ServerSpec, expected: tuple[str, ...]
+) -> None:
+    said = tool(annotations={"openWorldHint": True, "destructiveHint": True, "readOnlyHint": True})
+    assert shelf(spec, tools=[said]).tools[0].security.hints == expected
+
+
+def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> None:
+    found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
+    assert [one.target.name for one in found.tools] == ["small"]
+    assert any("'large' is left out: its definition has" in one for one in found.warnings)

@@ -226,7 +226,7 @@ def words_of(settings: Settings) -> list[Word]:
 def _desk(config: Path | None, key: str | None) -> Iterator[_Desk]:
     settings = load(config)
     folder = settings.storage.path
-    by = require_operator(folder, key)
+    by = require_operator(settings, key)
     issued = Issued(folder / DATABASE, clock=time.time)
     try:
         yield _Desk(settings, issued, by)

@@ -27,6 +27,7 @@ from gatewright.compose.sessions import METHOD as SESSIONS
 from gatewright.compose.subjects import Subjects
 from gatewright.serving.protected import Protected
 from gatewright.settings import Settings
+from gatewright.stores.agreements import Agreements
 from gatewright.stores.allowance import Allowance
 from gatewright.stores.grants import Grants, Layer
 from gatewright.stores.looks import Looks
@@ -124,6 +125,7 @@ class Judges:
         self._keys = keys
         self._tokens = tokens
         self._taints = Taints(time.monotonic)
+        self._agreements = Agreements(time.monotonic)
         self.looks = Looks(time.monotonic)
         """Which calls wait for a person; whoever lets one wait says so there."""
         self._lists = Allowance(time.monotonic)
@@ -179,6 +181,7 @@ class Judges:
                     queue_of(settings, self._desk), self.looks, meters.give_back
                 ),
                 rule=rules_of(settings),
+                open_world=gates.OpenWorld(self._agreements, settings.approvals.open_world_s),
                 again=judging,
             ),
         )

@@ -4,9 +4,10 @@ One connection serves everybody, as long as nobody can be mistaken for somebody 
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
 then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
 that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
-otherwise nobody else could be meant, and a server may remember what was said there. For the same reason a
-session that the shared connection has served before stays on it. A server that asks for roots as soon as it is connected gets no
-caller's there: a session whose client has roots has a connection of its own, on which they are its own.
+otherwise nobody else could be meant, and a server may remember what was said there. A call that asks for a task gets none: its task
+has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
+server that asks for roots as soon as it is connected gets no caller's there: a session whose client has roots has a connection of its
+own, on which they are its own.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -70,8 +71,8 @@ class Lanes:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
         if session is None:
-            alone = self._share == "auto" and self._alone(call) and self._asks != _ROOTS
-            return self._lease() if alone else self._common
+            fits = self._share == "auto" and "task" not in call.params and self._asks != _ROOTS
+            return self._lease() if fits and self._alone(call) else self._common
         if session in self._shared or self._share == "gateway":
             return self._common
         found = self._own.get(session)

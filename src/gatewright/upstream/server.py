@@ -27,6 +27,7 @@ from gatewright.upstream.listing import EMPTY, fetch_listing
 from gatewright.upstream.pacing import Pace
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
+from gatewright.upstream.screen import Screen
 from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
@@ -66,6 +67,7 @@ class Server:
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
         self._told = told
+        self._screen = Screen(spec.id, told)
         self._authorizer = authorizer
         self._admission: Admission | None = None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
@@ -211,7 +213,7 @@ class Server:
                 if isinstance(ready, Failure):
                     return replace(ready, details={**ready.details, "sent": False})
                 link = ready
-            outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
+            outcome = await self._screen.request(link, method, params, call, back, deadline)
             if type(outcome) is not Failure:
                 return outcome
             if outcome.reason == "upstream_timeout":
@@ -266,7 +268,7 @@ class Server:
                     self._pace.take(self._loop.time()), self._refresh_now
                 )
             return
-        self._told.said(self.id, method, params, None)
+        self._screen.said_by(link, method, params)
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
@@ -297,7 +299,7 @@ class Server:
         if method in CHANGES:
             self.said(link, method, params)
         else:
-            self._told.said(self.id, method, params, session)
+            self._screen.said(method, params, session)
 
     def look(self) -> None:
         """Fetch the lists anew, because changes may have been missed."""
