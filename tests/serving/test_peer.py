@@ -156,7 +156,8 @@ async def test_an_error_helps_on_an_mgp_connection_wherever_it_comes_from() -> N
             (missing, "invalid_params"),
             (forged, "invalid_params"),
         ):
-            assert answered.json["error"]["data"] == {"_mgp": recovery(reason)}
+            said = {"reason": reason, "_mgp": recovery(reason)}
+            assert answered.json["error"]["data"] == said
 
 
 async def test_who_knows_nothing_of_mgp_sees_nothing_of_it_in_an_error() -> None:

@@ -67,12 +67,12 @@ async def test_roots_are_those_of_whoever_waits_and_then_as_they_were_last_shown
 
 async def test_the_first_call_waits_for_a_server_that_asks_for_roots_and_for_no_other() -> None:
     sink = SessionSink(Server(), "mine")
-    await sink.roots_told(None)
-    await sink.roots_told(cast("Link", SimpleNamespace(wants_roots=False)))
+    await sink.roots_told(LINK, None)
+    await sink.roots_told(LINK, cast("Link", SimpleNamespace(wants_roots=False)))
     waiting = asyncio.ensure_future(
-        sink.roots_told(cast("Link", SimpleNamespace(wants_roots=True)))
+        sink.roots_told(LINK, cast("Link", SimpleNamespace(wants_roots=True)))
     )
     await asyncio.sleep(0)
     assert not waiting.done()
     await sink.outside(Question("roots/list"))
-    await within(waiting)
+    assert await within(waiting) is LINK

@@ -59,8 +59,8 @@ class Subjects:
     def absent(self, call: Call) -> Refusal | None:
         """A server that never said what it offers may still come to own the name. Told only to
         those who could use it: for everybody else the server does not exist."""
-        if call.kind == "resource":
-            return self._contested(call)
+        if call.kind == "resource" and (contested := self._contested(call)) is not None:
+            return contested
         for server in self._catalogue.view(call.profile).servers:
             if not self._may_own(call, server) or not self._may_reach(call.caller, server):
                 continue

@@ -251,9 +251,7 @@ class Server:
 
         async def make() -> Link:
             link = await self._make(sink, capabilities, sink.outside if roots else None)
-            if roots:
-                await sink.roots_told(self._main.link)
-            return link
+            return await sink.roots_told(link, self._main.link if roots else None)
 
         return session_keeper(self.spec, sink, make, self._leave)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from gatewright.call import Back, CannotAsk, Question
@@ -69,15 +69,13 @@ class SessionSink:
         finally:
             self._told.set()
 
-    async def roots_told(self, main: Link | None) -> None:
-        """Wait until the server has asked for roots and been answered, where it asked for them on the connection of all."""
-        if main is None or not main.wants_roots:
-            return
-        try:
-            async with asyncio.timeout(_ROOTS_S):
-                await self._told.wait()
-        except TimeoutError:
-            return
+    async def roots_told(self, link: Link, main: Link | None) -> Link:
+        """The link, once the server has asked for roots on it and been answered, where it asked for them on `main`."""
+        if main is not None and main.wants_roots:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_ROOTS_S):
+                    await self._told.wait()
+        return link
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
