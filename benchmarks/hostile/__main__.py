@@ -150,7 +150,7 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
     for name, tool, arguments in calls(size):
         if name.endswith((".0.list", ".0.undeclared")):
             yield f"rest_door.{name}", partial(hostile.post, f"/tools/hostile__{tool}", arguments)
-            yield f"ggen_door.{name}", partial(hostile.post, "/", _ggen(tool, arguments))
+            yield f"ggen_door.{name}", partial(hostile.post, "/rpc", _ggen(tool, arguments))
     for name, frame in frames(size):
         yield name, partial(hostile.mcp, frame)
     for name in NAMES:
