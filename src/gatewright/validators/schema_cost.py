@@ -67,7 +67,7 @@ def cost_of(schema: Schema, depth: int = 32, subschemas: int = 1000) -> Cost:
     below = [_places(at, graph.below(node)) for node in order]
     named = [[_places(at, group) for group in graph.one_of_below(node)] for node in order]
     root = at[id(schema)]
-    own = [_DIVISION if isinstance(node, dict) and "multipleOf" in node else 1 for node in order]
+    own = [_DIVISION if "multipleOf" in node else 1 for node in order]
     found: list[int] = []
     weights = [0] * len(order)
     for _ in range(VALUE_DEPTH):
