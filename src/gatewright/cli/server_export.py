@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gatewright.call import KERNEL, SHIPPED
+from gatewright.call import SHIPPED
 from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, print_document, print_text
@@ -17,6 +17,7 @@ from gatewright.settings import Server, Settings, load
 from gatewright.settings.api import is_url
 from gatewright.settings.documents import read
 from gatewright.settings.draft import Draft
+from gatewright.validators.own_names import taken_for
 
 __all__ = ["export"]
 
@@ -75,7 +76,7 @@ def _ourselves(settings: Settings, config: Path | None) -> dict[str, Any]:
     from gatewright.compose.parts import EXTENSIONS  # noqa: PLC0415
 
     name = re.sub(r"[^A-Za-z0-9._-]", "-", settings.gateway.name).lstrip("._-")
-    if name in ("", KERNEL, SHIPPED):  # what no server may be called, there as here
+    if not name or taken_for(name):  # what no server may be called, there as here
         name = f"{SHIPPED}-upstream"
     files = [config] if config is not None else settings.files[:1]
     where = [word for file in files for word in ("--config", str(file.absolute()))]

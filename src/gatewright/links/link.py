@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import itertools
 import logging
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -38,6 +39,7 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_numbers = itertools.count(1)
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -73,12 +75,15 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
+        self.number = next(_numbers)
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
         self.open = False
         """Whether a call can be sent now."""
         self._hello: Hello | None = None
+        self.sole: str | None = ""
+        """Who alone has been served on this connection (`Exchange.party`): empty as long as nobody was, None for several."""
         self.dropped = 0
         """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
         self._loop = asyncio.get_running_loop()
@@ -88,7 +93,7 @@ class Link(abc.ABC):
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
         self._questions = Questions(spec.id, self._reply, self._may_send)
-        self._sendable = Sendable(spec)
+        self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -111,6 +116,11 @@ class Link(abc.ABC):
     def asks(self) -> bool:
         """Whether the server has asked a caller something without saying which."""
         return self._questions.asked
+
+    @property
+    def wants_roots(self) -> bool:
+        """Whether the server has asked for roots while no call was in flight."""
+        return self._questions.roots_wanted
 
     def answer_outside(self, ask: Outside | None) -> None:
         """Who answers what the server asks while no call is in flight."""
@@ -156,6 +166,8 @@ class Link(abc.ABC):
     ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
+        if self.sole is not None and self.sole != (party := call.session or call.id):
+            self.sole = None if self.sole else party
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
@@ -334,11 +346,11 @@ class Link(abc.ABC):
         exchange.back.emit(Event(method, params))
 
     def _belonging(self, method: str, params: dict[str, Any]) -> None:
-        """A log line, or something unknown, that names no call: it belongs to the one session at
-        work, to everybody when nobody is, and to the gateway's own log where it could tell one
-        session about another."""
+        """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
+        the one that ever was, or to everybody where nobody was yet; and to the gateway's own log where it could tell
+        one session about another."""
         candidates = [one for one in self._pending.values() if one.call is not None]
-        if not candidates:
+        if not candidates and self.sole is not None:
             self._unsolicited(method, params)
             return
         exchange = self._questions.party(candidates)

@@ -7,7 +7,8 @@ calls that do not wait come to their end, and soon the candidates are of one ses
 not become so in time, nobody is asked and the server gets an error that names the way out.
 
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
-candidates that nobody can be asked for, until the server answers them or `GHOST_S` have passed.
+candidates that nobody can be asked for, until the server answers them or the connection ends: no time
+says that a server has stopped.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from gatewright.call import Back, CannotAsk, Question
@@ -24,7 +25,7 @@ from gatewright.links.exchange import Exchange
 from gatewright.wire import jsonrpc
 from gatewright.wire.permissions import ASKED
 
-__all__ = ["GHOST_S", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
+__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
 
 log = logging.getLogger("gatewright.links")
 
@@ -34,7 +35,10 @@ UNATTRIBUTABLE = "question_unattributable"
 HELD_S = 30.0
 """How long a question waits at most to become one session's; less where a candidate has less time."""
 
-GHOST_S = 15.0
+GHOSTS = 4096
+"""Of so many calls that were given up it is remembered whose they were; with more, nobody is asked any more
+without being named."""
+
 _MOST = 256
 
 Own = Callable[[Any], Awaitable[dict[str, Any]]]
@@ -85,9 +89,14 @@ class Questions:
         self._running: dict[bytes, asyncio.Task[None]] = {}
         self.held: list[_Held] = []
         """The questions that are waiting: for their candidates to become one session's, or for its answer."""
-        self._ghosts: dict[int, tuple[str, asyncio.TimerHandle]] = {}
+        self._ghosts: dict[int, str] = {}
+        """Whose the calls were that were given up, and that the server has not answered."""
+        self._crowd = False
+        """Whether there were more of them than can be remembered."""
         self.asked = False
         """Whether the server has ever asked something in the middle of a call."""
+        self.roots_wanted = False
+        """Whether it has ever asked for roots while no call was in flight, as many do right after `initialized`."""
         self.own: Own = _nobody
         """Who answers what the server asks the gateway itself."""
         self.outside: Outside | None = None
@@ -120,14 +129,23 @@ class Questions:
             self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
             return
         if ours:
-            work = self._answer(request.id, params)
-        else:
-            self.asked = self.asked or not exact
-            question = Question(request.method, params, progress=self._progress_of(params))
-            work = self._run(request.id, question, found, exact=exact)
-        task = self._loop.create_task(work)
-        self._running[request.id] = task
-        task.add_done_callback(lambda _: self._running.pop(request.id, None))
+            self._keep(request.id, self._answer(request.id, params))
+            return
+        self.asked = self.asked or not exact
+        held = _Held(self._loop, found)
+        if not exact:
+            held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
+        self.held.append(held)  # at once: what ends from now on ends for this question, too
+        told = self._progress_of(params)
+        question = Question(request.method, params, progress=told, server=self._server)
+        task = self._keep(request.id, self._run(request.id, question, held))
+        task.add_done_callback(lambda _: self.held.remove(held))
+
+    def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work on one request of the server until it is answered or taken back."""
+        task = self._running[ident] = self._loop.create_task(work)
+        task.add_done_callback(lambda _: self._running.pop(ident, None))
+        return task
 
     def _progress_of(self, params: Any) -> Callable[[dict[str, Any]], None] | None:
         """Where the server wants to hear how far the caller is: how it is told, under its own token."""
@@ -162,16 +180,16 @@ class Questions:
         for held in self.held:
             if exchange in held.live:
                 held.ghosts[exchange.ident] = exchange.party
-        handle = self._loop.call_later(GHOST_S, self.laid, exchange.ident)
-        self._ghosts[exchange.ident] = exchange.party, handle
+        if len(self._ghosts) < GHOSTS:
+            self._ghosts[exchange.ident] = exchange.party
+        else:
+            self._crowd = True
         self.answered(exchange)
 
     def laid(self, ident: int) -> bool:
         """The server answered an exchange that was given up; True where there was one."""
-        ghost = self._ghosts.pop(ident, None)
-        if ghost is None:
+        if self._ghosts.pop(ident, None) is None:
             return False
-        ghost[1].cancel()
         for held in self.held:
             held.ghosts.pop(ident, None)
             held.wake()
@@ -180,14 +198,12 @@ class Questions:
     def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
         """The newest exchange where all candidates are of one party, else None."""
         parties = {one.party for one in candidates if one.call is not None}
-        if len(parties) != 1 or any(who not in parties for who, _ in self._ghosts.values()):
+        if len(parties) != 1 or not parties.issuperset(self._ghosts.values()) or self._crowd:
             return None
         return next(one for one in reversed(candidates) if one.call is not None)
 
     def close(self) -> None:
         """The connection is gone: nobody needs an answer."""
-        for _, handle in self._ghosts.values():
-            handle.cancel()
         self._ghosts.clear()
         for task in list(self._running.values()):
             task.cancel()
@@ -204,13 +220,7 @@ class Questions:
 
     # -- one question ------------------------------------------------------------------------------
 
-    async def _run(
-        self, ident: bytes, question: Question, candidates: list[Exchange], *, exact: bool
-    ) -> None:
-        held = _Held(self._loop, candidates)
-        if not exact:
-            held.ghosts.update((n, who) for n, (who, _) in self._ghosts.items())
-        self.held.append(held)
+    async def _run(self, ident: bytes, question: Question, held: _Held) -> None:
         try:
             await self._settle(held)
             if not held.live:
@@ -222,12 +232,10 @@ class Questions:
                 self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
         except CannotAsk as no:
             self._refuse(ident, no.message, no.code, no.data)
-        finally:
-            self.held.remove(held)
 
     async def _settle(self, held: _Held) -> None:
         # While the calls themselves still have time to fail with a better reason than its end.
-        patience_s = min(HELD_S, *(0.8 * one.left for one in held.live))
+        patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
         deadline = self._loop.time() + patience_s
         while not held.settled and (left := deadline - self._loop.time()) > 0:
             await asyncio.wait([held.changed], timeout=left)
@@ -276,10 +284,9 @@ class Questions:
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _nobody(self, request: jsonrpc.Request) -> None:
+        self.roots_wanted = self.roots_wanted or request.method == "roots/list"
         if self.outside is not None:
-            task = self._loop.create_task(self._run_outside(request, self.outside))
-            self._running[request.id] = task
-            task.add_done_callback(lambda _: self._running.pop(request.id, None))
+            self._keep(request.id, self._run_outside(request, self.outside))
             return
         if request.method == "roots/list":
             # Asked outside any call. The gateway has no roots of its own, and what one caller

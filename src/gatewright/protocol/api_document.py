@@ -147,6 +147,7 @@ def definition_of(operation: Operation) -> dict[str, Any]:
     hosts, and as a risk for policy."""
     method = operation.method
     reads, deletes = method in _READS, method == "delete"
+    overwrites = method in {"put", "patch", "delete"}
     risk = "safe" if reads else "dangerous" if deletes else "moderate"
     made: dict[str, Any] = {
         "name": operation.name,
@@ -154,7 +155,7 @@ def definition_of(operation: Operation) -> dict[str, Any]:
         "inputSchema": operation.schema,
         "annotations": {
             "readOnlyHint": reads,
-            "destructiveHint": deletes,
+            "destructiveHint": overwrites,
             "idempotentHint": reads or method in ("put", "delete"),
             "openWorldHint": True,
         },

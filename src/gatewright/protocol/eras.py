@@ -181,13 +181,13 @@ class Interim(msgspec.Struct, frozen=True):
 
 def read_interim(result: bytes) -> Interim | None:
     """The interim result in `result`, or None where it is a final one."""
-    if result.find(_INPUT_REQUIRED) < 0:
+    if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
         return None
     try:
         members = jsonrpc.decode_members(result)
+        if jsonrpc.decode(members.get("resultType", b"null")) != "input_required":
+            return None
     except ValueError:
-        return None
-    if bytes(members.get("resultType", b"")) != _INPUT_REQUIRED:
         return None
     wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
     state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None

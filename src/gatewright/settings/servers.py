@@ -13,7 +13,6 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from gatewright.call import KERNEL, SHIPPED
 from gatewright.settings.api import check_api, complete_api
 from gatewright.settings.auth import check_auth, complete_auth
 from gatewright.settings.check import Report, read_table
@@ -28,6 +27,7 @@ from gatewright.settings.shapes import (
 from gatewright.settings.statements import KeyPath
 from gatewright.settings.substitute import Sources, Undefined, hides, substitute
 from gatewright.validators import BUILT_IN, available, checks_for
+from gatewright.validators.own_names import taken_for
 from gatewright.wire.methods import flaw_of_pattern
 from gatewright.wire.permissions import ALIASES, STANDARD, canonical_permission
 
@@ -47,8 +47,9 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
     if found is None or len(report.errors) > before:
         return None
     table = ServerTable(**found)
-    if table.id in {KERNEL, SHIPPED}:
-        report.error((*path, "id"), f'"{table.id}" is the gateway itself', "choose another id")
+    if own := taken_for(table.id):
+        what = "is" if own == table.id else f'reads as "{own}", which is'
+        report.error((*path, "id"), f'"{table.id}" {what} the gateway itself', "choose another id")
     server = Server(
         id=table.id,
         transport=_transport(table, path, report),
@@ -56,6 +57,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         era=table.era,
         enabled=table.enabled,
         default_policy=table.default_policy,
+        hints=table.hints,
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,

@@ -12,7 +12,7 @@ from typing import Any
 from gatewright.call import Call, Refusal, Target
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.spec import ServerSpec
-from gatewright.wire.methods import declares
+from gatewright.wire.methods import declares, is_known
 
 __all__ = ["META_SERVER", "owner_of_method", "without_address"]
 
@@ -38,11 +38,12 @@ def owner_of_method(
             "invalid_params",
             f"several servers have {call.method}: name one of {', '.join(having)} as {META_SERVER!r} in params._meta",
         )
-    return Refusal(
-        "method_not_found",
-        f"Method not found: {ascii(call.method[:100])[1:-1]}; what is not MCP's is led on where `methods` in the "
-        "table of a server declares it",
-    )
+    said = f"Method not found: {ascii(call.method[:100])[1:-1]}"
+    if not is_known(
+        call.method
+    ):  # of ours is said what is said of those that operators alone may call
+        said += "; what is not MCP's is led on where `methods` in the table of a server declares it"
+    return Refusal("method_not_found", said)
 
 
 def without_address(params: dict[str, Any]) -> dict[str, Any]:

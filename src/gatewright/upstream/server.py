@@ -17,6 +17,7 @@ from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.links.authorization import Authorizer
 from gatewright.links.connect import Around
 from gatewright.links.link import Link, UpstreamFailed
+from gatewright.links.questions import Outside
 from gatewright.protocol.mcp_client import ASKABLE, Hello
 from gatewright.redaction import without_secrets
 from gatewright.upstream.admission import Admission
@@ -26,7 +27,8 @@ from gatewright.upstream.listing import EMPTY, fetch_listing
 from gatewright.upstream.pacing import Pace
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
-from gatewright.upstream.session_sink import SessionSink
+from gatewright.upstream.screen import Screen
+from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
@@ -65,6 +67,7 @@ class Server:
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
         self._told = told
+        self._screen = Screen(spec.id, told)
         self._authorizer = authorizer
         self._admission: Admission | None = None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
@@ -205,11 +208,12 @@ class Server:
             link = keeper.link
             if link is None or not link.open or relisting.unlisted or relisting.count != known:
                 waits = min(self.spec.restart_wait_s, deadline - now)
-                ready = await self._ready(keeper, call, known, deadline, waits, unsent)
+                with keeper.waits(back):
+                    ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
                     return replace(ready, details={**ready.details, "sent": False})
                 link = ready
-            outcome = await link.request(method, params, call=call, back=back, deadline=deadline)
+            outcome = await self._screen.request(link, method, params, call, back, deadline)
             if type(outcome) is not Failure:
                 return outcome
             if outcome.reason == "upstream_timeout":
@@ -243,22 +247,17 @@ class Server:
 
     def _lane(self, key: str, call: Call | None) -> Keeper:
         """A connection for one session, with what its client can be asked, or for calls without one."""
-        theirs = call.client.capabilities if call is not None else ASKABLE
+        sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
-        sink = SessionSink(self, key)
+        roots = call is not None and "roots" in capabilities
 
         async def make() -> Link:
-            return await self._make(sink, capabilities)
+            link = await self._make(sink, capabilities, sink.outside if roots else None)
+            if roots:
+                await sink.roots_told(self._main.link)
+            return link
 
-        async def connected(_: Link) -> None:
-            return None
-
-        keeper = Keeper(
-            self.spec, make, connected=connected, changed=lambda *_: None, leave=self._leave
-        )
-        sink.keeper = keeper
-        keeper.start()
-        return keeper
+        return session_keeper(self.spec, sink, make, self._leave)
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -269,7 +268,7 @@ class Server:
                     self._pace.take(self._loop.time()), self._refresh_now
                 )
             return
-        self._told.said(self.id, method, params, None)
+        self._screen.said_by(link, method, params)
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
@@ -300,7 +299,7 @@ class Server:
         if method in CHANGES:
             self.said(link, method, params)
         else:
-            self._told.said(self.id, method, params, session)
+            self._screen.said(method, params, session)
 
     def look(self) -> None:
         """Fetch the lists anew, because changes may have been missed."""
@@ -323,10 +322,15 @@ class Server:
                 self.listing = listing
                 self._told.listed(self.id, listing, stale)
 
-    async def _make(self, sink: Server | SessionSink, capabilities: Mapping[str, Any]) -> Link:
+    async def _make(
+        self,
+        sink: Server | SessionSink,
+        capabilities: Mapping[str, Any],
+        outside: Outside | None = None,
+    ) -> Link:
         admits = None if self._admission is None else sink
         around = Around(
-            self._info, sink, self._stderr, self._leave, self._authorizer, admits=admits
+            self._info, sink, self._stderr, self._leave, self._authorizer, outside, admits=admits
         )
         return await reach(self.spec, around, capabilities)
 

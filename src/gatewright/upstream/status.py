@@ -45,3 +45,5 @@ class Told(msgspec.Struct, frozen=True):
     """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
     permits: Callable[[], Permits | None] = lambda: None
     """Who decides what the server may have; nobody: it may have everything."""
+    ours: Callable[[str], bool] = lambda _: False
+    """Whether a URL leads to the gateway itself: no server may send a person there."""

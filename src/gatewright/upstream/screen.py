@@ -1,0 +1,284 @@
+"""What one tool server says, as callers may hear it: under its own name, and with nothing in it that is the gateway's to say.
+
+A server's words travel to callers in four ways: as the result of a call, as an error, as an event or a question while the call
+runs, and outside any call. In each of them a server could write what only the gateway writes: that an operator has to
+approve, that a secret was taken out, whom a log line comes from, which state a client is to show again. So each of them
+passes here, before filters and doors add what is theirs. What a server may ask is `asking`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
+from gatewright.links.link import Link
+from gatewright.protocol.eras import read_interim
+from gatewright.upstream.asking import COMPLETE, ELICIT, screened
+from gatewright.upstream.status import Told
+from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import OF_THE_SERVER
+from gatewright.wire.versions import INTERRUPTIBLE, is_modern
+from gatewright.wire.visible import spelled
+
+__all__ = ["LOG", "Screen", "is_ours"]
+
+LOG = "notifications/message"
+
+_URL_NEEDED = -32042
+"""MCP 2025-11-25, URL mode elicitation: the error by which a server says which pages have to be opened first."""
+
+_NAMESPACES = ("dev.gatewright/", "gatewright/")
+_OF_MGP = "dev.cloto/"
+_STATES = ("resultType", "requestState", "inputRequests", "inputResponses")
+_ERROR_MEMBERS = frozenset((*_STATES, "ttlMs", "cacheScope", "approval_id", "trace_id"))
+_REMEMBERED = 1000
+_LOGGER_MOST = 128
+
+
+def is_ours(key: str, *, mgp: bool) -> bool:
+    """Whether a member of `_meta` is in a name space that the gateway itself writes into, or in that of MGP where the server
+    has not negotiated it."""
+    folded = key.strip().casefold()
+    return folded.startswith(_NAMESPACES) or (not mgp and folded.startswith(_OF_MGP))
+
+
+class Screen:
+    """Of one server."""
+
+    def __init__(self, server: str, told: Told) -> None:
+        self._server = server
+        self._told = told
+        self._mgp = False
+        """Whether it negotiated MGP, whose words it may then use."""
+        self._elicited: OrderedDict[str, str | None] = OrderedDict()
+        """Whom it has asked to open a page, by the id that it gave that: their session."""
+
+    async def request(
+        self,
+        link: Link,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        deadline: float,
+    ) -> Outcome:
+        """Put one call to the server (`Link.request`), with this between the two."""
+        self._mgp = link.hello is not None and link.hello.mgp is not None
+        between = _Between(self, call, back)
+        found = await link.request(method, params, call=call, back=between, deadline=deadline)
+        return self.outcome(call, found)
+
+    # -- how a call ends
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+        """The end of a call as its caller may see it."""
+        if type(outcome) is Answer:
+            return self._answer(call, outcome)
+        if type(outcome) is Failure and outcome.error is not None:
+            return self._failure(call, outcome, outcome.error)
+        return outcome
+
+    def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
+        raw = answer.raw
+        if not _is_suspect(raw) or raw[:1] != b"{":
+            return answer
+        try:
+            if is_modern(call.client.revision) and read_interim(raw) is not None:
+                return self._interim(call, raw)
+            members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+            changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+        except (ValueError, KeyError):
+            return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
+        return replace(answer, raw=jsonrpc.encode(members)) if changed else answer
+
+    def _interim(self, call: Call, raw: bytes) -> Answer | Failure:
+        """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
+        if call.method not in INTERRUPTIBLE:
+            said = f"server {self._server} asked something where nothing can be asked"
+            return Failure("upstream_error", said)
+        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+        wanted = jsonrpc.decode(members.pop("inputRequests", b"{}"))
+        state = jsonrpc.decode(members.get("requestState", b'""'))
+        if not isinstance(wanted, dict) or not isinstance(state, str):
+            return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
+        try:
+            asked = {key: self._asked(call, one) for key, one in wanted.items()}
+        except CannotAsk as no:
+            return self._cannot(no)
+        if asked:
+            members["inputRequests"] = asked
+        members["resultType"] = "input_required"
+        self._meta(members)
+        return Answer(jsonrpc.encode(members), modern=True)
+
+    def _asked(self, call: Call, one: Any) -> dict[str, Any]:
+        if not isinstance(one, dict) or not isinstance(one.get("method"), str):
+            raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
+        found = self.question(call, Question(one["method"], one.get("params")))
+        return one if found.params is None else {**one, "params": found.params}
+
+    def _cannot(self, no: CannotAsk) -> Failure:
+        said = f"server {self._server} wants to ask what it may not: {no.message}"
+        error = {"code": no.code, "message": said}
+        return Failure("upstream_error", said, error=jsonrpc.encode(error))
+
+    def _failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
+        if b'"data"' not in error and b"\\u" not in error:
+            return failure
+        try:
+            members: dict[str, Any] = dict(jsonrpc.decode_members(error))
+            data = jsonrpc.decode(members.get("data", b"null"))
+            code = jsonrpc.decode(members.get("code", b"0"))
+        except ValueError:
+            return Failure("upstream_error", f"the error of server {self._server} cannot be read")
+        if not isinstance(data, dict):
+            return failure
+        try:
+            changed = self._data(data) | (code == _URL_NEEDED and self._pages(call, data))
+        except CannotAsk as no:
+            return self._cannot(no)
+        if not changed:
+            return failure
+        members["data"] = data
+        return replace(failure, error=jsonrpc.encode(members))
+
+    def _pages(self, call: Call, data: dict[str, Any]) -> bool:
+        """The pages of an error that asks to open some are questions as well."""
+        pages = data.get("elicitations")
+        if not isinstance(pages, list):
+            return False
+        data["elicitations"] = [
+            self.question(call, Question(ELICIT, {"mode": "url", **_object(one)})).params
+            for one in pages
+        ]
+        return True
+
+    # -- while a call runs
+
+    def question(self, call: Call, question: Question) -> Question:
+        """A question as the caller may be asked it. Raises `CannotAsk`."""
+        found = screened(self._server, question, call.client, self._told.ours)
+        ident = (question.params or {}).get("elicitationId")
+        if question.method == ELICIT and isinstance(ident, str):
+            if self._elicited.get(ident, call.session) != call.session:
+                said = "this elicitationId belongs to what another caller was asked"
+                raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
+            self._elicited[ident] = call.session
+            if len(self._elicited) > _REMEMBERED:
+                self._elicited.popitem(last=False)
+        return found
+
+    def event(self, call: Call, event: Event) -> Event | None:
+        """An event of a call as its caller may see it, or None where it is not for that one."""
+        if event.method == COMPLETE:
+            found = self._completed(event.params)
+            if found is None or found[0] is None or found[0] != call.session:
+                return None
+            return Event(COMPLETE, found[1])
+        params = self._params(event.method, event.params)
+        return event if params is event.params else Event(event.method, params)
+
+    # -- outside any call
+
+    def said_by(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Pass on what came on a connection that several may share. What says nothing of the server itself, and no call, may
+        be about who alone was served on it."""
+        self.said(method, params, None if method in OF_THE_SERVER else link.sole or None)
+
+    def said(self, method: str, params: dict[str, Any], session: str | None) -> None:
+        """Pass a notification on that belongs to no call. `session` is the one on whose own connection it came."""
+        if method == COMPLETE:
+            found = self._completed(params)
+            if found is not None and found[0] is not None and session in (None, found[0]):
+                self._told.said(self._server, method, found[1], found[0])
+            return
+        self._told.said(self._server, method, self._params(method, params), session)
+
+    def _completed(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]] | None:
+        """Who was asked to open the page that is done now, and how it is told."""
+        ident = params.get("elicitationId")
+        if not isinstance(ident, str) or ident not in self._elicited:
+            return None
+        return self._elicited[ident], {**params, "elicitationId": f"{self._server}/{ident}"}
+
+    def _params(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == LOG:
+            params = {**params, "logger": self._logger(params.get("logger"))}
+        meta = params.get("_meta")
+        if type(meta) is dict and any(is_ours(key, mgp=self._mgp) for key in meta):
+            params = {**params}
+            self._meta(params)
+        return params
+
+    def _meta(self, members: dict[str, Any]) -> bool:
+        """Take out of `_meta` (its text, or decoded) what is the gateway's to say. True where there was something."""
+        found = members.get("_meta")
+        meta = found if isinstance(found, dict) else _members(found)
+        kept = {key: one for key, one in meta.items() if not is_ours(key, mgp=self._mgp)}
+        if len(kept) == len(meta):
+            return False
+        members["_meta"] = kept
+        return True
+
+    def _data(self, data: dict[str, Any]) -> bool:
+        """The same for an error's data."""
+        names = _ERROR_MEMBERS - {"trace_id"} if self._mgp else _ERROR_MEMBERS | {"_mgp"}
+        changed = _without(data, names)
+        if data.get("status") == "pending_approval":
+            changed = _without(data, ("status",))
+        return self._meta(data) or changed
+
+    def _logger(self, theirs: Any) -> str:
+        """Whom a log line comes from: the server, and behind a slash, which no server's name has, what it says itself."""
+        if not isinstance(theirs, str) or not theirs:
+            return self._server
+        return f"{self._server}/{spelled(theirs[:_LOGGER_MOST])}"
+
+
+class _Between:
+    """The way back of one call, with the screen of its server in it."""
+
+    __slots__ = ("_back", "_call", "_screen")
+
+    def __init__(self, screen: Screen, call: Call, back: Back) -> None:
+        self._screen = screen
+        self._call = call
+        self._back = back
+
+    def emit(self, event: Event) -> None:
+        """Send one event, as it may be heard."""
+        found = self._screen.event(self._call, event)
+        if found is not None:
+            self._back.emit(found)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question, as it may be asked. Raises `CannotAsk`."""
+        return await self._back.ask(self._screen.question(self._call, question))
+
+
+def _object(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _is_suspect(raw: bytes) -> bool:
+    """Whether anything of what is looked for can be in a result. Names may be spelled with escapes."""
+    return any(raw.find(one) >= 0 for one in _MARKS)
+
+
+_MARKS = (b"\\u", b"atewright/", b"ATEWRIGHT/", b"loto/", b'"_mgp"', b"input_required", b'"_meta"')
+
+
+def _without(members: dict[str, Any], names: Iterable[str]) -> bool:
+    found = [name for name in names if name in members]
+    for name in found:
+        del members[name]
+    return bool(found)
+
+
+def _members(text: Any) -> Mapping[str, Any]:
+    raw = b"" if text is None else bytes(text)
+    return jsonrpc.decode_members(raw) if raw[:1] == b"{" else {}

@@ -1,0 +1,44 @@
+"""Which ids of servers are the gateway's own, or read as one."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.validators.own_names import OWN, taken_for
+
+_TWINS = {
+    "a": "aA4",
+    "e": "eE3",
+    "g": "gG",
+    "i": "iIl1",
+    "l": "lLI1",
+    "o": "oO0",
+    "w": ["w", "W", "vv"],
+}
+_TWINS |= {"m": ["m", "M", "rn"], "s": "sS5"}
+
+
+@given(st.data(), st.sampled_from(OWN))
+def test_every_case_every_separator_and_every_twin_of_a_letter_is_taken(
+    data: st.DataObject, own: str
+) -> None:
+    letters = [data.draw(st.sampled_from([*_TWINS.get(one, [one, one.upper()])])) for one in own]
+    between = [data.draw(st.sampled_from(["", "", "-", "_", "."])) for _ in own]
+    made = "".join(itertools.chain.from_iterable(zip(letters, between, strict=True)))
+    assert taken_for(made) == own
+
+
+@pytest.mark.parametrize("name", ["gаtewright", "ｍｇｐ", "lосаl", "kеrnel"])
+def test_letters_of_other_scripts_that_look_the_same_are_taken(name: str) -> None:
+    assert taken_for(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["github", "files", "gatewright-upstream", "locale", "mgp2", "colonel"]
+)
+def test_other_names_are_free(name: str) -> None:
+    assert taken_for(name) == ""
