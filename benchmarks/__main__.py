@@ -23,6 +23,7 @@ NAMES = (
     "audit_durable",
     "audit_store",
     "policy_cost",
+    "hostile",
     "tools_list",
     "parallel",
     "sdk",

@@ -105,6 +105,10 @@ class Hostile:
         self._session.open()
         self._headers = self._session.headers({"method": "tools/call", "params": {}})
 
+    def close(self) -> None:
+        """Hang up."""
+        self._session.close()
+
     def post(self, path: str, body: bytes, **headers: str) -> str:
         """How a request was answered: the status, and of a JSON-RPC answer what it says."""
         line = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
@@ -150,7 +154,7 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
     for name, tool, arguments in calls(size):
         if name.endswith((".0.list", ".0.undeclared")):
             yield f"rest_door.{name}", partial(hostile.post, f"/tools/hostile__{tool}", arguments)
-            yield f"ggen_door.{name}", partial(hostile.post, "/", _ggen(tool, arguments))
+            yield f"ggen_door.{name}", partial(hostile.post, "/rpc", _ggen(tool, arguments))
     for name, frame in frames(size):
         yield name, partial(hostile.mcp, frame)
     for name in NAMES:
@@ -194,7 +198,14 @@ class Innocent:
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )  # fmt: skip
-        stack.callback(end, self._process)  # type: ignore[arg-type]
+        stack.callback(self.close)
+
+    def close(self) -> None:
+        """End it."""
+        end(self._process)  # type: ignore[arg-type]
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def figures(self) -> list[float]:
         """p50, p99, longest, calls, since they were asked for last."""

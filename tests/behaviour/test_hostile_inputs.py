@@ -27,21 +27,17 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import Limits, flaw_of
 
 LONGEST_MS = 1000.0
-SIZE, RESULT = 900_000, 2_000_000
+SIZE, RESULT = 400_000, 500_000
 CHOSEN = (
     "readonly.sql.0.list",
-    "readonly.sql.2.undeclared",
     "readonly.sql.5.undeclared",
     "network_restricted.fetch.0.list",
     "network_restricted.fetch.2.nested",
-    "code_safety.code.1.list",
     "schema.multiple_of",
-    "json.empty_lists",
     "json.integers",
     "rest_door.readonly.sql.0.list",
     "result.text.cookies",
     "result.text.tokens",
-    "result.shape.secret_members",
     "flood.secrets",
 )
 
@@ -53,7 +49,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process, I
     with ExitStack() as stack:
         gateway = stack.enter_context(started("gatewright", command, folder))
         innocent = Innocent(gateway.url, stack)
-        yield gateway, innocent, Hostile(gateway.url)
+        hostile = Hostile(gateway.url)
+        stack.callback(hostile.close)
+        yield gateway, innocent, hostile
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -107,13 +105,15 @@ ENDLESS = ".sql.5."
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_judging_takes_time_in_proportion_to_what_is_judged(tool: str) -> None:
-    checks, small, large = judged(tool), 40_000, 80_000
+    checks = judged(tool)
+    small, large = 15_000, 30_000
     both = zip(calls(small), calls(large), strict=True)
     for (name, of, less), (_, _, more) in both:
         if of == tool and ENDLESS not in name:
             took = cost_of(checks, jsonrpc.decode(less))
             twice = cost_of(checks, jsonrpc.decode(more))
-            assert twice <= 2.3 * took + 0.010, name
+            grown = len(more) / len(less)  # about two: texts come whole
+            assert twice <= 1.15 * grown * took + 0.010, name
 
 
 def test_counting_what_a_text_holds_takes_time_in_proportion_to_it() -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 
 import msgspec
+import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from gatewright.filters.redact import Redact, Rules
 from gatewright.gates.validators import Validators
 from gatewright.redaction import Redactor
 from gatewright.transport.workers import Busy, Overtime, Workers
+from gatewright.validators import BUILT_IN
 from gatewright.validators.compiled import Compiled
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
@@ -74,6 +76,34 @@ async def test_a_statement_that_its_parser_never_finishes_is_refused_by_name(
     assert isinstance(found, Refusal)
     assert (found.reason, found.details["rule"]) == ("validation_blocked", "too_costly")
     assert beside.workers.killed == 1
+
+
+PROSE = "The quick brown fox, and then (as it were) the lazy dog: 42 of them.\n" * 15_000
+
+
+@pytest.mark.parametrize("validator", sorted(BUILT_IN))
+async def test_a_file_of_a_mebibyte_passes_what_judges_the_other_arguments(
+    beside: Beside, validator: str
+) -> None:
+    judged = {"sandbox": "ls", "readonly": "select 1", "code_safety": "x = 1"}
+    tool = a_tool(validator=validator)
+    security = replace(tool.security, validator_args={validator: ("/judged",)})
+    text = judged.get(validator, "http://example.com/" if "net" in validator else "notes/a.txt")
+    call = a_tool_call(
+        replace(tool, security=security), arguments={"judged": text, "content": PROSE}
+    )
+    assert await verdict_of(Validators(beside=beside.judge), call, Mute()) is call
+    assert beside.workers.orders == 0
+
+
+@pytest.mark.parametrize("validator", ["readonly", "network_restricted", "paths"])
+async def test_a_mebibyte_of_prose_passes_validators_that_look_at_everything(
+    beside: Beside, validator: str
+) -> None:
+    arguments = {"name": "a", "content": PROSE}
+    call = a_tool_call(a_tool(validator=validator), arguments=arguments)
+    assert await verdict_of(Validators(beside=beside.judge), call, Mute()) is call
+    assert beside.workers.orders == 1
 
 
 async def test_names_in_a_long_list_of_urls_are_looked_up(beside: Beside) -> None:

@@ -107,3 +107,9 @@ def test_the_budget_itself_can_be_spent() -> None:
     assert Cost([16], bounded=True, patterns=0).cheap
     assert not Cost([17], bounded=True, patterns=0).cheap
     assert not Cost([16], bounded=False, patterns=0).cheap
+
+
+def test_divisions_are_counted_for_what_they_take() -> None:
+    cost = cost_of({"properties": {"list": {"items": {"multipleOf": 0.01}}}})
+    assert affordable(cost, {"list": [1e308] * 3000})
+    assert not affordable(cost, {"list": [1e308] * 5000})
