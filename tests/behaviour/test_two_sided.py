@@ -37,6 +37,10 @@ STRAY = [
     ("notifications/resources/list_changed", {}),
     ("notifications/message", {"level": "error", "logger": "gatewright", "data": ""}),
     ("notifications/message", {"level": "error", "logger": "one/db", "data": ""}),
+    (
+        "notifications/message",
+        {"level": "error", "_meta": {"io.modelcontextprotocol/subscriptionId": 1}},
+    ),
     ("notifications/tasks/status", {"taskId": "1", "status": "working"}),
     ("notifications/elicitation/complete", {"elicitationId": "1"}),
     ("notifications/mgp.audit", {"event_type": "TOOL_EXECUTED"}),
