@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.behaviour.two_sided import GRANTS, House
+from tests.behaviour.two_sided import House
+from tests.behaviour.two_sided_judge import GRANTS
 
 _EACH = 100
 _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
