@@ -40,7 +40,7 @@ def _tool(risk: Literal["safe", "moderate", "dangerous"]) -> Tool:
         "files.write_file",
         {},
         security=Security(risk_level=risk),
-        read_only=risk == "safe",
+        repeatable=risk == "safe",
     )
 
 

@@ -90,7 +90,7 @@ class Session:
         """A request as the bytes that travel, header included."""
         payload = self._payload(method, params, number)
         body = json.dumps(payload, separators=(",", ":")).encode()
-        head = {"Host": f"{self.host}:{self.port}", **self._headers(payload)}
+        head = {"Host": f"{self.host}:{self.port}", **self.headers(payload)}
         head["Content-Length"] = str(len(body))
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
         return f"POST {self._path} HTTP/1.1\r\n{lines}\r\n".encode() + body
@@ -100,7 +100,8 @@ class Session:
             params = {**params, "_meta": _META}
         return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
-    def _headers(self, payload: dict[str, Any]) -> dict[str, str]:
+    def headers(self, payload: dict[str, Any]) -> dict[str, str]:
+        """The HTTP header of a request with this body."""
         headers = {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
@@ -118,7 +119,7 @@ class Session:
         problem: Exception | None = None
         for _ in range(2):
             try:
-                self._line.request("POST", self._path, body, self._headers(payload))
+                self._line.request("POST", self._path, body, self.headers(payload))
                 reply = self._line.getresponse()
                 return reply, reply.read()
             except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected) as stale:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Call, CannotAsk, Event, Outcome, Question
-from gatewright.filtered_back import FilteredBack
+from gatewright.filtered_back import MOST, MOST_BYTES, FilteredBack
 from tests.kernel_parts import a_call
 
 
@@ -107,3 +107,33 @@ async def test_what_has_not_passed_when_the_call_ends_is_not_told() -> None:
     with pytest.raises(asyncio.CancelledError):
         await way.late
     assert heard.events == []
+
+
+async def test_more_events_than_may_wait_end_the_call_by_name() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    for number in range(MOST + 5):
+        way.emit(Event("quick", {"number": number}))
+    ready.set()
+    flaw = await way.settled()
+    assert flaw is not None
+    assert (flaw.reason, flaw.details) == ("output_invalid", {"rule": "too_many_events"})
+    assert len(heard.events) == MOST + 1
+
+
+async def test_more_bytes_than_may_wait_end_the_call_too() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    way.emit(Event("quick", {"text": "x" * MOST_BYTES}))
+    ready.set()
+    assert await way.settled() is not None
+    assert [one.method for one in heard.events] == ["slow"]
+
+
+async def test_events_after_a_slow_one_has_passed_go_at_once_again() -> None:
+    way, heard, ready = a_way("a")
+    ready.set()
+    way.emit(Event("slow", {}))
+    assert await way.settled() is None
+    way.emit(Event("quick", {}))
+    assert [one.method for one in heard.events] == ["slow", "quick"]

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ from benchmarks.hostile.results import FLOODS, NAMES
 from benchmarks.mcp_client import Session
 from benchmarks.processes import ROOT, Trouble, end, started
 
-__all__ = ["main"]
+__all__ = ["Hostile", "Innocent", "attacks", "configured", "main", "turn"]
 
 P99_MS, LONGEST_MS = 25.0, 100.0
 PACE_MS = 5.0
@@ -45,7 +46,6 @@ anonymous = "allow"
 path = {state}
 [limits]
 call_timeout_s = 60
-tools_per_server = 20000
 {limits}
 [redaction]
 level = "personal"
@@ -61,7 +61,6 @@ id = "hostile"
 transport = "stdio"
 command = {python}
 args = [{hostile}]
-pin = "off"
 {tools}
 [[grants]]
 agent = "*"
@@ -74,7 +73,8 @@ server = "hostile"
 Attack = Callable[[], str]
 
 
-def _config(folder: Path) -> Path:
+def configured(folder: Path) -> Path:
+    """The file of a gateway with everything on, before a calm server and a hostile one."""
     options = {"strict": {"mode": "strict"}}
     tools = []
     for name, validator in TOOLS.items():
@@ -103,6 +103,7 @@ class Hostile:
         self.host, self.port = where.hostname or "", where.port or 80
         self._session = Session(url)
         self._session.open()
+        self._headers = self._session.headers({"method": "tools/call", "params": {}})
 
     def post(self, path: str, body: bytes, **headers: str) -> str:
         """How a request was answered: the status, and of a JSON-RPC answer what it says."""
@@ -119,9 +120,7 @@ class Hostile:
 
     def mcp(self, body: bytes) -> str:
         """A frame to the MCP endpoint."""
-        return self.post(
-            "/mcp", body, **self._session._headers({"method": "tools/call", "params": {}})
-        )
+        return self.post("/mcp", body, **self._headers)
 
     def call(self, tool: str, arguments: bytes) -> str:
         """A call of a tool of the hostile server."""
@@ -147,29 +146,28 @@ def _said(body: bytes) -> str:
 def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Attack]]:
     """Every input by its name."""
     for name, tool, arguments in calls(size):
-        yield name, lambda tool=tool, text=arguments: hostile.call(tool, text)  # type: ignore[misc]
+        yield name, partial(hostile.call, tool, arguments)
     for name, tool, arguments in calls(size):
         if name.endswith((".0.list", ".0.undeclared")):
-            yield (
-                f"rest_door.{name}",
-                lambda tool=tool, body=arguments: hostile.post(f"/tools/hostile__{tool}", body),
-            )  # type: ignore[misc]
-            ggen = (
-                b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hostile__%b","arguments":%b}}'
-                % (tool.encode(), arguments)
-            )
-            yield f"ggen_door.{name}", lambda body=ggen: hostile.post("/", body)  # type: ignore[misc]
+            yield f"rest_door.{name}", partial(hostile.post, f"/tools/hostile__{tool}", arguments)
+            yield f"ggen_door.{name}", partial(hostile.post, "/", _ggen(tool, arguments))
     for name, frame in frames(size):
-        yield name, lambda frame=frame: hostile.mcp(frame)  # type: ignore[misc]
+        yield name, partial(hostile.mcp, frame)
     for name in NAMES:
-        order = json.dumps({"kind": name, "size": result}).encode()
-        yield f"result.{name}", lambda order=order: hostile.call("result", order)  # type: ignore[misc]
+        yield f"result.{name}", partial(hostile.call, "result", _order(name, result))
     for name in FLOODS:
-        order = json.dumps({"kind": name, "size": 20_000}).encode()
-        yield f"flood.{name}", lambda order=order: hostile.call("flood", order)  # type: ignore[misc]
+        yield f"flood.{name}", partial(hostile.call, "flood", _order(name, 20_000))
     for name in ("descriptions", "schemas", "one", "small"):
-        order = json.dumps({"kind": name, "size": min(result, 4_000_000)}).encode()
-        yield f"tools_list.{name}", lambda order=order: _listed(hostile, order)  # type: ignore[misc]
+        yield f"tools_list.{name}", partial(_listed, hostile, _order(name, min(result, 4_000_000)))
+
+
+def _order(kind: str, size: int) -> bytes:
+    return json.dumps({"kind": kind, "size": size}).encode()
+
+
+def _ggen(tool: str, arguments: bytes) -> bytes:
+    head = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hostile__'
+    return head + tool.encode() + b'","arguments":' + arguments + b"}}"
 
 
 def _listed(hostile: Hostile, order: bytes) -> str:
@@ -210,7 +208,8 @@ class Innocent:
         return [float(word) for word in words]
 
 
-def _turn(innocent: Innocent, attack: Attack) -> dict[str, Any]:
+def turn(innocent: Innocent, attack: Attack) -> dict[str, Any]:
+    """Make one input, and say how the innocent caller fared meanwhile."""
     innocent.figures()
     began = time.monotonic()
     said = attack()
@@ -249,7 +248,7 @@ def main(arguments: list[str] | None = None) -> int:
             ExitStack() as stack,
         ):
             folder = Path(name)
-            command = gatewright("serve", "--config", str(_config(folder)), "--port", "0")
+            command = gatewright("serve", "--config", str(configured(folder)), "--port", "0")
             gateway = stack.enter_context(started("gatewright", command, folder))
             innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url)
             time.sleep(1.0)
@@ -273,11 +272,11 @@ def _all(
         ):
             continue
         if number % 25 == 0:
-            _row(f"rest.{number}", _turn(innocent, lambda: ""), as_json=asked.json)
-        row = _turn(innocent, attack)
+            _row(f"rest.{number}", turn(innocent, lambda: ""), as_json=asked.json)
+        row = turn(innocent, attack)
         if not row["met"]:
             time.sleep(REST_S)
-            again = _turn(innocent, attack)
+            again = turn(innocent, attack)
             row = min(row, again, key=lambda one: float(one["longest_ms"]))
         missed += not row["met"]
         _row(name, row, as_json=asked.json)

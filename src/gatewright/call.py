@@ -130,6 +130,8 @@ class Security(msgspec.Struct, frozen=True):
     """Validator → its options."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] = ()
     """Which way data flows through it (`validators/flow.py`)."""
+    hints: tuple[Literal["destructive", "open_world"], ...] = ()
+    """What its server's annotations say, where no operator vouched for it (`validators/annotations.py`)."""
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
@@ -279,6 +281,8 @@ class Question(msgspec.Struct, frozen=True):
     """What a modern caller's answer is called; empty where nobody minds."""
     progress: Callable[[dict[str, Any]], None] | None = None
     """Tells whoever asks how far the caller is, where it wants to know: takes the params of `notifications/progress`."""
+    server: str = ""
+    """The server that asks, where that is known."""
 
 
 class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction

@@ -7,40 +7,47 @@ and nothing else: other calls have a `FilteredBack` of their own.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from gatewright.call import Back, Call, CannotAsk, Event, Filter, Question
+from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
+from gatewright.wire import jsonrpc
 
-__all__ = ["FilteredBack"]
+__all__ = ["MOST", "MOST_BYTES", "FilteredBack"]
+
+MOST = 1000
+MOST_BYTES = 4 * 1024 * 1024
+"""How much may wait behind one event that takes long. A call that sends more ends with that: nothing is left out unsaid."""
 
 
 class FilteredBack:
     """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
-    __slots__ = ("_back", "_call", "_filters", "_first", "late")
+    __slots__ = ("_back", "_bytes", "_call", "_filters", "_flaw", "_waits", "late")
 
     def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
         self._call = call
         self._back = back
         self._filters = filters
-        self._first: asyncio.Future[Event | None] | None = None
+        self._waits: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
+        self._flaw: Failure | None = None
         self.late: asyncio.Task[None] | None = None
-        """The last event that has not passed yet, if any."""
+        """What passes on the events that could not pass at once, if there are any."""
 
     def emit(self, event: Event) -> None:
         """Pass an event on, now or behind those that a filter still needs time for."""
         if self.late is not None:
-            self.late = asyncio.create_task(self._behind(self.late, event))
+            self._wait(event)
             return
         passing = self._cleaned(event)
         if isinstance(passing, Event):
             self._back.emit(passing)
         elif passing is not None:
-            self._first = asyncio.ensure_future(passing)
-            self.late = asyncio.create_task(self._emitted(self._first))
+            self.late = asyncio.create_task(self._emitted(passing))
 
     def release(self, events: Sequence[Event | None]) -> None:
         """Pass on what filters had held back, which they have cleaned already."""
@@ -59,34 +66,46 @@ class FilteredBack:
             question = replace(question, params=cleaned.params)
         return await self._back.ask(question)
 
-    async def settled(self) -> None:
-        """Return once every event has passed that was emitted so far."""
+    async def settled(self) -> Failure | None:
+        """Return once every event has passed that was emitted so far; with a failure where more waited than may."""
         while self.late is not None:
             late = self.late
             await late
             if self.late is late:
                 self.late = None
+        return self._flaw
 
     def cancel(self) -> None:
         """Nobody waits for what has not passed yet."""
-        for task in (self.late, self._first):
-            if task is not None:
-                task.cancel()
+        self._waits.clear()
+        if self.late is not None:
+            self.late.cancel()
+
+    def _wait(self, event: Event) -> None:
+        size = len(jsonrpc.encode(event.params))
+        if self._flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
+            self._waits.append((event, size))
+            self._bytes += size
+        elif self._flaw is None:
+            said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
+            self._flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
 
     async def _waiting(self, event: Event, begin: int = 0) -> Event | None:
         cleaned = self._cleaned(event, begin)
         return cleaned if cleaned is None or isinstance(cleaned, Event) else await cleaned
 
-    async def _emitted(self, passing: asyncio.Future[Event | None]) -> None:
+    async def _emitted(self, passing: Awaitable[Event | None]) -> None:
         cleaned = await passing
-        if cleaned is not None:
-            self._back.emit(cleaned)
-
-    async def _behind(self, before: asyncio.Task[None], event: Event) -> None:
-        await before
-        cleaned = await self._waiting(event)
-        if cleaned is not None:
-            self._back.emit(cleaned)
+        while True:
+            if cleaned is not None:
+                self._back.emit(cleaned)
+            if not self._waits:
+                self.late = None
+                return
+            event, size = self._waits.popleft()
+            self._bytes -= size
+            cleaned = await self._waiting(event)
+            await asyncio.sleep(0)  # none of them may have needed any time
 
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
         for at in range(begin, len(self._filters)):

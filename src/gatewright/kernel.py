@@ -267,9 +267,7 @@ class Kernel:
     async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
         try:
             outcome = await policy.dispatch(call, way)
-            if way.late is not None:
-                await way.settled()
-            return outcome
+            return await way.settled() or outcome
         except Unrecorded as problem:
             return Refusal("audit_unavailable", str(problem))
         except Exception:

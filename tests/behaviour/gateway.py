@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "Gateway", "as_toml", "config", "running", "server"]
+__all__ = ["COMMAND", "ROOT", "Gateway", "as_toml", "config", "running", "server"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "gatewright"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from tests.behaviour.access_house import OFFER
-from tests.behaviour.gateway import Gateway, config, running, server
+from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
 
 pytestmark = pytest.mark.timeout(180)
@@ -19,6 +21,13 @@ CORRECTING = ("2025-11-25", "2026-07-28")
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with running(tmp_path_factory.mktemp("strict"), config(server("finance"))) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    linking = server("linking", "linking", "one")
+    with running(tmp_path_factory.mktemp("failing"), config(linking)) as gateway:
         yield gateway
 
 
@@ -62,3 +71,15 @@ async def test_the_record_says_the_same_reason_whatever_the_caller_read(strict: 
     assert len(blocked) >= 2
     for one in blocked:
         assert one["decision"] == {"gate": "schema", "reason": "invalid_args"}
+
+
+@pytest.mark.parametrize("code", [-32603, -32602, -32601, -32000, 1001, 7])
+def test_an_error_of_a_server_is_the_servers_on_the_command_line(
+    failing: Gateway, code: int
+) -> None:
+    """Whatever the code means where the gateway says it: exit code 5."""
+    words = ("tool", "call", "linking__broken", f"code:={code}", "--config", str(failing.file))
+    done = subprocess.run([*COMMAND, *words], capture_output=True, timeout=60, check=False)
+    error = json.loads(done.stderr)["error"]
+    assert (done.returncode, error["code"]) == (5, "upstream_error")
+    assert error["message"] == "it broke in here"

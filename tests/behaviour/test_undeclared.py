@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from gatewright.protocol.negotiate import EXTENSIONS
+from gatewright.wire.methods import WORDS
 from tests.behaviour.gateway import ROOT, Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.wire.spellings import spellings
+from tests.wire.test_methods_page import of_clients
 
 DOORS = (
     "http 2025-11-25",
@@ -25,29 +28,17 @@ DOORS = (
 WIPE = {"name": "wipe", "arguments": {}}
 SPELLED = list(dict.fromkeys((*spellings("tools/call"), *spellings("tasks/get", drawn=50))))
 NO_REQUESTS = (
-    "tools/call",
-    "initialize",
+    *(one.method for one in WORDS if not one.notification),
     "shutdown",
     "exit",
-    "ping",
-    "tasks/cancel",
-    "tasks/get",
-    "logging/setLevel",
-    "resources/subscribe",
-    "completion/complete",
-    "mgp/access/grant",
     "acme/report",
+    "gatewright/server/stop",
 )
 NO_NOTIFICATIONS = (
-    "notifications/tools/list_changed",
-    "notifications/message",
-    "notifications/tasks/status",
-    "notifications/resources/updated",
-    "notifications/elicitation/complete",
-    "notifications/mgp.audit",
-    "notifications/mgp.stream.pace",
+    *(one.method for one in WORDS if one.notification),
     "notifications/vendor.x",
     "notifications/tools/call",
+    "notifications/mgp.vendor",
     "Notifications/Initialized",
 )
 HARMLESS = {
@@ -105,6 +96,13 @@ def ran(gateway: Gateway) -> list[Any]:
     return [one for one in found if one[1] or one[0] not in HARMLESS]
 
 
+async def arrived(client: Host, gateway: Gateway, last: str) -> None:
+    """A notification is on its way when nobody hears of it any more; other calls go on meanwhile."""
+    async with asyncio.timeout(20):
+        while last not in [method for method, _ in reached(gateway, "other")]:
+            await client.call("other__fine")
+
+
 async def settle(client: Host) -> None:
     """All that was sent before has been dealt with."""
     assert {one["name"] for one in (await client.request("tools/list"))["tools"]}
@@ -157,6 +155,35 @@ async def test_a_method_that_is_not_declared_is_not_found(generous: Gateway, doo
 
 
 @pytest.mark.parametrize("door", DOORS)
+async def test_every_request_is_answered_or_not_found_as_the_page_says(
+    generous: Gateway, door: str
+) -> None:
+    """MGP-1.2-2 and C-62: docs/messages.md, the column of clients, with everything negotiated."""
+    revision = door.split()[1]
+    can = {"mgp": {"version": "0.2.0", "extensions": list(EXTENSIONS)}}
+    words = [one for one in WORDS if not one.notification and one.method != "initialize"]
+    lasting = {"subscriptions/listen"}
+    async with host(generous, door, can=can) as client:
+        found = {}
+        for word in words:
+            if word.method in lasting or (not word.extension and revision not in word.revisions):
+                continue
+            try:
+                await client.request(word.method, {"uri": "x://y", **WIPE})
+                found[word.method] = "answered"
+            except RpcError as no:
+                found[word.method] = "-32601" if no.code == -32601 else "answered"
+        expected = {
+            one.method: "answered"
+            if "client" in one.by and of_clients(one) == "answered"
+            else "-32601"
+            for one in words
+        }
+        assert found == {method: expected[method] for method in found}
+    assert ran(generous) == []
+
+
+@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("ident", [None, 1.5, True, [1], {}, "x" * 500])
 async def test_an_id_of_another_type_makes_no_notification(
     generous: Gateway, door: str, ident: Any
@@ -201,6 +228,7 @@ async def test_what_is_declared_is_gated_and_recorded_with_its_server(
             await client.say({"method": "notifications/vendor.seen", "params": {"n": 3}})
             await client.say({"method": "acme/report", "params": {"n": 4}})
             await refusals(client, ["vendor/report", "acme/tools/call"])
+            await arrived(client, gateway, "notifications/acme.seen")
             await settle(client)
             folder = getattr(client.wire, "folder", None)
         assert [one for one, _ in reached(gateway, "other") if "acme" in one] == [

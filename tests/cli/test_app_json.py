@@ -90,6 +90,7 @@ def _with_a_gateway(run: Run, operator: str, state: Path) -> None:
     run("audit", "show", trace)
     run("audit", "query", "--mgp")
     run("audit", "verify")
+    run("audit", "accept", "--key", operator)
     run("doctor", code=8)
     run("grant", "add", "bot", "demo/add", "--expires", "1h", "--key", operator)
     run("grant", "list")

@@ -182,6 +182,39 @@ async def test_a_changed_record_is_named_with_exit_code_8(shell: Shell, written:
     assert (told.code, told.document["problem"]["seq"]) == (8, 2)
 
 
+async def test_only_the_records_before_the_wrong_one_are_called_unbroken(
+    shell: Shell, written: Trail
+) -> None:
+    """The rows have all four; before the one that was changed in the journal stand two."""
+    await written.close()
+    (journal,) = shell.state.glob("audit-*.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(
+        b"".join([*lines[:2], lines[2].replace(b'"seq":3', b'"seq":9'), *lines[3:]])
+    )
+    hint = shell.run("audit", "verify").error["hint"]
+    assert hint.startswith("2 records before it (1 to 2) are unbroken;")
+    told = shell.run("audit", "verify", "--json").document
+    assert (told["records"], told["last"]) == (2, 2)
+    (shell.state / "audit.head").unlink()
+    journal.write_bytes(b"".join(lines))
+    done = shell.run("audit", "verify")
+    assert done.error["message"].startswith("audit.head: is missing")
+    assert done.error["hint"].startswith("4 records (1 to 4) are unbroken;")
+
+
+async def test_number_and_hash_that_were_noted_prove_the_record_later(
+    shell: Shell, written: Trail
+) -> None:
+    ((_, number, digest),) = shell.run("audit", "verify").rows
+    assert shell.run("audit", "verify", "--kept", f"{number}:{digest}").code == 0
+    other = shell.run("audit", "verify", "--kept", f"{number}:{'0' * 64}")
+    assert (other.code, other.error["code"]) == (8, "audit_damaged")
+    assert "no record before it is proven" in other.error["hint"]
+    for nonsense in ("4", "4:abc", f"x:{digest}", f"{'9' * 30}:{digest}"):
+        assert shell.run("audit", "verify", "--kept", nonsense).code == 2
+
+
 @pytest.mark.parametrize("command", ["tail", "query", "verify"])
 def test_without_a_record_the_hint_is_to_run_the_gateway(shell: Shell, command: str) -> None:
     done = shell.run("audit", command)

@@ -138,11 +138,53 @@ def test_a_grant_that_cannot_be_is_a_usage_error(
 
 
 def test_what_may_be_a_slip_is_said(shell: Shell, operator: str) -> None:
-    done = shell.run("grant", "add", "ann", "dmeo", "--key", operator)
-    assert "no server 'dmeo' is configured" in done.err
     done = shell.run("grant", "add", "eve", "demo", "--key", operator)
     assert "deny goes over allow" in done.err
     assert "mgp.toml:16" in done.err
+
+
+@pytest.mark.parametrize("where", ["dmeo", "dmeo/add", "dmeo__add", "dmeo.add", "demo_add"])
+def test_a_grant_for_a_server_that_there_is_not_is_refused_with_the_one_that_was_meant(
+    shell: Shell, operator: str, where: str
+) -> None:
+    done = shell.run("grant", "add", "ann", where, "--key", operator)
+    assert (done.code, done.out, done.error["code"]) == (2, "", "not_found")
+    assert "did you mean demo?" in done.error["hint"]
+    assert not (shell.state / DATABASE).exists() or _changes(shell) == []
+    shown = shell.run("grant", "show", "ann", where)
+    assert (shown.code, shown.error["code"]) == (2, "not_found")
+
+
+def test_a_grant_ahead_of_its_server_is_issued_where_that_is_said(
+    shell: Shell, operator: str
+) -> None:
+    words = ("grant", "add", "ann", "later/tool", "--key", operator)
+    assert "--allow-unknown" in shell.run(*words).error["hint"]
+    done = shell.run(*words, "--allow-unknown")
+    assert (done.code, "ann may use later/tool" in done.err) == (0, True)
+    assert "no server 'later' is configured; the grant waits for one" in done.err
+    assert shell.run("grant", "show", "ann", "later/tool").rows[0][:2] == ["allow", "tool_grant"]
+    assert shell.run("grant", "revoke", "ann", "later/tool", "--key", operator).code == 0
+
+
+def test_every_name_of_a_tool_is_the_same_grant(shell: Shell, operator: str) -> None:
+    for name in ("demo__add", "demo/add", "demo.add"):
+        shell.run("grant", "add", "ann", name, "--key", operator)
+        shown = shell.run("grant", "show", "ann", name, "--json").document
+        assert (shown["server_id"], shown["tool_name"]) == ("demo", "add")
+        assert shell.run("grant", "revoke", "ann", name, "--key", operator).code == 0
+    assert {(one.grant.server, one.grant.tool) for one in _changes(shell)} == {("demo", "add")}
+
+
+def test_a_running_gateway_knows_which_tools_there_are(shell: Shell, operator: str) -> None:
+    with serving(shell):
+        for name in ("demo__ad", "demo/ad"):
+            done = shell.run("grant", "add", "ann", name, "--key", operator)
+            assert (done.code, done.error["code"]) == (2, "not_found")
+            assert "demo__add" in done.error["hint"]
+        assert shell.run("grant", "add", "ann", "demo__add", "--key", operator).code == 0
+        rows = shell.run("grant", "list", "--agent", "ann").rows
+    assert ["ann", "demo", "add"] in [row[:3] for row in rows]
 
 
 def test_a_running_gateway_follows_and_binds_the_grant_to_the_tool(

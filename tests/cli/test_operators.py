@@ -1,13 +1,14 @@
 """Who may give a command that only operators may give, at a terminal and without one."""
 
 import os
+import pwd
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gatewright.cli.operators import operator
+from gatewright.cli.operators import local_user, operator
 from gatewright.cli.output import CliError, Exit
 from gatewright.stores.callers import Callers
 
@@ -42,9 +43,19 @@ def test_without_a_terminal_and_a_key_nobody_is_an_operator(
     assert operator(callers, None, tmp_path, fresh=True)
 
 
-def test_whoever_sits_at_a_terminal_is_its_user(
-    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"])
+def test_whoever_sits_at_a_terminal_is_the_user_of_the_process_and_no_other(
+    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """No variable makes another operator of the same user, and the name is none that a key can have."""
     monkeypatch.setattr("gatewright.cli.operators.is_terminal", lambda _: True)
-    monkeypatch.setattr("getpass.getuser", lambda: "olga")
-    assert operator(callers, None, tmp_path) == "olga"
+    monkeypatch.setenv(name, "olga")
+    known = pwd.getpwuid(os.getuid()).pw_name
+    assert operator(callers, None, tmp_path) == f"local:{known}"
+    with pytest.raises(ValueError, match="no colon"):
+        callers.create(f"local:{known}", kind="operator", by="test")
+
+
+def test_a_user_without_a_name_is_known_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000)
+    assert local_user() == "local:4000000"

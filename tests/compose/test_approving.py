@@ -48,7 +48,7 @@ def test_a_tool_has_the_approver_that_was_said_for_it_or_the_general_one(tmp_pat
     rule = rules_of(settings(tmp_path))
     assert rule(Target("files", "read")) == Rule("caller", 2)
     assert rule(Target("files", "write")) == Rule("operator", 2)
-    assert rules_of(settings(tmp_path, ""))(Target("files", "read")) == Rule("caller", 1)
+    assert rules_of(settings(tmp_path, ""))(Target("files", "read")) == Rule("either", 1)
 
 
 def test_what_is_said_of_every_tool_of_a_server_counts_for_those_without_a_word(
@@ -60,10 +60,11 @@ def test_what_is_said_of_every_tool_of_a_server_counts_for_those_without_a_word(
         '[servers.tools.read]\nrisk_level = "safe"\n',
     )
     assert rules_of(said)(Target("files", "write")) == Rule("operator", 1)
-    assert rules_of(said)(Target("files", "read")) == Rule("caller", 1)
-    assert rules_of(said)(Target("other", "write")) == Rule("caller", 1)
+    assert rules_of(said)(Target("files", "read")) == Rule("either", 1)
+    assert rules_of(said)(Target("other", "write")) == Rule("either", 1)
     assert by_operators(said)
-    assert not by_operators(settings(tmp_path, ""))
+    assert by_operators(settings(tmp_path, ""))
+    assert not by_operators(settings(tmp_path, '[approvals]\napprover = "caller"\n'))
 
 
 async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(

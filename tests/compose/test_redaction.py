@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatewright.call import Answer, Failure
-from gatewright.compose.redaction import redaction_of, said_of, size_of, wanted_of
+from gatewright.compose.redaction import own_secrets, redaction_of, said_of, size_of, wanted_of
 from gatewright.filters import Rules
 from gatewright.redaction import HIDDEN, Redactor
 from gatewright.settings import load
@@ -115,3 +115,52 @@ def test_what_servers_say_outside_calls_is_cleaned_by_their_own_level(tmp_path: 
     said = {"data": TOKEN.decode()}
     assert clean("one", "notifications/message", said) == said
     assert clean("other", "notifications/message", said) != said
+
+
+def test_the_gateways_own_secrets_are_taken_out_by_their_exact_value(tmp_path: Path) -> None:
+    (tmp_path / "key.txt").write_text("plain words of a file\n")
+    text = """
+        [[servers]]
+        id = "one"
+        command = "x"
+        args = ["--home", "${HOME}", "--mode=${MODE}", "--key", "${file:key.txt}"]
+        [servers.env]
+        API_TOKEN = "Bearer ${TOKEN_OF_ONE}"
+        FLAG = "${secret_less:-no}"
+        [[servers]]
+        id = "two"
+        url = "https://example.org/mcp"
+        [servers.headers]
+        Authorization = "Bearer ${TWO}"
+        """
+    environ = {
+        "HOME": str(tmp_path),
+        "TOKEN_OF_ONE": "lorem-ipsum-dolor",
+        "TWO": "sit-amet-elitr",
+        "MODE": "productive",
+    }
+    (tmp_path / "mgp.toml").write_text(text.replace('FLAG = "${secret_less:-no}"\n', ""))
+    found = load(tmp_path / "mgp.toml", environ=environ)
+    assert own_secrets(found.servers) == (
+        "lorem-ipsum-dolor",
+        "plain words of a file",
+        "sit-amet-elitr",
+    )
+    redactor = redaction_of(found, KEY).default
+    assert redactor is not None
+    for value in own_secrets(found.servers):
+        clean = redactor.json(b'{"t":"it said %s today"}' % value.encode())
+        assert list(clean.rules) == ["own-secret"]
+    assert redactor.json(b'{"t":"productive in %s"}' % str(tmp_path).encode()).rules == []
+
+
+def test_after_a_reload_the_new_value_counts(tmp_path: Path) -> None:
+    text = '[[servers]]\nid = "one"\ncommand = "x"\n[servers.env]\nTOKEN = "${TOKEN}"\n'
+    (tmp_path / "mgp.toml").write_text(text)
+    for value in ("lorem-ipsum-dolor", "consetetur-sadipscing"):
+        found = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path), "TOKEN": value})
+        redactor = redaction_of(found, KEY).default
+        assert redactor is not None
+        assert list(redactor.json(b'["lorem-ipsum-dolor"]').rules) == (
+            ["own-secret"] if value == "lorem-ipsum-dolor" else []
+        )

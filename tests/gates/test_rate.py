@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gatewright.call import Call, Caller, Refusal
 from gatewright.gates.rate import Rate
+from gatewright.stores.allowance import AT_ONCE, Allowance
 from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter, Rule
 from gatewright.stores.usage import MINUTE, Window, Windows
@@ -71,3 +72,15 @@ async def test_a_look_at_a_call_that_waits_is_neither_counted_nor_refused() -> N
         pass
     assert rate(look, Mute()) is look
     assert isinstance(rate(a_call(name="other", facts={}), Mute()), Refusal)
+
+
+async def test_lists_spend_nothing_and_who_lists_without_end_pays_for_it() -> None:
+    """Gates are pure: time stands."""
+    rate = Rate(gate(2).meter, Looks(lambda: 0.0), Allowance(lambda: 0.0))
+    lists = [
+        rate(a_call("list", method="tools/list", caller=Caller("a")), Mute())
+        for _ in range(AT_ONCE + 3)
+    ]
+    assert [isinstance(one, Call) for one in lists] == [True] * (AT_ONCE + 2) + [False]
+    assert not await _passes(rate)
+    assert await _passes(rate, "b")

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gatewright.call import Caller, UserContext
 from gatewright.identity.issuer import Introspection, Issuer, Trusted
 from gatewright.identity.tokens import Tokens, caller_of
 from gatewright.protocol.access_tokens import Claims, TokenRefused
+from gatewright.redaction.invisible import hidden
 from gatewright.wire.permissions import NOTHING
 from tests.identity.issuing import CLIENT, Issuing, issuing
 from tests.upstream.guarded import Clock
@@ -254,6 +257,44 @@ def test_without_a_word_about_scopes_grants_decide() -> None:
 def test_what_is_no_name_names_nobody(name: object) -> None:
     with pytest.raises(TokenRefused, match="subject"):
         caller_of(_trusted(subject_claim="email"), _claims(every={"email": name}))
+
+
+_CHARS = st.characters() | st.sampled_from(
+    "\u3164\u2800\u034f\u200b\u202e\u00ad\ufe0f\x1b\n\x00 *:/"
+)
+
+
+@given(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.lists(st.text(max_size=3), max_size=2)
+    | st.dictionaries(st.text(max_size=2), st.text(max_size=2), max_size=1)
+    | st.text(_CHARS, max_size=140)
+    | st.sampled_from(["local", "anonymous", "mgp", "gatewright", "*", "root", "operator"])
+)
+def test_whatever_a_claim_holds_the_caller_is_an_agent_of_its_issuer_with_a_visible_name(
+    subject: Any,
+) -> None:
+    """No claim makes an owner or an operator, a name that others have, or one that people misread."""
+    for trusted, claims in (
+        (_trusted(), Claims(subject, (US,), 10.0, "app")),
+        (_trusted(subject_claim="email"), _claims(every={"email": subject})),
+    ):
+        try:
+            caller = caller_of(trusted, claims)
+        except TokenRefused:
+            continue
+        assert caller.id == f"corp:{subject}"
+        assert (caller.kind, caller.token) == ("agent", True)
+        assert (caller.id.isprintable(), hidden(caller.id)) == (True, "")
+        assert len(caller.id) <= 128
+
+
+def test_the_client_in_the_record_is_one_visible_line() -> None:
+    found = caller_of(_trusted(), Claims("a", (US,), 10.0, "x\n\x1b[31my"))
+    assert found.key_id == "oauth:"
+    assert caller_of(_trusted(), Claims("a", (US,), 10.0, "c" * 500)).key_id == "oauth:" + "c" * 128
 
 
 def test_another_claim_may_name_the_caller() -> None:

@@ -170,6 +170,53 @@ async def test_unknown_notifications_reach_their_call_by_token_or_because_it_is_
         assert ear.heard == [("notifications/vendor.bare", {})]
 
 
+async def test_what_no_revision_lets_servers_say_reaches_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Also under the token of a call; and of an extension only what was negotiated (MGP-1.2-2)."""
+    ear = Ear()
+    async with linked(ear=ear) as (link, server):
+        back = FakeBack()
+        call = start(link, back, params={"name": "t", "_meta": {"progressToken": "mine"}})
+        sent = await server.next()
+        methods = (
+            "notifications/vendor.news",
+            "notifications/initialized",
+            "notifications/roots/list_changed",
+            "Notifications/Message",
+            "notifications/mgp.stream.chunk",
+            "notifications/subscriptions/acknowledged",
+            "tools/call",
+        )
+        for method in (*methods, *methods):
+            server.say(
+                method=method, params={"progressToken": sent["id"], "request_id": sent["id"]}
+            )
+        server.say(id=sent["id"], result={})
+        await within(call)
+        assert (back.events, ear.heard, link.dropped) == ([], [], 2 * len(methods))
+        said = [one.getMessage() for one in caplog.records]
+        assert [sum(repr(method) in one for one in said) for method in methods] == [1] * len(
+            methods
+        )
+
+
+@pytest.mark.parametrize(
+    "method", ["notifications/tools/list_changed", "notifications/resources/updated"]
+)
+async def test_what_concerns_a_server_belongs_to_no_call(method: str) -> None:
+    ear = Ear()
+    async with linked(ear=ear) as (link, server):
+        back = FakeBack()
+        call = start(link, back, params={"name": "t", "_meta": {"progressToken": "mine"}})
+        sent = await server.next()
+        server.say(method=method, params={"progressToken": sent["id"], "uri": "x://y"})
+        server.say(id=sent["id"], result={})
+        await within(call)
+        assert back.events == []
+        assert [name for name, _ in ear.heard] == [method]
+
+
 async def test_an_mgp_server_names_a_call_by_its_request_id() -> None:
     reply = {"experimental": {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}}}
     face = Face(("streaming",))

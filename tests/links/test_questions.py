@@ -48,7 +48,7 @@ async def test_the_only_caller_is_asked_and_its_answer_returned() -> None:
         sent = await server.next()
         server.say(id="q", method="elicitation/create", params=ELICIT)
         assert await server.next() == {"jsonrpc": "2.0", "id": "q", "result": NAME}
-        assert back.questions == [Question("elicitation/create", ELICIT)]
+        assert back.questions == [Question("elicitation/create", ELICIT, server="scripted")]
         server.say(id=sent["id"], result={})
         assert isinstance(await within(call), Answer)
 
@@ -62,7 +62,39 @@ async def test_every_kind_of_question_reaches_the_caller(method: str) -> None:
         await server.next()
         server.say(id=0, method=method)
         assert await server.next() == {"jsonrpc": "2.0", "id": 0, "result": {"ok": 1}}
-        assert back.questions == [Question(method, None)]
+        assert back.questions == [Question(method, None, server="scripted")]
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["vendor/question", "tasks/get", "tools/call", "Roots/List", "mgp/permission/request", "x"],
+)
+async def test_what_no_revision_lets_servers_ask_reaches_nobody(method: str) -> None:
+    async with linked() as (link, server):
+        back = FakeBack()
+        back._answers[method] = {"ok": 1}
+        start(link, back)
+        await server.next()
+        server.say(id=0, method=method, params={"name": "wipe"})
+        error = {"code": -32601, "message": f"Method not found: {method}"}
+        assert await server.next() == {"jsonrpc": "2.0", "id": 0, "error": error}
+        assert back.questions == []
+
+
+async def test_a_server_hears_how_far_its_question_is_under_its_own_token() -> None:
+    async with linked() as (link, server):
+        back = FakeBack(elicitation=NAME)
+        start(link, back)
+        await server.next()
+        asked = {**ELICIT, "_meta": {"progressToken": 7}}
+        server.say(id="q", method="elicitation/create", params=asked)
+        await server.next()
+        (question,) = back.questions
+        assert question.progress is not None
+        question.progress({"progressToken": "ours", "progress": 1})
+        told = {"progressToken": 7, "progress": 1}
+        expected = {"jsonrpc": "2.0", "method": "notifications/progress", "params": told}
+        assert await server.next() == expected
 
 
 async def test_a_caller_that_cannot_be_asked_gives_the_server_its_reason() -> None:

@@ -29,28 +29,38 @@ def test_a_server_sends_what_its_revision_has_and_what_was_declared(
     method: str, allowed: bool
 ) -> None:
     spec = Endpoint(id="a", methods=("notifications/acme.*",))
-    assert Sendable(spec).allows(method, Hello("2025-11-25")) is allowed
+    assert Sendable(lambda: spec).allows(method, Hello("2025-11-25")) is allowed
 
 
 def test_an_extension_counts_where_it_was_negotiated() -> None:
     """MGP-1.2-2: not from a server that offered another one."""
-    one = Sendable(Endpoint(id="a", methods=()))
+    one = Sendable(lambda: Endpoint(id="a", methods=()))
     method = "notifications/mgp.lifecycle"
     assert one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("lifecycle",))))
     assert not one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("streaming",))))
+    audit = "notifications/mgp.audit"
+    assert not one.allows(audit, Hello("2025-11-25", mgp=Mgp("0.2.0", ("audit",))))
 
 
 def test_a_connection_that_is_no_server_of_the_gateway_is_not_judged() -> None:
-    assert Sendable(Endpoint(id="a")).allows("whatever/it is", None)
+    assert Sendable(lambda: Endpoint(id="a")).allows("whatever/it is", None)
 
 
 def test_each_method_is_named_once_and_not_for_ever_new_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    one = Sendable(Endpoint(id="a", methods=()))
+    one = Sendable(lambda: Endpoint(id="a", methods=()))
     with caplog.at_level(logging.WARNING, "gatewright.links"):
         for number in range(2 * NAMED_MOST):
             one.warn(f"x/{number}")
             one.warn(f"x/{number}")
     assert len(caplog.records) == NAMED_MOST
     assert "server a sent 'x/0'" in caplog.text
+
+
+def test_what_is_declared_later_counts_from_then_on() -> None:
+    spec = Endpoint(id="a", methods=())
+    one = Sendable(lambda: spec)
+    assert not one.allows("notifications/acme.build", None)
+    spec = Endpoint(id="a", methods=("notifications/acme.*",))
+    assert one.allows("notifications/acme.build", None)

@@ -65,10 +65,36 @@ def test_a_good_token_says_who_and_for_whom(algorithm: str) -> None:
     assert peek(token) == Peek(ISSUER, algorithm, next(iter(issuer.keys)))
 
 
-def test_a_token_without_a_subject_is_its_client_s(issuer: Issuing) -> None:
-    assert _read(issuer.sign(US, sub=None), issuer).subject == "client-1"
-    assert _read(issuer.sign(US, sub=None, client_id=None, azp="app"), issuer).subject == "app"
-    assert _why(issuer.sign(US, sub=None, client_id=None), issuer) == "subject"
+def test_a_token_without_a_subject_is_nobody_s(issuer: Issuing) -> None:
+    """RFC 9068 §2.2: `sub` is required, also of a client that speaks for itself; `client_id` and `azp` are no user."""
+    for claims in ({}, {"azp": "app"}, {"client_id": None}, {"client_id": None, "azp": "app"}):
+        for sub in (None, ""):
+            assert _why(issuer.sign(US, sub=sub, **claims), issuer) == "subject"
+    assert _read(issuer.sign(US, sub="client-1"), issuer).subject == "client-1"
+    other = _read(issuer.sign(US, sub=None, email="a@b"), issuer, subject_claim="email")
+    assert (other.subject, other.every["email"]) == ("", "a@b")
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["sub", "client_id", "azp", "username"]), _JSON))
+def test_whatever_a_token_says_its_subject_is_the_text_in_sub_or_nobody(
+    said: dict[str, Any],
+) -> None:
+    body = json.dumps({"active": True, "aud": US, "exp": NOW + 60, **said}).encode()
+    try:
+        found = read_introspection(body, issuer=ISSUER, now=NOW, leeway_s=0)
+    except (TokenRefused, Unusable):
+        return
+    assert isinstance(said["sub"], str)
+    assert found.subject == said["sub"] != ""
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ def test_each_name_is_given_once() -> None:
         ("get", (True, False, True), "safe"),
         ("head", (True, False, True), "safe"),
         ("post", (False, False, False), "moderate"),
-        ("put", (False, False, True), "moderate"),
+        ("put", (False, True, True), "moderate"),
+        ("patch", (False, True, False), "moderate"),
         ("delete", (False, True, True), "dangerous"),
     ],
 )

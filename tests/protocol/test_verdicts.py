@@ -274,7 +274,8 @@ def test_an_error_before_any_call_says_no_more_than_it_must() -> None:
 def test_an_error_before_any_call_helps_on_an_mgp_connection_too() -> None:
     """MGP-14.4-1."""
     found = spell_error(-32022, "m", NEW_MGP, data={"supported": []}, http=400)
-    help_ = {"supported": [], "_mgp": recovery("unsupported_version")}
+    reason = "unsupported_version"
+    help_ = {"supported": [], "reason": reason, "_mgp": recovery(reason)}
     assert jsonrpc.decode(found.error) == {"code": -32022, "message": "m", "data": help_}
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gatewright.redaction.patterns import Pattern, Several, either
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.redaction.patterns import Next, OnLine, Pattern, Run, Several, either
 
 
 def test_all_matches_are_found_with_their_groups() -> None:
@@ -35,3 +40,37 @@ def test_several_patterns_tell_which_of_them_match() -> None:
 def test_either_joins_patterns_without_mixing_them() -> None:
     assert not Pattern(either(["ab", "cd"])).hits(b"abd"[1:])
     assert Pattern(either(["a|b", "c"])).hits(b"c")
+
+
+def test_a_run_is_measured_once_for_all_places_in_it() -> None:
+    text = b"aaaa--aa"
+    run = Run(Pattern("a*"), text)
+    assert [run.end(at) for at in (0, 2, 3, 4, 5, 6, 7)] == [4, 4, 4, 4, 5, 8, 8]
+
+
+def test_the_next_place_is_looked_for_once_between_two() -> None:
+    following = Next(Pattern("[0-9]"), b"a1bb2c")
+    assert [following.after(at) for at in (0, 1, 2, 4, 5)] == [
+        (1, 2),
+        (1, 2),
+        (4, 5),
+        (4, 5),
+        (6, 6),
+    ]
+
+
+@given(st.lists(st.sampled_from(["zip ", " -P ", "abcdef", "\n", ";", " x", "-P"]), max_size=12))
+def test_an_option_is_found_behind_a_program_on_its_line_alone(words: list[str]) -> None:
+    text = "".join(words).encode()
+    found = list(OnLine(r"\bzip[ ]", r"[ ]-P ?([a-z]{6})").all(text))
+    for start, end in found:
+        line = text[:end].split(b"\n")[-1]
+        assert text[start:end] == b"abcdef"
+        assert b"zip " in line
+    plain = re.search(rb"\bzip (?:[^\r\n|;]*? )??-P ?([a-z]{6})", text)
+    assert (plain is None) is (not found)
+
+
+def test_a_match_longer_than_any_window_is_found_whole() -> None:
+    text = b"x" * 5000 + b"<" + b"a" * 100_000 + b">" + b"y" * 5000
+    assert Pattern("<a+>").after(text, 0) == [(5000, 105_002)]

@@ -27,7 +27,9 @@ def test_a_configured_token_is_found_by_its_digest() -> None:
 def test_a_key_of_the_gateway_is_a_participant_of_its_name() -> None:
     """MCPX-5.1-2."""
     found = identities(Policy())
-    assert found.of("key-ann") == Identity("ann", PROFILES["proposal-only"], caller=Caller("ann"))
+    assert found.of("key-ann") == Identity(
+        "ann", PROFILES["proposal-only"], "directed", caller=Caller("ann")
+    )
     operator = Caller("op", "operator")
     assert found.of("key-op") == Identity("op", PROFILES["full"], caller=operator)
     named = identities(policy({"ann": ("chat",)}, mode="directed")).of("key-ann")
@@ -39,7 +41,9 @@ def test_who_presents_something_wrong_is_nobody() -> None:
     open_ = identities(Policy(anonymous=("chat",)))
     assert open_.of("wrong") == NO
     assert open_.of("") == NO
-    assert open_.of(None) == Identity(f"anonymous-{'01' * 8}", ("chat",), way="anonymous")
+    assert open_.of(None) == Identity(
+        f"anonymous-{'01' * 8}", ("chat",), "directed", way="anonymous"
+    )
     closed = identities(Policy()).of(None)
     assert isinstance(closed, Refusal)
     assert closed.reason == "auth_required"

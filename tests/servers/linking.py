@@ -3,7 +3,7 @@
     python tests/servers/linking.py NAME [LISTED ...] [--template TEXT]
 
 Tools: `link` (the given URIs as links, embedded and structured), `touch` (says of the given URIs that they changed, in
-the middle of the call, and that all lists did), `heard` (the URIs that it was asked to read or subscribe to). The prompt
+the middle of the call, and that all lists did), `broken` (ends with a JSON-RPC error of any code), `heard` (the URIs that it was asked to read or subscribe to). The prompt
 `named` takes one URI. What is read is `NAME of URI`.
 """
 
@@ -49,7 +49,7 @@ class Linking:
             return hello(call, self._name, can)
         if call.method == "tools/list":
             schema = {"type": "object"}
-            tools = ("link", "touch", "heard")
+            tools = ("link", "touch", "heard", "broken")
             return {"tools": [{"name": one, "inputSchema": schema} for one in tools]}
         lists = {
             "prompts/list": {"prompts": [{"name": "named", "arguments": [{"name": "uri"}]}]},
@@ -74,6 +74,8 @@ class Linking:
         return {"contents": [{"uri": uri, "text": f"{self._name} of {uri}"}]}
 
     async def _call(self, call: Call, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if name == "broken":
+            raise RefusalError(arguments.get("code", -32603), "it broke in here")
         if name == "link":
             return named(arguments["uris"])
         if name == "touch":

@@ -206,34 +206,6 @@ async def test_a_modern_host_listens_until_it_cancels() -> None:
         assert host.silent()
 
 
-async def test_notifications_are_passed_on() -> None:
-    async with House() as house:
-        host = await connected(house)
-        await host.hello()
-        host.send(rpc("notifications/roots/list_changed", {"x": 1}))
-        await host.ask("ping")
-        (call,) = house.script.calls
-        told = call.caller.id, call.kind, call.method, call.params, call.session
-        assert told[:4] == ("ann", "method", "notifications/roots/list_changed", {"x": 1})
-        assert house.front.owners == {told[4]: "ann"}
-        assert host.silent()
-
-
-@pytest.mark.parametrize(
-    "method", ["tools/call", "initialize", "shutdown", "tasks/cancel", "Tools/Call"]
-)
-async def test_a_request_without_an_id_goes_nowhere(method: str) -> None:
-    refused: list[Any] = []
-    async with House(refused=lambda *told: refused.append(told)) as house:
-        host = await connected(house)
-        await host.hello()
-        host.send(rpc(method, {"name": "echo", "arguments": {}}))
-        await host.ask("ping")
-        assert house.script.calls == []
-        assert [one[:3] for one in refused] == [(ANN, "stdio", -32600)]
-        assert host.silent()
-
-
 # -- what is wrong
 
 

@@ -28,6 +28,13 @@ def test_loopback_hosts_are_ours_at_any_port(host: str) -> None:
         "::1",
         "[::2]",
         "localhost@evil.com",
+        "user@127.0.0.1",
+        "user@localhost:80",
+        "127.0.0.1:80@evil.com",
+        "localhost:@evil.com",
+        "[::1]:1@evil.com",
+        "127.0.0.1:http",
+        "127.0.0.1:8\u00b2",
         "xlocalhost",
         ":80",
     ],
@@ -49,6 +56,10 @@ def test_no_other_host_is(host: str | None) -> None:
         ("http://evil.example.com", "origin_refused"),
         ("http://localhost@evil.com", "origin_refused"),
         ("http://localhost.evil.com", "origin_refused"),
+        ("http://user@localhost", "origin_refused"),
+        ("http://localhost:1@localhost", "origin_refused"),
+        ("http://localhost/page", "origin_refused"),
+        ("http://localhost?q", "origin_refused"),
         ("file://localhost", "origin_refused"),
         ("chrome-extension://localhost", "origin_refused"),
         ("http://[::1", "origin_refused"),
@@ -82,3 +93,32 @@ def test_what_strangers_send_does_not_fill_the_memory() -> None:
     assert long.remembered == 1
     assert guard.refuses({b"host": b"localhost"}) == ""
     assert guard.remembered <= 1000
+
+
+@pytest.mark.parametrize(
+    ("origin", "refused"),
+    [
+        (None, ""),
+        ("http://127.0.0.1:8420", ""),
+        ("https://127.0.0.1:8420", ""),
+        ("https://ui.example.com", ""),
+        ("http://127.0.0.1:3000", "origin_refused"),  # some other page of this machine
+        ("http://localhost:8420", "origin_refused"),
+        ("http://127.0.0.1", "origin_refused"),
+        ("null", "origin_refused"),
+        ("http://evil.example.com", "origin_refused"),
+    ],
+)
+def test_only_our_own_pages_and_configured_ones_may_open_a_websocket(
+    origin: str | None, refused: str
+) -> None:
+    guard = Guard(origins=("https://ui.example.com",))
+    headers = {b"host": b"127.0.0.1:8420"}
+    if origin is not None:
+        headers[b"origin"] = origin.encode()
+    assert guard.refuses_page(headers) == refused
+
+
+def test_a_page_of_a_foreign_host_is_refused_for_its_host() -> None:
+    headers = {b"host": b"evil.example.com", b"origin": b"http://evil.example.com"}
+    assert Guard().refuses_page(headers) == "host_refused"

@@ -10,13 +10,15 @@ from gatewright.serving.http_headers import HttpHeaders, headers_of
 from gatewright.serving.http_reply import Whole
 from gatewright.transport.http_head import KnownHead
 
+JSON = (b"content-type", b"application/json")
 BOTH = (b"accept", b"application/json, text/event-stream")
 
 
 def test_what_is_not_said_is_empty() -> None:
     none = HttpHeaders(())
     assert (none.credential, none.session, none.version, none.text(b"x")) == (None, None, "", "")
-    assert (none.modern, none.legacy, none.reads_streams, none.flaw) == (False, False, False, None)
+    assert (none.modern, none.legacy, none.reads_streams) == (False, False, False)
+    assert none.flaw == (415, "a message is sent as application/json")
 
 
 @pytest.mark.parametrize(
@@ -42,10 +44,11 @@ def test_of_several_the_last_stands() -> None:
 @pytest.mark.parametrize(
     ("raw", "status"),
     [
-        ([BOTH, (b"content-type", b"application/json")], None),
+        ([BOTH, JSON], None),
         ([BOTH, (b"content-type", b"text/plain")], 415),
-        ([(b"accept", b"text/html")], 406),
-        ([(b"accept", b"text/event-stream")], None),
+        ([BOTH], 415),  # a browser asks nobody before it sends such a request for a foreign page
+        ([JSON, (b"accept", b"text/html")], 406),
+        ([JSON, (b"accept", b"text/event-stream")], None),
     ],
 )
 def test_who_cannot_be_answered_has_a_flaw(raw: Any, status: int | None) -> None:

@@ -19,6 +19,9 @@ PING = rpc("ping", None, 1)
 refusals: list[tuple[Any, ...]] = []
 
 
+JSON = (b"content-type", b"application/json")
+
+
 def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpRequest, list[Any]]:
     sent: list[Any] = []
 
@@ -41,7 +44,7 @@ def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpReq
     [
         ("application/json", 200),
         ("Application/JSON; charset=utf-8", 200),
-        (None, 200),
+        (None, 415),
         ("text/plain", 415),
         ("application/json-patch+json", 415),
         ("application/jsonx", 415),
@@ -108,7 +111,7 @@ async def test_a_body_that_does_not_come_in_time_is_refused(
 
     monkeypatch.setattr("gatewright.serving.http_request.read_body", impatient)
     pieces = [b"{"]
-    http, sent = request((b"mcp-protocol-version", MODERN.encode()), receive=receive)
+    http, sent = request(JSON, (b"mcp-protocol-version", MODERN.encode()), receive=receive)
     assert await within(http.body(100)) is None
     assert sent[0]["status"] == 408
     assert b'"id"' not in sent[1]["body"]
@@ -122,7 +125,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_is_not_answered() 
         {"type": "http.request", "body": b"{", "more_body": True},
         {"type": "http.disconnect"},
     ]
-    http, sent = request(receive=receive)
+    http, sent = request(JSON, receive=receive)
     assert await within(http.body(100)) is None
     assert sent == []
 

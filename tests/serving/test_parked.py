@@ -316,7 +316,7 @@ async def test_a_question_nobody_comes_back_for_is_given_up(
         await first(house)
         await house.quiet()
         ended = [outcome for _, outcome in house.trails.ended]
-        assert ended == [Failure("timeout", "the caller never came back with an answer")]
+        assert ended == [Failure("timeout", "the caller never came back with an answer", once=True)]
         assert len(house.app.streamable.parked) == 0
 
 

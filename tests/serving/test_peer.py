@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Client, Failure, Refusal
+from gatewright.call import Answer, Client, Failure, Question, Refusal
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.mcp_server import Cancelled, Inbound
 from gatewright.protocol.notices import Notice
@@ -237,6 +237,36 @@ async def test_what_needs_no_answer_is_done_at_once() -> None:
         (call,) = house.script.calls
         told = call.caller.id, call.method, call.params, call.client
         assert told == ("ann", "notifications/x", {"n": 1}, SPEAKS)
+        peer.close()
+
+
+async def test_only_who_was_sent_to_a_page_hears_that_it_is_done() -> None:
+    async with House() as house:
+        said: list[bytes] = []
+        peer = peer_of(house, said)
+        peer.conversation.assume("2025-11-25")
+        params = {"mode": "url", "elicitationId": "e1"}
+        peer.asked(Question("elicitation/create", params, server="srv"))
+        for server, ident in (("srv", "e2"), ("other", "e1"), ("srv", None), ("srv", "e1")):
+            told = {} if ident is None else {"elicitationId": ident}
+            peer._changed(server, "notifications/elicitation/complete", told)
+        assert [jsonrpc.decode(one)["params"] for one in said] == [{"elicitationId": "e1"}]
+        peer._changed("srv", "notifications/subscriptions/acknowledged", {})
+        assert len(said) == 1
+        peer.close()
+
+
+async def test_progress_goes_to_whoever_asked_and_only_while_it_asks() -> None:
+    async with House() as house:
+        peer = peer_of(house)
+        told: list[Any] = []
+        peer.hearing["gw-1"] = told.append
+        for token in ("gw-1", "gw-2", 1, None):
+            params = {"progressToken": token, "progress": 1}
+            assert peer.take(Notice("notifications/progress", params, SPEAKS))
+        assert told == [{"progressToken": "gw-1", "progress": 1}]
+        await house.quiet()
+        assert house.script.calls == []
         peer.close()
 
 

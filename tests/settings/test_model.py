@@ -48,7 +48,7 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
         stall_ms=100,
         schema_depth=32,
         subschemas=1000,
-        description_bytes=4096,
+        description_bytes=16384,
         tools_per_server=500,
         calls_per_minute=None,
     )

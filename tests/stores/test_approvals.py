@@ -153,6 +153,22 @@ def test_a_quorum_counts_different_operators(queue: Approvals) -> None:
     assert queue.approve(made.id, by="otto").state == "approved"
 
 
+@pytest.mark.parametrize("by", ["local", "local:root", "local:olga", "local:4711"])
+def test_a_quorum_counts_nobody_who_has_shown_no_key(queue: Approvals, by: str) -> None:
+    """The user of a terminal is one of however many people; their no counts, and for one alone their yes."""
+    made = ask(queue, quorum=2)
+    with pytest.raises(CannotDecideError, match="gatewright key create NAME --operator") as caught:
+        queue.approve(made.id, by=by)
+    assert caught.value.why == "keyless"
+    queue.approve(made.id, by="olga")
+    with pytest.raises(CannotDecideError):
+        queue.approve(made.id, by=by)
+    found = queue.get(made.id)
+    assert found is not None
+    assert found.state == "pending"
+    assert queue.deny(made.id, by=by).state == "denied"
+
+
 def test_one_no_is_enough_whatever_the_quorum(queue: Approvals) -> None:
     made = ask(queue, quorum=3)
     queue.approve(made.id, by="olga")

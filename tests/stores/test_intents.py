@@ -104,7 +104,7 @@ def test_where_the_disk_has_no_room_the_gateway_does_not_start(
         with pytest.raises(StoreError, match="No space left on device"):
             a_log(tmp_path)
     (tmp_path / INTENTS).unlink(missing_ok=True)
-    a_log(tmp_path)._close()
+    a_log(tmp_path).finish()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ async def test_old_records_go_and_the_rest_is_proven(tmp_path: Path) -> None:
     run(log, a_call(99))
     await log.close()
     found = verified(tmp_path)
-    assert (found.problem, found.pruned, found.records) == (None, 40, 53)
+    assert (found.problem, found.pruned, found.records, found.last) == (None, 40, 13, 53)
     assert len(records(tmp_path)) == 13
 
 

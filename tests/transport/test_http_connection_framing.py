@@ -135,6 +135,21 @@ BLURRED = {
     "both": POST + b"content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     "both, other order": POST + b"transfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n0\r\n\r\n",
     "two lengths": POST + b"content-length: 1\r\ncontent-length: 2\r\n\r\nxx",
+    **{
+        f"{name} twice": POST + f"{name}: 1\r\nx-a: b\r\n{name.title()}: 1\r\n\r\n".encode()
+        for name in (
+            "authorization",
+            "content-type",
+            "origin",
+            "mcp-session-id",
+            "mcp-protocol-version",
+            "last-event-id",
+        )
+    },
+    "authorization twice in an upgrade": (
+        b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n"
+    ),
     "one length twice": POST + b"content-length: 1\r\ncontent-length: 1\r\n\r\nx",
     "list of lengths": POST + b"content-length: 1, 1\r\n\r\nx",
     "signed length": POST + b"content-length: +1\r\n\r\nx",

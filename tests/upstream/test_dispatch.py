@@ -12,6 +12,7 @@ from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, T
 from gatewright.upstream.declared import META_SERVER
 from gatewright.upstream.dispatch import Builtin
 from gatewright.upstream.supervisor import Supervisor
+from gatewright.upstream.telling import connection_of
 from gatewright.upstream.view import Profile
 from tests.upstream.rig import (
     ASKABLE,
@@ -218,21 +219,6 @@ async def test_what_no_gate_resolved_is_not_guessed(two: Supervisor) -> None:
     assert outcome.reason == "not_found"
 
 
-async def test_a_later_question_about_a_task_goes_to_the_server_that_made_it(
-    two: Supervisor,
-) -> None:
-    mine = make_call("tool", "tools/call", {})
-    two.dispatch._tasks.remember(b'{"task":{"taskId":"t-1"},"vendor":1}', "extras", mine)
-    two.dispatch._tasks.remember(b'{"content":[{"taskId":"t-2"}]}', "extras", mine)
-    known = await put(two, make_call("method", "tasks/get", {"taskId": "t-1"}))
-    assert isinstance(known, Answer)
-    assert json.loads(known.raw)["taskId"] == "t-1"
-    unknown = await put(two, make_call("method", "tasks/get", {"taskId": "t-2"}))
-    assert isinstance(unknown, Failure)
-    seen = said(await ask(two, "asker/facts"))["methods"]
-    assert not [one for one in seen if one.startswith("tasks/")]
-
-
 async def test_an_unprefixed_profile_calls_tools_by_their_own_names() -> None:
     profiles = {"": Profile(unprefixed=True)}
     async with running(python("echo"), profiles=profiles) as supervisor:
@@ -251,12 +237,22 @@ async def test_a_shared_method_is_ours_first_and_asks_servers_about_the_rest(
             return Answer(b'{"mine":true}')
         return await elsewhere(call, back)
 
-    made = make_call("tool", "tools/call", {})
-    two.dispatch._tasks.remember(b'{"task":{"taskId":"t-9"}}', "asker", made)
-    two.dispatch.shared = {"tasks/t-9": ours}
-    mine = await put(two, make_call("method", "tasks/t-9", {"taskId": "mine"}))
+    server = two.fleet.servers["asker"]
+    book = two.dispatch.tasks.made
+    made = await book.make(
+        make_call("tool", "tools/call"),
+        "asker",
+        connection_of(server, "s1", book.process),
+        "t-9",
+        None,
+    )
+    assert made is not None
+    two.dispatch.shared = {"tasks/cancel": ours}
+    mine = await put(two, make_call("method", "tasks/cancel", {"taskId": "mine"}))
     assert mine == Answer(b'{"mine":true}')
-    theirs = await put(two, make_call("method", "tasks/t-9", {"taskId": "t-9"}))
-    assert theirs != mine
+    theirs = await put(two, make_call("method", "tasks/cancel", {"taskId": made.id}))
+    assert isinstance(theirs, Failure)
+    assert theirs.error is not None  # its server's own word
+    assert two.dispatch.answers("tasks/cancel")
     seen = said(await ask(two, "asker/facts"))["methods"]
-    assert "tasks/t-9" in seen
+    assert [one for one in seen if one.startswith("tasks/")] == ["tasks/cancel"]

@@ -99,6 +99,21 @@ async def test_a_lost_connection_is_back_before_the_next_call() -> None:
         assert ("disconnected", "killed") in plug.states
 
 
+async def test_a_server_that_waits_for_its_next_start_is_restarting() -> None:
+    """MGP-14.3-9: 2002, and when to come again; 5002 only once the gateway has given up."""
+    async with kept(restart=Restart(first_s=60.0, most_s=60.0)) as (keeper, plug):
+        plug.works = lambda: False
+        keeper.start()
+        await plug.until("restarting", 2)
+        refused = await within(keeper.ready(0.01))
+        assert isinstance(refused, Failure)
+        assert (refused.reason, refused.message) == (
+            "restarting",
+            "server s is restarting: not today",
+        )
+        assert 0 < (refused.retry_after_ms or 0) <= 60_000
+
+
 async def test_after_too_many_restarts_calls_are_refused_with_the_reason() -> None:
     async with kept(restart=Restart(first_s=0.001, most_s=0.001, max=3)) as (keeper, plug):
         plug.works = lambda: False

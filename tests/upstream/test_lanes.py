@@ -33,7 +33,8 @@ class Rig:
     """Lanes over connections that are names only."""
 
     def __init__(self, share: Any = "auto") -> None:
-        main: Any = SimpleNamespace(link=SimpleNamespace(asks=False, busy=False))
+        link = SimpleNamespace(asks=False, busy=False, wants_roots=False)
+        main: Any = SimpleNamespace(link=link)
         self.main = main
         self.made: list[str] = []
         self.lanes: Any = Lanes(ServerSpec(id="s", share=share), main, self.make)
@@ -127,3 +128,15 @@ def test_a_session_stays_with_the_rest_until_it_is_over() -> None:
     rig.lanes.drop("old")
     assert rig.take("old") == ("old", None)
     assert rig.take("old") == ("old", None)
+
+
+def test_a_server_that_wants_roots_gets_each_sessions_own_and_nobody_elses() -> None:
+    """Who has no roots stays with all others, and a connection that callers have in turn keeps nobody's."""
+    rig = Rig()
+    rig.main.link.wants_roots = rig.main.link.busy = True
+    assert rig.take("a", {"roots": {}}) == ("a", None)
+    assert rig.take("b", {"sampling": {}}) == (rig.main, None)
+    assert rig.take(None, {"roots": {}}) == (rig.main, None)
+    rig.main.link.asks = True
+    assert rig.take("c", {"sampling": {}}) == ("c", None)
+    assert rig.take(None, {"roots": {}}) == ("lease 1", "lease 1")

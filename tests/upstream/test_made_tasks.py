@@ -1,99 +1,164 @@
-"""Which server has a task, and whose it is."""
+"""Which server has a task, what it is called where, and whose it is."""
 
 from __future__ import annotations
 
-import json
+import itertools
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 import gatewright.upstream.made_tasks
 from gatewright.call import ANONYMOUS, Caller, Target
-from gatewright.upstream.made_tasks import MadeTasks
+from gatewright.stores.server_tasks import ServerTask
+from gatewright.upstream.made_tasks import LASTS_S, MadeTasks
 from tests.gates.parts import a_call
 
 ANN, BOB = Caller("ann"), Caller("bob")
 
 
-def about(task: Any, caller: Caller = ANN, session: str | None = None) -> Any:
+class Kept:
+    """What outlives a process."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, ServerTask] = {}
+
+    async def add(self, one: ServerTask) -> None:
+        self.rows[one.id] = one
+
+    async def drop(self, ids: Collection[str]) -> None:
+        for name in ids:
+            del self.rows[name]
+
+
+class Book(MadeTasks):
+    """With a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        numbers = itertools.count()
+        super().__init__(lambda: self.now, lambda n: next(numbers).to_bytes(n, "big"))
+        self.now = 1000.0
+        self.keep = self.kept = Kept()
+
+
+def about(task: Any = "", caller: Caller = ANN, session: str | None = None) -> Any:
     found = a_call("method", method="tasks/get", caller=caller, session=session)
     found.params["taskId"] = task
     return found
 
 
-def made(tasks: MadeTasks, name: str, server: str = "one", **whose: Any) -> None:
-    tasks.remember(json.dumps({"task": {"taskId": name}}).encode(), server, about("", **whose))
+async def made(
+    book: Book,
+    task: str = "T-1",
+    server: str = "one",
+    on: str = "",
+    lasts: float | None = None,
+    **whose: Any,
+) -> str:
+    found = await book.make(about(**whose), server, on, task, lasts)
+    return "" if found is None else found.id
 
 
-@pytest.mark.parametrize("raw", [b'{"task":{"taskId":"t"}}', b'{"taskId":"t","status":"working"}'])
-def test_a_task_is_its_callers_in_both_dialects(raw: bytes) -> None:
-    tasks = MadeTasks()
-    tasks.remember(raw, "one", about(""))
-    assert tasks.maker(about("t")) == Target("one", "")
-    assert not tasks.foreign(about("t"))
-    assert tasks.foreign(about("t", BOB))
-    assert tasks.foreign(about("t", Caller("ann", "operator")))
-    for unknown in ("other", 7, None):
-        assert tasks.maker(about(unknown, BOB)) is None
-        assert not tasks.foreign(about(unknown, BOB))
+async def test_a_task_is_its_callers_under_an_id_that_no_server_chose() -> None:
+    book = Book()
+    name = await made(book)
+    found = book.of(about(name))
+    assert found is not None
+    assert (found.of, found.task) == (Target("one", ""), "T-1")
+    assert name != "T-1"
+    assert len(name) == len("task_") + 32
+    for stranger in (BOB, Caller("ann", "operator"), ANONYMOUS):
+        assert book.of(about(name, stranger)) is None
+    for unknown in ("T-1", "task_" + "0" * 31, 7, None, [name]):
+        assert book.of(about(unknown)) is None
 
 
-@pytest.mark.parametrize(
-    "raw", [b'{"content":[]}', b'{"task":7}', b'{"taskId":7}', b'{"task":{"taskId":null}}']
-)
-def test_what_is_no_task_is_none(raw: bytes) -> None:
-    tasks = MadeTasks()
-    tasks.remember(raw, "one", about(""))
-    assert json.loads(
-        tasks.listed(b'{"tasks":[{"taskId":"t"},{"taskId":7},7]}', "one", about(""))
-    ) == {"tasks": []}
+async def test_one_name_on_two_servers_or_connections_is_two_tasks() -> None:
+    book = Book()
+    places = [("one", ""), ("two", ""), ("one", "s1#p.3"), ("one", "s1#p.4")]
+    names = [
+        await made(book, server=server, on=on, caller=who)
+        for (server, on), who in zip(places, (ANN, BOB, BOB, ANN), strict=True)
+    ]
+    assert len({*names, ""}) == 5
+    for (server, on), name in zip(places, names, strict=True):
+        heard = book.heard(server, on, "T-1")
+        assert heard is not None
+        assert heard.id == name
+    assert book.heard("one", "other", "T-1") is None
+    assert book.heard("one", "", 7) is None
 
 
-def test_a_task_of_somebody_without_a_name_belongs_to_its_session() -> None:
-    tasks = MadeTasks()
-    made(tasks, "t", caller=ANONYMOUS, session="s1")
-    assert not tasks.foreign(about("t", ANONYMOUS, "s1"))
-    assert tasks.foreign(about("t", ANONYMOUS, "s2"))
-    made(tasks, "u", caller=ANN, session="s1")
-    assert not tasks.foreign(about("u", ANN, "s2"))
+async def test_nobody_takes_over_a_task_while_it_is_somebodys() -> None:
+    book = Book()
+    hers = await made(book, lasts=10.0)
+    assert await made(book, caller=BOB) == ""
+    assert await made(book) == hers  # told twice
+    book.now += 10.0
+    his = await made(book, caller=BOB)
+    assert his not in {"", hers}
+    assert book.of(about(hers)) is None
+    assert list(book.kept.rows) == [his]
 
 
-def test_nobody_takes_a_task_over_by_its_name() -> None:
-    tasks = MadeTasks()
-    made(tasks, "t", caller=ANN)
-    made(tasks, "t", "two", caller=BOB)
-    assert tasks.maker(about("t")) == Target("one", "")
-    assert tasks.foreign(about("t", BOB))
+async def test_a_task_of_somebody_without_a_name_belongs_to_its_session() -> None:
+    book = Book()
+    name = await made(book, caller=ANONYMOUS, session="s1")
+    assert book.of(about(name, ANONYMOUS, "s1")) is not None
+    assert book.of(about(name, ANONYMOUS, "s2")) is None
+    named = await made(book, "T-2", session="s1")
+    assert book.of(about(named, session="s2")) is not None
+    loose = await made(book, "T-3", caller=ANONYMOUS)
+    assert book.of(about(loose, ANONYMOUS)) is not None
+    assert book.all_of(about(caller=ANONYMOUS)) == []
+    assert [one.id for one in book.all_of(about(caller=ANONYMOUS, session="s1"))] == [name]
 
 
-def test_a_list_has_the_callers_own_tasks_of_that_server_and_all_else_as_it_was() -> None:
-    tasks = MadeTasks()
-    made(tasks, "mine")
-    made(tasks, "theirs", caller=BOB)
-    made(tasks, "elsewhere", "two")
-    every = [{"taskId": name, "n": 1.50} for name in ("mine", "theirs", "elsewhere", "unknown")]
-    raw = json.dumps({"tasks": every, "nextCursor": "c"}).encode()
-    assert json.loads(tasks.listed(raw, "one", about(""))) == {
-        "tasks": [every[0]],
-        "nextCursor": "c",
-    }
-    with pytest.raises(ValueError, match="array"):
-        tasks.listed(b'{"tasks":{}}', "one", about(""))
+async def test_what_was_kept_is_known_after_a_restart_with_its_owner() -> None:
+    before = Book()
+    name = await made(before)
+    after = Book()
+    after.know(before.kept.rows.values())
+    assert after.of(about(name)) is not None
+    assert after.of(about(name, BOB)) is None
+    assert after.of(about("task_" + "f" * 32)) is None
 
 
-def test_whoever_makes_tasks_without_end_pushes_out_only_its_own(
+async def test_a_task_is_known_for_as_long_as_its_server_says_but_not_for_ever() -> None:
+    book = Book()
+    short, long, unsaid = (
+        await made(book, "a", lasts=1.0),
+        await made(book, "b", lasts=1e12),
+        await made(book, "c"),
+    )
+    book.now += 1.0
+    assert [one.id for one in book.all_of(about())] == [long, unsaid]
+    assert book.of(about(short)) is None
+    book.now += LASTS_S
+    assert book.all_of(about()) == []
+
+
+async def test_whoever_makes_tasks_without_end_pushes_out_only_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gatewright.upstream.made_tasks, "EACH", 3)
     monkeypatch.setattr(gatewright.upstream.made_tasks, "KEPT", 5)
-    tasks = MadeTasks()
-    made(tasks, "hers", caller=ANN)
+    book = Book()
+    hers = await made(book, "hers")
+    his = [await made(book, f"b{number}", caller=BOB) for number in range(10)]
+    assert book.of(about(hers)) is not None
+    assert [one.id for one in book.all_of(about(caller=BOB))] == his[-3:]
     for number in range(10):
-        made(tasks, f"b{number}", caller=BOB)
-    assert tasks.foreign(about("hers", BOB))
-    assert [n for n in range(10) if tasks.maker(about(f"b{n}"))] == [7, 8, 9]
-    for number in range(10):
-        made(tasks, "s", caller=Caller(f"c{number}"))
-        made(tasks, f"c{number}", caller=Caller(f"c{number}"))
-    assert len(tasks._made) == 5
-    assert sum(len(mine) for mine in tasks._of_owner.values()) == 5
+        await made(book, f"c{number}", caller=Caller(f"c{number}"))
+    assert len(book._made) == len(book._known) == len(book.kept.rows) == 5
+    assert sum(len(mine) for mine in book._of_owner.values()) == 5
+
+
+async def test_what_is_forgotten_is_forgotten_everywhere_and_once() -> None:
+    book = Book()
+    found = book.of(about(await made(book)))
+    assert found is not None
+    await book.forget(found)
+    await book.forget(found)
+    assert book.heard("one", "", "T-1") is None
+    assert book.kept.rows == {}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from gatewright.call import CannotAsk, Question
 from gatewright.links.link import Link
 from gatewright.upstream.keeper import Keeper
 from gatewright.upstream.session_sink import SessionSink
+from tests.upstream.rig import FakeBack, within
 
 LINK = cast("Link", "link")
 
@@ -45,3 +51,28 @@ async def test_the_server_learns_whose_connection_it_was() -> None:
         (LINK, None),
         (LINK, "keeper"),
     ]
+
+
+async def test_roots_are_those_of_whoever_waits_and_then_as_they_were_last_shown() -> None:
+    sink, question = SessionSink(Server(), "mine"), Question("roots/list")
+    assert await sink.outside(question) == {"roots": []}
+    with sink.waits(FakeBack(roots={"roots": [{"uri": "file:///a"}]})):
+        assert await sink.outside(question) == {"roots": [{"uri": "file:///a"}]}
+    assert await sink.outside(question) == {"roots": [{"uri": "file:///a"}]}
+    with sink.waits(FakeBack()), pytest.raises(CannotAsk):
+        await sink.outside(question)
+    with pytest.raises(CannotAsk, match="no call is in flight"):
+        await sink.outside(Question("sampling/createMessage"))
+
+
+async def test_the_first_call_waits_for_a_server_that_asks_for_roots_and_for_no_other() -> None:
+    sink = SessionSink(Server(), "mine")
+    await sink.roots_told(None)
+    await sink.roots_told(cast("Link", SimpleNamespace(wants_roots=False)))
+    waiting = asyncio.ensure_future(
+        sink.roots_told(cast("Link", SimpleNamespace(wants_roots=True)))
+    )
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await sink.outside(Question("roots/list"))
+    await within(waiting)

@@ -134,10 +134,14 @@ def test_a_schema_with_patterns_is_measured_however_small_it_is(word: str) -> No
     assert build_shelf(ServerSpec(id="s"), made).tools == ()
 
 
-def test_a_long_description_is_kept_and_warned_about() -> None:
-    found = shelf(tools=[tool(description="x" * 5000)])
-    assert len(found.tools[0].definition["description"]) > 5000
-    assert "5002 bytes" in found.warnings[0]
+def test_a_tool_whose_description_is_over_the_limit_is_left_out_by_name() -> None:
+    most = CatalogueLimits().description_bytes
+    long = tool("long", description="x" * most)
+    found = shelf(tools=[long, tool("fits", description="x" * (most - 2))])
+    assert [one.target.name for one in found.tools] == ["fits"]
+    assert found.warnings == (
+        f"tool 'long' is left out: its description has {most + 2} bytes, and limits.description_bytes is {most}",
+    )
 
 
 def test_a_security_that_cannot_be_read_makes_its_tool_dangerous() -> None:
@@ -195,3 +199,31 @@ def test_a_tool_that_may_wait_for_operators_may_be_a_task(
 ) -> None:
     spec = ServerSpec(id="s", approver=approver, tools={"t": word})
     assert shelf(spec, tools=[tool(**more)]).tools[0].as_task is as_task
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (ServerSpec(id="s"), ("destructive", "open_world")),
+        (ServerSpec(id="s", hints=False), ()),
+        (ServerSpec(id="s", transport="openapi"), ("destructive",)),
+        (ServerSpec(id="s", tools={"t": ToolRule(risk_level="moderate")}), ()),
+        (ServerSpec(id="s", tools={"*": ToolRule(confirmation_required=False)}), ()),
+        (ServerSpec(id="s", tools={"t": ToolRule(flow=())}), ("destructive", "open_world")),
+        (
+            ServerSpec(id="s", tools={"u": ToolRule(risk_level="safe")}),
+            ("destructive", "open_world"),
+        ),
+    ],
+)
+def test_annotations_that_ask_for_a_person_count_where_nobody_vouched_for_the_tool(
+    spec: ServerSpec, expected: tuple[str, ...]
+) -> None:
+    said = tool(annotations={"openWorldHint": True, "destructiveHint": True, "readOnlyHint": True})
+    assert shelf(spec, tools=[said]).tools[0].security.hints == expected
+
+
+def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> None:
+    found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
+    assert [one.target.name for one in found.tools] == ["small"]
+    assert any("'large' is left out: its definition has" in one for one in found.warnings)

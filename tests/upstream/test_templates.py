@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gatewright.upstream.templates import Template
 
@@ -46,3 +51,49 @@ def test_a_monstrous_template_fits_nothing(text: str) -> None:
 
 def test_a_monstrous_uri_fits_nothing() -> None:
     assert not Template("x://{+a}").matches("x://" + "a" * 10_000)
+
+
+VALUES = {
+    "": r"[^/?#]*",
+    "+": r".*",
+    "#": r"(?:#.*)?",
+    ".": r"(?:\.[^/?#]*)?",
+    "/": r"(?:/[^?#]*)?",
+    ";": r"(?:;[^/?#]*)?",
+    "?": r"(?:\?[^#]*)?",
+    "&": r"(?:&[^#]*)?",
+}
+LITERALS = st.text(alphabet="a/:.?#&;-é+(", max_size=4)
+OPERATORS = st.sampled_from(sorted(VALUES))
+
+
+@given(
+    st.lists(st.tuples(LITERALS, OPERATORS), max_size=4),
+    LITERALS,
+    st.text(alphabet="a/:.?#&;-é+(\n", max_size=12),
+)
+def test_a_template_means_what_backtracking_says_it_means(
+    parts: list[tuple[str, str]], last: str, uri: str
+) -> None:
+    template = Template("".join(f"{said}{{{sign}x}}" for said, sign in parts) + last)
+    pattern = "".join(re.escape(said) + VALUES[sign] for said, sign in parts) + re.escape(last)
+    assert template.matches(uri) is (re.fullmatch(pattern, uri, re.DOTALL) is not None)
+
+
+@pytest.mark.parametrize(
+    "expression", ["{a}", "{+a}", "{a}/", "{+a}/{?b}", "{/a,b}", "{;v}-", "{.e}a"]
+)
+@pytest.mark.parametrize("count", [1, 8, 16])
+def test_expressions_cost_what_the_uri_says_and_never_backtrack(
+    expression: str, count: int
+) -> None:
+    template = Template("x://" + expression * count + "!")
+    assert not template.matches("x://a")  # made when it is first asked
+    uri = "x://" + "a/" * 4090
+    begun = time.thread_time()
+    assert not template.matches(uri)
+    assert time.thread_time() - begun < 0.5  # backtracking over ten takes longer than anybody waits
+
+
+def test_the_weight_is_the_literal_text_alone() -> None:
+    assert [Template(text).weight for text in ("x://{a}/b{?c}", "x://b", "{+a}")] == [6, 5, 0]

@@ -18,6 +18,8 @@ from gatewright.validators.nearest import closest
         ("readFile", "read_file"),
         ("server/read_file", "read_file"),
         ("file_read", "read_file"),
+        ("dmeo", "demo"),
+        ("fiels", "files"),
     ],
 )
 def test_a_misspelt_name_is_found(wanted: str, meant: str) -> None:

@@ -143,7 +143,8 @@ def _looked_at(store: Approvals, id: str, digest: str | None) -> str | None:
 @contextmanager
 def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
     """The queue of the configured gateway, for an operator. Raises `CliError`."""
-    folder = load(config).storage.path
+    settings = load(config)
+    folder = settings.storage.path
     if not (folder / DATABASE).exists():
         raise CliError(
             f"nothing has ever waited for a person in {folder}",
@@ -151,7 +152,7 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
             exit_code=Exit.UNREACHABLE,
             hint="the gateway makes the queue when it first runs: gatewright serve",
         )
-    by = require_operator(folder, key)
+    by = require_operator(settings, key)
     store = Approvals(folder / DATABASE, clock=time.time, random=os.urandom)
     try:
         yield Queue(store, by)
@@ -164,7 +165,7 @@ def decision(decide: Callable[[], Approval]) -> Approval:
     try:
         return decide()
     except CannotDecideError as problem:
-        denied = problem.why in ("own", "voted")
+        denied = problem.why in ("own", "voted", "keyless")
         raise CliError(
             str(problem),
             code="permission_denied" if denied else "not_found",

@@ -141,15 +141,14 @@ def ask_all(
 
 
 def from_error(error: Any) -> CliError:
-    """The `CliError` for a JSON-RPC error object."""
+    """The `CliError` for a JSON-RPC error object. The gateway names the reason of all that it says itself: an error without
+    one is a server's own, whatever its code means elsewhere."""
     body = error if isinstance(error, dict) else {}
-    code, data = body.get("code"), body.get("data")
+    data = body.get("data")
     data = data if isinstance(data, dict) else {}
     named = data.get("reason")
     row = REASONS.get(named) if isinstance(named, str) else None
-    if row is None:
-        rows = (one for one in REASONS.values() if code in {one.mgp_code, one.mcp_code})
-        row = next(rows, reason_of("upstream_error"))
+    row = row or reason_of("upstream_error")
     message = body.get("message")
     trace = data.get("trace_id")
     return CliError(

@@ -11,6 +11,7 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
+from gatewright.cli.audit_accept import accept
 from gatewright.cli.audit_export import export
 from gatewright.cli.audit_filters import (
     Agent,
@@ -35,12 +36,15 @@ from gatewright.cli.output import (
 )
 from gatewright.stores.records import to_mgp
 from gatewright.stores.rows import Query
+from gatewright.stores.verify import Problem, Verification, Witness
 
 __all__ = ["app", "query", "show", "tail", "verify"]
 
 app = group("Follow, search and verify the record.")
 
 _LOOK_S = 0.25
+_MOST_DIGITS = 19
+_HASH_CHARS = 64
 _HEADING = ("TIME (UTC)", "OUTCOME", "AGENT", "WHAT", "MS", "WHY", "EVENT", "TRACE")
 _WIDTHS = (19, 9, 10, 26, 7, 16, 14)
 
@@ -50,6 +54,7 @@ def _group() -> None:
     """Follow, search and verify the record."""
 
 
+app.command()(accept)
 app.command()(export)
 
 
@@ -141,24 +146,69 @@ def show(
 
 
 @app.command()
-def verify(config: Config = None, json: Json = False) -> None:
-    """Prove that no record is missing or changed; exit code 8 and the first wrong place otherwise."""
-    found = reader_of(config).verify()
+def verify(
+    kept: Annotated[
+        str | None,
+        typer.Option(
+            "--kept",
+            metavar="NUMBER:HASH",
+            help="A record that was noted elsewhere: it must be there.",
+        ),
+    ] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Prove that the record is one unbroken chain; exit code 8 and the first wrong place otherwise.
+
+    A chain proves only itself. With --kept it is also shown to be the one whose number and hash were noted.
+    """
+    noted = None if kept is None else _noted(kept)
+    found = reader_of(config).verify(noted)
     if json:
         print_document(found)
     if found.problem is not None:
-        raise CliError(
-            f"{found.problem.place}: record {found.problem.seq} {found.problem.what}",
-            code="audit_damaged",
-            exit_code=Exit.PROBLEMS,
-            hint=f"the {found.records} records before it are proven; keep the folder as evidence",
-        )
+        raise _damaged(found, found.problem)
+    if noted is not None and noted.seq < found.pruned:
+        raise _misuse(f"retention has taken record {noted.seq} away: note a later one")
     if not json:
-        print_line(("ok", str(found.records), found.hash))
-        kept = f", of which retention took {found.pruned} away" if found.pruned else ""
-        note(
-            f"{found.records} records{kept}, unbroken; keep number and hash elsewhere to prove it later"
-        )
+        print_line(("ok", str(found.last), found.hash))
+        note(f"{_counted(found)}; keep number and hash elsewhere, for `--kept`, to prove it later")
+
+
+def _damaged(found: Verification, problem: Problem) -> CliError:
+    record = f"record {problem.seq} " if problem.seq else ""
+    before = " before it" if problem.seq else ""
+    counted = _counted(found, before) if found.records else f"no record{before} is proven"
+    return CliError(
+        f"{problem.place}: {record}{problem.what}",
+        code="audit_damaged",
+        exit_code=Exit.PROBLEMS,
+        hint=f"{counted}; keep the folder as evidence",
+    )
+
+
+def _counted(found: Verification, before: str = "") -> str:
+    """How many records hang together, and which. It is said of a part too: then nothing says that its end is true."""
+    if not found.records:
+        return "there is no record yet"
+    first = found.last - found.records + 1
+    which = str(first) if found.records == 1 else f"{first} to {found.last}"
+    kept = f"; retention took those up to {found.pruned} away" if found.pruned else ""
+    noun, verb = ("record", "is") if found.records == 1 else ("records", "are")
+    return f"{found.records} {noun}{before} ({which}) {verb} unbroken{kept}"
+
+
+def _noted(text: str) -> Witness:
+    """What somebody kept of an earlier `audit verify`."""
+    number, _, digest = text.strip().partition(":")
+    known = number.isascii() and number.isdigit() and 0 < len(number) < _MOST_DIGITS
+    if not known or len(digest) != _HASH_CHARS or not set(digest) <= set("0123456789abcdef"):
+        raise _misuse("--kept is NUMBER:HASH, as `audit verify` has printed both")
+    return Witness(int(number), digest.encode(), "--kept")
+
+
+def _misuse(text: str) -> CliError:
+    return CliError(text, code="usage", exit_code=Exit.USAGE, hint="gatewright audit verify --help")
 
 
 def _print(records: Iterable[Mapping[str, Any]], *, json: bool) -> None:

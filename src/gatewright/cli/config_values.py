@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright.cli.log_lines import clean
+from gatewright.patterns import Pattern
 from gatewright.redaction.names import is_secret_name
 from gatewright.settings import Settings
 
@@ -17,7 +17,7 @@ __all__ = ["origin_of", "text_of", "values_of"]
 _SECRET = ("env", "headers", "credentials")
 _ADDRESSES = ("url", "openapi", "base_url")
 _SECRET_AUTH = ("client_secret", "bearer")
-_REFERENCE = re.compile(r"(?:Bearer )?\$\{(?:(?:env|secret|file):)?[^:{}]+\}")
+_REFERENCE = Pattern(r"(?:Bearer )?\$\{(?:(?:env|secret|file):)?[^:{}]+\}")
 _HIDDEN = {"origin", "problem", "written"}
 _NO_TABLES = {"servers", "grants", "files", "warnings", "origins", "form", "rooms"}
 

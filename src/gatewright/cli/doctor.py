@@ -14,6 +14,7 @@ import typer
 
 from gatewright.cli.checks import (
     Finding,
+    check_anchors,
     check_audit,
     check_clock,
     check_config,
@@ -22,6 +23,7 @@ from gatewright.cli.checks import (
     check_gateway,
     check_hosts,
     check_identity,
+    check_operators,
     check_protocol,
     check_servers,
     check_store,
@@ -111,9 +113,11 @@ def _all(
     yield from check_folder(folder)
     yield from check_store(folder)
     yield from check_identity(settings, key_names(folder) if settings.agents else ())
+    yield from check_operators(settings)
     yield from check_hosts(records().all(), _url(settings))
     progress.say("reading the whole record")
     yield from check_audit(folder)
+    yield from check_anchors(folder)
     yield from check_clock(_newest(folder), time.time())
     if servers and settings.servers:
         yield from _servers(settings, progress)

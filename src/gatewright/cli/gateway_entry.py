@@ -8,7 +8,6 @@ would need a key that was not given.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from gatewright.cli.output import CliError, Exit
 from gatewright.cli.running import read_running
 from gatewright.configs.entries import local_entry, remote_entry
 from gatewright.configs.hosts import HOSTS, Host
+from gatewright.patterns import Pattern
 from gatewright.settings import Settings, load, state_directory
 from gatewright.upstream.names import BUDGET
 
@@ -27,7 +27,7 @@ __all__ = ["Told", "Way", "Wish", "check_name", "tell"]
 
 Way = Literal["http", "bridge"]
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_NAME = Pattern(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _LOCAL = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - where to reach it
 
 

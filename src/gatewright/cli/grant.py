@@ -21,6 +21,7 @@ from gatewright.cli.names import grant_targets, key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.subjects import no_server, split, subject_of
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
 from gatewright.stores.issued import DATABASE, Issued
@@ -44,7 +45,7 @@ Where = Annotated[
     str,
     typer.Argument(
         metavar="SERVER[/TOOL]",
-        help="A whole server, or one tool by the server's own name for it.",
+        help="A whole server, or one tool: SERVER/TOOL, or as `tool list` shows it.",
         autocompletion=grant_targets,
     ),
 ]
@@ -103,10 +104,10 @@ def show(agent: Agent, where: Where, config: Config = None, json: Json = False) 
     The tool is taken to be what it was when it was granted; `gatewright policy explain` asks the gateway.
     """
     settings = load(config)
-    _, server, tool = key = _key(agent, where)
-    known = settings.server(server)
-    if known is None:
-        note(f"no server {server!r} is configured")
+    found = split(settings, where)
+    _, server, tool = key = _key(agent, where) if found is None else (agent, *found)
+    if found is None and not any(word.grant.server == server for word in words_of(settings)):
+        raise no_server(settings, server)
     words = [
         word
         for word in words_of(settings)
@@ -114,14 +115,14 @@ def show(agent: Agent, where: Where, config: Config = None, json: Json = False) 
         and word.grant.server == server
         and word.grant.tool in {None, tool}
     ]
-    found = _decision(settings, words, key)
+    said = _decision(settings, words, key)
     if json:
         print_document(
-            {**msgspec.to_builtins(found), "grants": [_entry(word) for word in words]}
+            {**msgspec.to_builtins(said), "grants": [_entry(word) for word in words]}
             | {"agent_id": agent, "server_id": server, "tool_name": tool}
         )
         return
-    print_rows(("permission", "source", "by"), [(found.permission, found.source, found.granted_by)])
+    print_rows(("permission", "source", "by"), [(said.permission, said.source, said.granted_by)])
     _print(words)
 
 
@@ -138,6 +139,10 @@ def add(  # noqa: PLR0913, PLR0917 - one argument for each option
         str | None, typer.Option("--expires", help="12h, 30d from now, or a date; else never.")
     ] = None,
     why: Annotated[str, typer.Option("--why", help="For whoever asks later.")] = "",
+    allow_unknown: Annotated[
+        bool,
+        typer.Option("--allow-unknown", help="Also for a server or tool that there is not yet."),
+    ] = False,
     key: KeyText = None,
     config: Config = None,
     json: Json = False,
@@ -146,8 +151,9 @@ def add(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     One for a tool is for what that tool is now: when its definition changes, the grant no longer counts.
     """
+    settings = load(config)
     grant = Grant(
-        *_key(agent, where),
+        *(_key(agent, where) if allow_unknown else _known_key(settings, agent, where, config)),
         "deny" if deny else "allow",
         expires_at=None if expires is None else _to_come(expires),
         justification=why,
@@ -163,7 +169,7 @@ def add(  # noqa: PLR0913, PLR0917 - one argument for each option
         print_document(_entry(Word(made, "issued")))
     else:
         what = "may not use" if deny else "may use"
-        note(f"{agent} {what} {where}{_until(made)}")
+        note(f"{agent} {what} {_spelled(made.key)}{_until(made)}")
 
 
 @app.command()
@@ -175,7 +181,8 @@ def revoke(
     json: Json = False,
 ) -> None:
     """Take an issued grant back. Calls that needed it end within a second."""
-    wanted = _key(agent, where)
+    found = split(load(config), where)
+    wanted = _key(agent, where) if found is None else (agent, *found)
     with _desk(config, key) as desk:
         try:
             gone = desk.issued.revoke(wanted, by=desk.by)
@@ -184,7 +191,7 @@ def revoke(
     if json:
         print_document(_entry(Word(gone, "issued")))
     else:
-        note(f"the grant of {where} to {agent} is gone")
+        note(f"the grant of {_spelled(gone.key)} to {agent} is gone")
 
 
 def words_of(settings: Settings) -> list[Word]:
@@ -219,7 +226,7 @@ def words_of(settings: Settings) -> list[Word]:
 def _desk(config: Path | None, key: str | None) -> Iterator[_Desk]:
     settings = load(config)
     folder = settings.storage.path
-    by = require_operator(folder, key)
+    by = require_operator(settings, key)
     issued = Issued(folder / DATABASE, clock=time.time)
     try:
         yield _Desk(settings, issued, by)
@@ -232,6 +239,21 @@ def _key(agent: str, where: str) -> Key:
     if not agent or not server or (slash and not tool):
         raise _misuse(f"{where!r} is neither SERVER nor SERVER/TOOL")
     return agent, server, tool or None
+
+
+def _known_key(settings: Settings, agent: str, where: str, config: Path | None) -> Key:
+    """The same, of a server and a tool that there are."""
+    _key(agent, where)
+    try:
+        return agent, *subject_of(settings, where, config)
+    except CliError as problem:
+        problem.hint += "; --allow-unknown grants it all the same"
+        raise
+
+
+def _spelled(key: Key) -> str:
+    _, server, tool = key
+    return server if tool is None else f"{server}/{tool}"
 
 
 def _decision(settings: Settings, words: Sequence[Word], key: Key) -> Decision:

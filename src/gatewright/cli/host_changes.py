@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from gatewright.configs.problems import CannotEdit, Unreadable
 from gatewright.configs.records import Records
 from gatewright.configs.undo import Record, splice
 from gatewright.configs.whole_file import remove_folders, replace_text
+from gatewright.patterns import Pattern
 from gatewright.settings import state_directory
 
 __all__ = [
@@ -47,11 +47,11 @@ Action = Literal["created", "changed", "removed", "unchanged"]
 
 _LONG = 240
 _AROUND = 60
-_BREAKS = re.compile(r"\r\n|\n|\r")
-_PAIR = re.compile(
+_BREAKS = Pattern(r"\r\n|\n|\r")
+_PAIR = Pattern(
     r"""(?P<name>"(?:[^"\\]|\\.)*"|[\w.-]+)\s*[:=]\s*(?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\[{,][^,}\n]*)"""
 )
-_REFERENCE = re.compile(r"\$|\{env:")
+_REFERENCES = ("$", "{env:")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ def masked(line: str) -> str:
         spans += [(start + head, start + tail) for head, tail in secret_spans(value, name)]
     done, at = [], 0
     for head, tail in sorted(spans):
-        if _REFERENCE.match(line, head) or any(head in one for one in plain):
+        if line.startswith(_REFERENCES, head) or any(head in one for one in plain):
             continue
         if head >= at:
             done += [line[at:head], "***"]

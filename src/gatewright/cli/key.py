@@ -1,9 +1,8 @@
 """`gatewright key`: API keys for agents and operators, straight in the store.
 
-A running gateway notices within a second. An agent that has a shell must not be able to give itself
-a key: without a terminal these commands ask for an operator's key (`--key`), or for the operator's
-token of the gateway that runs. Only the first key of a state folder in which no gateway has run yet is
-free, so that an installation can be prepared by a script.
+A running gateway notices within a second. Who may give them is in `cli/operators.py`, which also says what that keeps out and
+what it does not. The first key of a state folder in which no gateway has run yet is free, so that an
+installation can be prepared by a script; so is the first operator's key, at a terminal.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import typer
 from gatewright.call import UserContext
 from gatewright.cli.moments import ahead, as_shown
 from gatewright.cli.names import key_ids
+from gatewright.cli.operators import keys_alone
 from gatewright.cli.operators import operator as operator_of
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (
@@ -33,7 +33,7 @@ from gatewright.cli.output import (
     print_rows,
 )
 from gatewright.cli.rights import as_document, as_text, calls_blindly, takes_rights
-from gatewright.settings import load
+from gatewright.settings import Settings, load
 from gatewright.stores.callers import Callers, Key
 from gatewright.stores.rows import DATABASE
 
@@ -66,8 +66,8 @@ def create(
     user: UserContext,
 ) -> None:
     """Make a key and print it. It is shown this once and kept nowhere."""
-    with _store(config) as (callers, folder):
-        by = _operator(callers, key, folder)
+    with _store(config) as (callers, settings):
+        by = _operator(callers, key, settings, first=operator)
         until = None if expires is None else ahead(expires, time.time())
         try:
             made, secret = callers.create(
@@ -104,8 +104,8 @@ def rotate(
 
     The new key is for the same agent and says the same of it.
     """
-    with _store(config) as (callers, folder):
-        by = _operator(callers, key, folder)
+    with _store(config) as (callers, settings):
+        by = _operator(callers, key, settings)
         now = time.time()
         until = None if expires is None else ahead(expires, now)
         beside = 0.0 if overlap is None else ahead(overlap, now) - now
@@ -158,8 +158,8 @@ def revoke(
     json: Json = False,
 ) -> None:
     """End a key now. A running gateway refuses it within a second."""
-    with _store(config) as (callers, folder):
-        by = _operator(callers, key, folder)
+    with _store(config) as (callers, settings):
+        by = _operator(callers, key, settings)
         try:
             ended = callers.revoke(id, by=by)
         except KeyError:
@@ -204,19 +204,25 @@ def _misuse(message: str) -> CliError:
 
 
 @contextmanager
-def _store(config: Path | None) -> Iterator[tuple[Callers, Path]]:
-    folder = load(config).storage.path
+def _store(config: Path | None) -> Iterator[tuple[Callers, Settings]]:
+    settings = load(config)
+    folder = settings.storage.path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
     try:
-        yield callers, folder
+        yield callers, settings
     finally:
         callers.close()
 
 
-def _operator(callers: Callers, key: str | None, folder: Path) -> str:
+def _operator(callers: Callers, key: str | None, settings: Settings, *, first: bool = False) -> str:
+    """Who does this. `first` says that it makes an operator's key: the first one needs no other."""
+    folder, only_keys, now = settings.storage.path, keys_alone(settings), time.time()
     fresh = not callers.keys() and not (folder / DATABASE).exists()
-    return operator_of(callers, key, folder, fresh=fresh)
+    if only_keys and not fresh and first and is_terminal(0):
+        held = [one.kind for one in callers.keys() if _state(one, now) == "active"]  # noqa: SIM118 - no dictionary
+        fresh = "operator" not in held
+    return operator_of(callers, key, folder, fresh=fresh, only_keys=only_keys)
 
 
 def _state(key: Key, now: float) -> str:

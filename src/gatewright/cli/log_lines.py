@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
+
+from gatewright.patterns import Pattern
 
 __all__ = ["LogLines", "clean", "log_to_terminal", "watch_last_resort"]
 
-_REFERENCE = re.compile(r"(\$\{secret:[A-Za-z0-9][A-Za-z0-9._-]{0,127}\})")
+_REFERENCE = Pattern(r"(\$\{secret:[A-Za-z0-9][A-Za-z0-9._-]{0,127}\})")
 """How the configuration names a secret: a name, however much it looks like a value."""
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from gatewright.cli.output import CliError, Exit
+from gatewright.patterns import Pattern
 
 __all__ = ["ago", "ahead", "as_recorded", "as_shown"]
 
-_SPAN = re.compile(r"(\d{1,6})\s*([smhdw])")
+_SPAN = Pattern(r"(\d{1,6})\s*([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 

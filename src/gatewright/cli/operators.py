@@ -1,38 +1,45 @@
-"""Who stands behind a command that only an operator may give.
+"""Who stands behind a command that only an operator may give: whoever shows an operator's key, and, unless the configuration
+says `operators = "key"`, the user of this terminal or whoever shows the operator's token of the gateway that runs.
 
-Agents have shells too. Without a terminal such a command asks for an operator's key (`--key`), or for the
-operator's token of the gateway that runs.
+What that keeps out. A terminal keeps out programs that have none and did not look for one. It is no boundary: any program of the
+same user can make itself a terminal, and can read and write the state folder without any command of ours. The
+boundary is the operating system's, between users: run the gateway as a user whom no agent runs as, so that agents reach it
+over HTTP alone, and let operators show keys that agents cannot read (docs/identity.md).
 """
 
 from __future__ import annotations
 
-import getpass
 import hmac
 import os
+import pwd
 import time
 from pathlib import Path
 
 from gatewright.call import Caller
 from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
+from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 
-__all__ = ["LOCAL", "operator", "require_operator"]
+__all__ = ["LOCAL", "keys_alone", "local_user", "operator", "require_operator"]
 
 LOCAL = "local"
 """Whoever brings the token of the running gateway."""
 
 
-def operator(callers: Callers, key: str | None, folder: Path, *, fresh: bool = False) -> str:
-    """Who does this, for the record. `fresh` says that there is nothing yet that could be misused.
+def operator(
+    callers: Callers, key: str | None, folder: Path, *, fresh: bool = False, only_keys: bool = False
+) -> str:
+    """Who does this, for the record. `fresh` says that there is nothing yet that could be misused; `only_keys`, that
+    neither the user of this terminal nor the token of the running gateway is enough.
 
-    Raises `CliError` (exit code 6) for an agent with a shell.
+    Raises `CliError` (exit code 6) for everybody else.
     """
     if key is not None:
         found = callers.verify(key)
         if isinstance(found, Caller) and found.kind == "operator":
             return found.id
-        if _runs_gateway(folder, key):
+        if not only_keys and _runs_gateway(folder, key):
             return LOCAL
         raise CliError(
             "this is not the key of an operator",
@@ -40,24 +47,42 @@ def operator(callers: Callers, key: str | None, folder: Path, *, fresh: bool = F
             exit_code=Exit.DENIED,
             hint="make one at a terminal: gatewright key create NAME --operator",
         )
-    if is_terminal(0) or fresh:
-        return getpass.getuser()
+    if fresh or (is_terminal(0) and not only_keys):
+        return local_user()
+    why = 'the configuration says operators = "key"' if only_keys else "without a terminal"
     raise CliError(
-        "without a terminal this needs an operator's key",
+        f"{why}: this needs an operator's key",
         code="permission_denied",
         exit_code=Exit.DENIED,
-        hint="pass --key or GATEWRIGHT_KEY, or run it at a terminal",
+        hint="pass it in GATEWRIGHT_KEY"
+        + ("" if only_keys else ", or run the command at a terminal"),
     )
 
 
-def require_operator(folder: Path, key: str | None) -> str:
+def local_user() -> str:
+    """Whoever runs this process, as the system knows it: no variable of the environment says so. The colon tells it from
+    every operator who has a key."""
+    number = os.getuid()
+    try:
+        return f"{LOCAL}:{pwd.getpwuid(number).pw_name}"
+    except KeyError:  # a container often has no name for its user
+        return f"{LOCAL}:{number}"
+
+
+def require_operator(settings: Settings, key: str | None) -> str:
     """The same, by the keys in the state folder, which is made where there is none."""
+    folder = settings.storage.path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
     try:
-        return operator(callers, key, folder)
+        return operator(callers, key, folder, only_keys=keys_alone(settings))
     finally:
         callers.close()
+
+
+def keys_alone(settings: Settings) -> bool:
+    """Whether an operator is who shows a key, and nobody else."""
+    return settings.gateway.operators == "key"
 
 
 def _runs_gateway(folder: Path, token: str) -> bool:
@@ -66,4 +91,6 @@ def _runs_gateway(folder: Path, token: str) -> bool:
         running = read_running(folder)
     except CliError:
         return False
-    return hmac.compare_digest(running.operator_token.encode(), token.encode(errors="replace"))
+    return bool(token) and hmac.compare_digest(
+        running.operator_token.encode(), token.encode(errors="replace")
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import msgspec
 
 from gatewright.cli.habits import HABITS
 from gatewright.cli.log_lines import clean
+from gatewright.patterns import Pattern
 from gatewright.redaction.invisible import hidden
 
 __all__ = [
@@ -65,15 +65,17 @@ class CliError(Exception):
         self.request_id = request_id
 
 
-_INVISIBLE = re.compile(
+_INVISIBLE = Pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|[\ud800-\udfff]"
+    "|\ufffd"  # half a surrogate pair is matched as this
 )
 
 
 def visible(text: str) -> str:
     """The text with what would not be seen, or would act on a terminal, spelled out."""
-    return _INVISIBLE.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
+    return _INVISIBLE.sub(
+        lambda found: found[0] if found[0] == "\ufffd" else f"\\u{{{ord(found[0]):x}}}", text
+    )
 
 
 def one_line(text: str) -> str:

@@ -59,10 +59,10 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument for each option
 
 
 def _as_operator(config: Path | None, url: str | None, key: str | None) -> Endpoint:
-    """The gateway, spoken to by an operator. An agent with a shell must not try out what passes."""
+    """The gateway, spoken to by an operator. Agents are not meant to try out what passes."""
     where = endpoint(config, url=url, key=key, role="operator")
     if url is None:
-        require_operator(load(config).storage.path, key)
+        require_operator(load(config), key)
     return where
 
 

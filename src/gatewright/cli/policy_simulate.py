@@ -53,7 +53,7 @@ def simulated(  # noqa: PLR0917 - one argument for each option
 
     running = load(config)
     folder = running.storage.path
-    require_operator(folder, key)
+    require_operator(running, key)
     asked = Query(
         since=None if since is None else as_recorded(ago(since, time.time())), limit=limit
     )

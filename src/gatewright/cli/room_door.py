@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from gatewright.participants import (
 )
 from gatewright.participants.dial import join
 from gatewright.participants.participant import Heard
+from gatewright.patterns import Pattern
 from gatewright.protocol.room_payload import (
     Chat,
     Operation,
@@ -39,7 +39,7 @@ from gatewright.wire import jsonrpc
 __all__ = ["cells", "one_line", "room", "run"]
 
 _SHOWN = 120
-_ODD = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_ODD = Pattern(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """What ends a line for some readers, or steers a terminal: in JSON it can only stand in a text, where it can be escaped."""
 _CODES: tuple[tuple[type[RoomError], str, int], ...] = (
     (NotAllowedError, "permission_denied", Exit.DENIED),

@@ -57,6 +57,13 @@ def endpoint(
         return Endpoint(_with_profile(url, profile), key or "")
     running = read_running(load(config).storage.path)
     own = running.operator_token if role == "operator" else running.local_token
+    if not own and not key:
+        raise CliError(
+            'the configuration says operators = "key": this needs an operator\'s key',
+            code="permission_denied",
+            exit_code=Exit.DENIED,
+            hint="pass it in GATEWRIGHT_KEY",
+        )
     return Endpoint(_with_profile(running.url, profile), key or own, running.pid)
 
 

@@ -5,7 +5,6 @@ What a hand wrote in the file stays as it was written.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,8 @@ import typer
 from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.cli.subjects import no_server, split
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
 from gatewright.settings.edit import (
     add_servers,
@@ -49,7 +50,7 @@ ToolName = Annotated[
     ),
 ]
 _NEXT = "a running gateway takes it over by itself"
-_PAIR = re.compile(r"([^=]+)(?:=(.*))?", re.DOTALL)
+_PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
 def add(
@@ -169,12 +170,9 @@ def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -
 
 def _tool(settings: Settings, tool: str) -> tuple[str, str]:
     """Server and tool of `files/read`, `files__read` or `files.read`; the longest id that fits."""
-    for server in sorted(settings.servers, key=lambda one: -len(one.id)):
-        for mark in ("/", "__", "."):
-            for prefix in (server.id, server.prefix):
-                begin, _, name = tool.partition(prefix + mark)
-                if not begin and name:
-                    return server.id, name
+    found = split(settings, tool)
+    if found is not None and found.tool is not None and settings.server(found.server) is not None:
+        return found.server, found.tool
     if len(settings.servers) == 1 and "/" not in tool:
         return settings.servers[0].id, tool
     raise CliError(
@@ -188,12 +186,7 @@ def _tool(settings: Settings, tool: str) -> tuple[str, str]:
 def _file_of(settings: Settings, name: str) -> Path:
     server = settings.server(name)
     if server is None:
-        raise CliError(
-            f"no server {name!r} in the configuration",
-            code="not_found",
-            exit_code=Exit.USAGE,
-            hint=f"servers: {_ids(settings)}",
-        )
+        raise no_server(settings, name)
     return server.origin.file
 
 

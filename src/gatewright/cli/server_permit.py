@@ -54,7 +54,7 @@ def permit(  # noqa: PLR0917 - one argument for each option
     _check(settings, id)
     with _store(settings.storage.path, new=bool(permissions)) as store:
         if permissions:
-            by = require_operator(settings.storage.path, key)
+            by = require_operator(settings, key)
             value: Literal["approved", "denied"] = "denied" if deny else "approved"
             ends = None if for_ is None else ahead(for_, time.time())
             for name in _canonical(permissions):

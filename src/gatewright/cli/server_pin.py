@@ -64,15 +64,15 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
     tool once more after somebody has looked at it: --digest accepts what they saw and nothing else. --forget is for a
     server that has named more tools than are remembered; it shows what is forgotten.
     """
-    folder = load(config).storage.path
-    with _store(folder) as pins:
+    settings = load(config)
+    with _store(settings.storage.path) as pins:
         if forget:
             only = id if not (tool or accept or digest) else None
-            found = _forget(pins, only, lambda: require_operator(folder, key))
+            found = _forget(pins, only, lambda: require_operator(settings, key))
         else:
             found = _of(pins, id, tool, all_)
         if accept and not forget:
-            by = require_operator(folder, key)
+            by = require_operator(settings, key)
             _check_digest(found, tool, digest)
             found = _accept(pins, found, id, by)
     if json:

@@ -16,6 +16,7 @@ from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.server_edit import disable_tool, enable_tool
 from gatewright.cli.tool_export import export
+from gatewright.cli.typed import SINGLE, typed
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
@@ -191,7 +192,7 @@ def read_arguments(pairs: list[str], text: str | None, schema: Any) -> dict[str,
         if key.endswith(":"):
             found[key[:-1]] = _json(value, pair)
         else:
-            found[key] = _typed(value, _property(schema, key), pair)
+            found[key] = _typed(value, key, schema, pair)
     return found
 
 
@@ -211,12 +212,13 @@ def _json(text: str, where: str, hint: str = "mind the shell's quotes") -> Any:
         raise _usage(f"{where} is not JSON: {problem}", hint) from None
 
 
-def _typed(text: str, schema: Any, pair: str) -> Any:
-    """The text as the type its schema names; a text where the schema names none, or several."""
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    if kind in {"integer", "number", "boolean", "object", "array", "null"}:
+def _typed(text: str, key: str, schema: Any, pair: str) -> Any:
+    """The text as the type its schema names; as what the schema takes where it names none, or several."""
+    member = _property(schema, key)
+    kind = member.get("type") if isinstance(member, dict) else None
+    if isinstance(kind, str) and kind in SINGLE:
         return _json(text, pair, f"the argument is of type {kind}; write it as JSON")
-    return text
+    return text if kind == "string" else typed(text, key, schema)
 
 
 def _property(schema: Any, key: str) -> Any:

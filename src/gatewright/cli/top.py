@@ -223,7 +223,11 @@ def _live(frames: Iterator[dict[str, Any]]) -> None:
             table.add_row(*(Text(visible(cell)) for cell in cells))
         since = "since its start" if one["seconds"] is None else f"in {one['seconds']:.1f} s"
         head = f"{visible(one['url'])}  {since}; Ctrl-C ends"
-        audit = "" if one["audit_ok"] else "the record cannot be written: every call is refused"
+        audit = (
+            ""
+            if one["audit_ok"]
+            else "every call is refused: the record cannot be written, or a store is behind it"
+        )
         return Group(Text(head, style="dim"), figures, Text(audit, style="bold red"), table)
 
     with Live(console=Console(highlight=False), auto_refresh=False) as live:

@@ -17,7 +17,7 @@ from gatewright.wire import jsonrpc
 
 __all__ = ["Change", "changes", "pinned", "policy_version"]
 
-_OF_THE_LISTENER = ("gateway.host", "gateway.port")
+_OF_THE_LISTENER = ("gateway.host", "gateway.port", "gateway.operators")
 _OF_THE_TRANSPORT = ("limits.frame_bytes", "limits.queue_bytes", "limits.header_bytes")
 _NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT)
 _APPLIED = (

@@ -16,6 +16,7 @@ from gatewright import __version__, gates
 from gatewright.call import Caller, Refusal
 from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
+from gatewright.compose.anchoring import anchoring_of, record_of
 from gatewright.compose.announcing import announced
 from gatewright.compose.approving import adopt, desk_of
 from gatewright.compose.beside import Beside, workers
@@ -55,10 +56,8 @@ from gatewright.serving.guard import Guard
 from gatewright.serving.lasting import Dismissing
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
-from gatewright.stores.audit import AuditLog
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
-from gatewright.stores.retention import Keep
 from gatewright.transport import http_server
 from gatewright.transport.base import Limits
 from gatewright.upstream.fleet import Fleet
@@ -90,6 +89,8 @@ class Gateway:
         self._adopting = asyncio.Lock()
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
+        if settings.gateway.operators == "key":
+            self._tokens["operator"] = ""
 
     async def __aenter__(self) -> Gateway:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -99,15 +100,13 @@ class Gateway:
             self.settings,
             lambda *told: self.supervisor.tell_audit(*told),  # noqa: PLW0108 - it comes later
         )
-        self.audit = AuditLog(
-            self._state,
-            clock=time.time,
-            monotonic=time.monotonic,
-            random=self._random,
-            sync=self.settings.audit.sync,
+        self.audit = record_of(
+            self.settings,
+            self._random,
             took=self.groundhog.took(self.counted, lambda: self.audit),
-            keep=Keep(self.settings.audit.retention_days, self.sinks.taken),
+            taken=self.sinks.taken,
         )
+        self._anchoring = await anchoring_of(self._state, self.audit)
         self.events = Events(self.audit)
         self._office = Office(self._state, self.events)
         self.desk = desk_of(self.settings, self.audit.event)
@@ -129,6 +128,7 @@ class Gateway:
         self._following = [
             asyncio.create_task(self._office.follow(self._look, self.supervisor.sightings.look)),
             asyncio.create_task(self._rechecking.follow()),
+            asyncio.create_task(self._anchoring.follow()),
             asyncio.create_task(Dismissing(self.front).follow()),
         ]
         return self
@@ -139,8 +139,8 @@ class Gateway:
         await self.app.close()
         await self._tasks.close()
         await self.supervisor.close()
-        for one in (self._office, self.desk, self.pinning, self.permitting):
-            one.close()
+        for one in (self._anchoring, self._office, self.desk, self.pinning, self.permitting):
+            one.close()  # in this order: who closes a store last brings its log into its file
         await self.beside.workers.close()
         self.watchdog.close()
         await self.sinks.close()
@@ -209,6 +209,7 @@ class Gateway:
             self.supervisor,
             lambda: self.settings,
             self._random,
+            state=self._state,
         )
         self.permitting.changed = self._permitted
         self._office.open(
@@ -272,11 +273,13 @@ class Gateway:
 
     def _callers_of_our_own(self) -> dict[str, Caller]:
         form = self.settings.form
-        return {
+        found = {
             self._tokens["operator"]: Caller("local", "operator"),
             self._tokens["local"]: gates.LOCAL,
             **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
         }
+        found.pop("", None)
+        return found
 
     # -- other settings
 

@@ -87,7 +87,7 @@ class GroundhogSide:
         self.settings = settings
         self._protocol = settings.protocol or Protocol()
         self._supervisor: Supervisor | None = None
-        self.registry = Registry(self._offered)
+        self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(
             self.registry, settings.storage.path, self._shipped(settings)
         )

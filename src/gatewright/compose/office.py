@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from gatewright import gates
 from gatewright.call import ANONYMOUS, Call, Caller, Target, Tool
 from gatewright.compose.events import Events
+from gatewright.compose.granted import granted
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 from gatewright.stores.grants import Decision, Grant, Key
@@ -131,7 +132,8 @@ class Office:
         return allowed, word
 
     def issue(self, call: Call, grant: Grant) -> Grant:
-        """Issue a grant. Raises `ValueError`."""
+        """Issue a grant. Raises `ValueError`, also for a server or tool that there is not."""
+        grant = granted(grant, self._settings(), self._catalogue())
         tool = self._tool(grant.server, grant.tool)
         if tool is not None and grant.permission == "allow":
             grant = replace(grant, tool_digest=definition_digest(tool.definition))

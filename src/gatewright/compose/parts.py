@@ -119,10 +119,19 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         prefix=server.tool_prefix,
         tools=server.tools,
         approver=settings.approvals.approver,
+        hints=_hints(settings, server),
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
     )
+
+
+def _hints(settings: Settings, server: said.Server) -> bool:
+    """Whether annotations ask for a person. Code of this process is the operator's own; `trusted` is the operator's word."""
+    trusted = server.mgp is not None and server.mgp.trust_level == "trusted"
+    if trusted or server.transport == "python":
+        return False
+    return (server.hints or settings.approvals.hints) == "ask"
 
 
 def _face(server: said.Server) -> Face | None:

@@ -27,6 +27,8 @@ from gatewright.compose.sessions import METHOD as SESSIONS
 from gatewright.compose.subjects import Subjects
 from gatewright.serving.protected import Protected
 from gatewright.settings import Settings
+from gatewright.stores.agreements import Agreements
+from gatewright.stores.allowance import Allowance
 from gatewright.stores.grants import Grants, Layer
 from gatewright.stores.looks import Looks
 from gatewright.stores.taints import Taints
@@ -123,8 +125,10 @@ class Judges:
         self._keys = keys
         self._tokens = tokens
         self._taints = Taints(time.monotonic)
+        self._agreements = Agreements(time.monotonic)
         self.looks = Looks(time.monotonic)
         """Which calls wait for a person; whoever lets one wait says so there."""
+        self._lists = Allowance(time.monotonic)
         self._session = gates.Session(owners.get)
         self._known = self._staged = Known()
         self._current: gates.Gates | None = None
@@ -156,7 +160,7 @@ class Judges:
                 bearers=self._known_of(settings).tokens,
             ),
             session=self._session,
-            rate=gates.Rate(meters.callers, self.looks),
+            rate=gates.Rate(meters.callers, self.looks, self._lists),
             resolve=gates.Resolve(
                 Subjects(fleet, access.may_reach, self._permitting.barred),
                 table.sight.tool,
@@ -177,6 +181,7 @@ class Judges:
                     queue_of(settings, self._desk), self.looks, meters.give_back
                 ),
                 rule=rules_of(settings),
+                open_world=gates.OpenWorld(self._agreements, settings.approvals.open_world_s),
                 again=judging,
             ),
         )

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
 from gatewright.filters import Redact, Rules, Size
 from gatewright.gates import Wanted
+from gatewright.patterns import DOTALL, Pattern, escape
 from gatewright.redaction import Redactor
-from gatewright.settings import RedactionLevel, Settings
+from gatewright.redaction.names import is_secret_name
+from gatewright.settings import RedactionLevel, Server, Settings
 from gatewright.upstream.hub import Clean
 
-__all__ = ["redaction_of", "said_of", "size_of", "wanted_of"]
+__all__ = ["own_secrets", "redaction_of", "said_of", "size_of", "wanted_of"]
+
+
+_REFERENCE = Pattern(r"\$\$\{|\$\{([^}]*)\}")
+_BETWEEN = Pattern(r"\$\{[^}]*\}")
+_PLAIN = "\0"
 
 
 def redaction_of(settings: Settings, key: bytes) -> Rules:
     """Which policy holds for what. `key` (32 bytes) makes the marks of one gateway its own."""
-    said, wanted = settings.redaction, wanted_of(settings)
+    said, wanted, own = settings.redaction, wanted_of(settings), own_secrets(settings.servers)
 
     def made(level: RedactionLevel, hidden: bool) -> Redactor | None:
         if level == "off" and not hidden:
             return None
         personal = frozenset(said.personal if level == "personal" else ())
         terms = () if level == "off" else said.terms
-        return Redactor(key, secrets=level != "off", personal=personal, terms=terms, hidden=hidden)
+        return Redactor(
+            key,
+            secrets=level != "off",
+            personal=personal,
+            terms=terms,
+            hidden=hidden,
+            own=() if level == "off" else own,
+        )
 
     servers: dict[str, Redactor | None] = {}
     tools: dict[tuple[str, str], Redactor | None] = {}
@@ -35,6 +52,44 @@ def redaction_of(settings: Settings, key: bytes) -> Rules:
                 level = rule.redaction or (every and every.redaction) or whole
                 tools[one.id, name] = made(level, wanted.of(one.id, name))
     return Rules(made(said.level, wanted.default), servers, tools)
+
+
+def own_secrets(servers: Iterable[Server]) -> tuple[str, ...]:
+    """The values that came into the configuration in place of `${secret:…}`, `${file:…}`, and of a variable under a secret's
+    name. The same for any order of the servers."""
+    found = {
+        value
+        for server in servers
+        for key, written in server.written.items()
+        for value in _substituted(written, _resolved(server, key), key.partition(".")[2])
+    }
+    return tuple(sorted(found))
+
+
+def _resolved(server: Server, key: str) -> str:
+    """What stands in the configuration at a key of `Server.written`; empty where that is not known."""
+    of, _, name = key.partition(".")
+    place: Any = getattr(server, of, None)
+    if isinstance(place, Mapping):
+        place = place.get(name)
+    elif isinstance(place, tuple):
+        place = place[int(name)] if name.isdecimal() and int(name) < len(place) else None
+    elif name:
+        place = getattr(place, name, None)
+    return place if isinstance(place, str) else ""
+
+
+def _substituted(written: str, value: str, name: str) -> Iterator[str]:
+    """What stands in `value` where `written` has a reference to a secret."""
+    references = [one[1] for one in _REFERENCE.finditer(written) if one[1] is not None]
+    plain = [one.replace(_PLAIN, "${") for one in _BETWEEN.split(written.replace("$${", _PLAIN))]
+    pattern = "(.+?)".join(map(escape, plain))
+    found = Pattern(pattern, DOTALL).fullmatch(value)
+    if found is None:
+        return
+    for reference, said in zip(references, found.groups(), strict=False):
+        if reference.startswith(("secret:", "file:")) or is_secret_name(name):
+            yield said
 
 
 def said_of(settings: Settings, key: bytes) -> Clean:

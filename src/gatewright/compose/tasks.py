@@ -16,6 +16,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -41,6 +42,7 @@ from gatewright.serving.front import Handler
 from gatewright.settings import Settings
 from gatewright.stores.approval import Approval
 from gatewright.stores.looks import Looks
+from gatewright.stores.server_tasks import DATABASE, ServerTaskStore
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
@@ -95,6 +97,7 @@ class Tasks:
     ) -> None:
         """`inner` handles calls; `tool` is what a call would find; `offered` says whether clients are told that there
         are tasks; `info` is what the gateway calls itself."""
+        self.store: ServerTaskStore | None = None
         self._inner = inner
         self._queue = queue
         self._book = book
@@ -113,11 +116,13 @@ class Tasks:
         """What is asked about tasks. The last argument asks the servers about those that are theirs."""
 
     async def close(self) -> None:
-        """No task goes on."""
+        """No task goes on; those of servers are known when the gateway is back."""
         work = [one.work for one in self._book.working() if one.work is not None]
         for one in work:
             one.cancel()
         await asyncio.gather(*work, return_exceptions=True)
+        if self.store is not None:
+            self.store.close()
 
     def announced(self, capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
         """Capabilities as a client hears them, where calls may wait for operators."""
@@ -278,8 +283,11 @@ def tasks_of(
     supervisor: Supervisor,
     settings: Callable[[], Settings],
     random: Callable[[int], bytes],
+    *,
+    state: Path | None = None,
 ) -> Tasks:
-    """The tasks of one gateway, of which its servers' dispatch knows from now on."""
+    """The tasks of one gateway, of which its servers' dispatch knows from now on. Those that servers made are kept in the
+    folder `state`."""
 
     def found(call: Call) -> Tool | None:
         catalogue = supervisor.catalogue
@@ -296,6 +304,10 @@ def tasks_of(
         random=random,
     )
     supervisor.dispatch.shared = made.methods
+    if state is not None:
+        theirs = supervisor.dispatch.tasks.made
+        theirs.keep = made.store = store = ServerTaskStore(state / DATABASE, clock=time.time)
+        theirs.know(store.all())
     return made
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from hashlib import sha256
@@ -25,6 +24,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.kernel import Dispatch
+from gatewright.patterns import Pattern
 from gatewright.serving.front import Handler
 from gatewright.settings import Settings
 
@@ -36,7 +36,7 @@ Numbers = Callable[[], Mapping[str, Any]]
 log = logging.getLogger("gatewright.telemetry")
 
 _BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-_PARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
+_PARENT = Pattern(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _OTHER = "_other"
 """What stands for names that are in no catalogue: callers could make up any number of them."""
 _CLOSE_S = 5
@@ -277,8 +277,8 @@ def _parent(call: Call) -> tuple[Any, bool | None]:
     meta = call.params.get("_meta")
     text = meta.get("traceparent") if isinstance(meta, dict) else None
     found = _PARENT.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        return None, None
+    if found is None or not (found[1].strip("0") and found[2].strip("0")):
+        return None, None  # all zeros is nobody (W3C Trace Context)
     from opentelemetry.trace import (  # noqa: PLC0415 - an extra
         NonRecordingSpan,
         SpanContext,

@@ -102,6 +102,7 @@ def _redactor(policy: bytes) -> Redactor:
         personal=frozenset(said["personal"]),
         terms=tuple(said["terms"]),
         hidden=said["hidden"],
+        own=tuple(said["own"]),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from gatewright.patterns import Pattern
 
 __all__ = ["MAX_UNFOLDED", "has_long_key", "unfolds_too_far"]
 
 MAX_UNFOLDED = 200_000
 
-_LONG_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
+_LONG_KEY = Pattern(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){100}")
 
 
 def has_long_key(text: str) -> bool:

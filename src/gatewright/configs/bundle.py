@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import shutil
 import stat
 import zipfile
@@ -20,6 +19,7 @@ from gatewright.configs.entry import Entry, literal, plain_text
 from gatewright.configs.host_files import secret_name
 from gatewright.configs.model import CannotRead, Refused, Server
 from gatewright.configs.substitution import Meaning, escape, places, variable
+from gatewright.patterns import Pattern
 
 __all__ = ["MAX_FILES", "MAX_RATIO", "MAX_UNPACKED", "manifest_of", "read_manifest", "unpack"]
 
@@ -28,7 +28,9 @@ MAX_UNPACKED = 256 * 1024 * 1024
 MAX_RATIO = 200
 MAX_MANIFEST = 1024 * 1024
 _SMALL = 1024 * 1024
-_KEY = re.compile(r"user_config\.([A-Za-z0-9_.-]+)")
+_ASKED = Pattern(r"\$\{user_config\.([A-Za-z0-9_.-]+)\}")
+_UNFIT = Pattern(r"[\\\x00-\x1f:]")
+_KEY = Pattern(r"user_config\.([A-Za-z0-9_.-]+)")
 
 
 def manifest_of(content: bytes) -> bytes:
@@ -111,7 +113,7 @@ def _checked(bundle: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     total = 0
     for info in found:
         path = PurePosixPath(info.filename)
-        if path.is_absolute() or ".." in path.parts or re.search(r"[\\\x00-\x1f:]", info.filename):
+        if path.is_absolute() or ".." in path.parts or _UNFIT.within(info.filename):
             raise _bad("a file of it would land outside its folder", "do not use it")
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
@@ -199,7 +201,7 @@ def _arguments(inner: Entry, options: Mapping[str, Any]) -> Iterator[str]:
     """The arguments; an option of several values is as many arguments."""
     raw = inner.data.get("args")
     for value in raw if isinstance(raw, list) else []:
-        asked = re.fullmatch(r"\$\{user_config\.([A-Za-z0-9_.-]+)\}", str(value)[:200])
+        asked = _ASKED.fullmatch(str(value)[:200])
         option = _table(options.get(asked[1])) if asked else {}
         default = option.get("default")
         if option.get("multiple") is True and isinstance(default, list) and default:

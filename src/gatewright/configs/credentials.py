@@ -8,10 +8,11 @@ a harmless text for one only makes the file longer, for replacing a part never c
 from __future__ import annotations
 
 import math
-import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
+from gatewright.patterns import ASCII, IGNORECASE, Pattern
 from gatewright.redaction.scanner import scanner
 
 __all__ = [
@@ -25,44 +26,44 @@ __all__ = [
 
 Span = tuple[int, int]
 
-_NAME = re.compile(
+_NAME = Pattern(
     r"token|secret|passw|passphrase|pwd|credential|cookie|bearer|jwt|signature|session"
-    r"|auth(?!or(?!i))|(?:^|[^a-z])(?:key|pat|dsn|pin|otp|sid|pass)(?:$|[^a-z])"
+    r"|auth(?:\Z|[^o]|o\Z|o[^r]|ori)|(?:^|[^a-z])(?:key|pat|dsn|pin|otp|sid|pass)(?:\Z|[^a-z])"
     r"|(?:api|access|private|secret|client|account|encryption|license|service|master|admin|app)_?key"
     r"|connection_?string|conn_?str|webhook",
-    re.IGNORECASE,
+    IGNORECASE,
 )
-_NOT_NAME = re.compile(
-    r"(?:^|[^a-z])(?:max|min|limit|num|count|ttl|expir\w*|timeout|file|path|dir|type|method|mode|enabled?)(?:$|[^a-z])",
-    re.IGNORECASE,
+_NOT_NAME = Pattern(
+    r"(?:^|[^a-z])(?:max|min|limit|num|count|ttl|expir\w*|timeout|file|path|dir|type|method|mode|enabled?)(?:\Z|[^a-z])",
+    IGNORECASE,
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = Pattern(
     r"<[^<>]*>|\[[^\[\]]*\]|(?:your|my|insert|enter|replace|put)[-_ ][A-Za-z_ -]{0,60}|[xX*.…]{3,}"
     r"|(?:[A-Za-z]{2,8}[-_])?[xX*.…]{6,}",
-    re.IGNORECASE,
+    IGNORECASE,
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = Pattern(r"([a-z0-9])([A-Z])")
 
 # What begins like a secret, be it as short as it may.
-_BEGUN = re.compile(
+_BEGUN = Pattern(
     r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9_-]{8,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!-))*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-[^-])*(?:-\Z|-----END [A-Z ]*PRIVATE KEY-----)?",
+    ASCII,
 )
-_USERINFO = re.compile(r"//[^\s:@/?#]*:(?P<secret>[^\s]{1,1024})@")
-_ONLY_USER = re.compile(r"//(?P<secret>[^\s:@/?#]{8,})@")
-_PARAMETER = re.compile(r"[?&;](?P<name>[^=&;#\s]+)=(?P<secret>[^&;#\s]+)")
-_ASSIGNED = re.compile(
-    r"(?:^|(?<=[\s,;=]))(?:--?)?(?P<name>[A-Za-z_][\w.-]*)\s?[=:]\s*"
-    # Looked at, not consumed: what follows may be the next name.
-    r"(?=(?:(?:Bearer|Basic|Token|ApiKey|Digest)\s+)?(?P<secret>[^\s]+))",
-    re.IGNORECASE,
-)
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
-_SCHEMED = re.compile(r"\b(?:Bearer|Basic)\s+(?P<secret>[^\s\"',;]{6,})", re.IGNORECASE)
-_WORD = re.compile(r"(?<![A-Za-z0-9+_-])[A-Za-z0-9+_-]{16,}={0,2}")
-_DIGEST = re.compile(r"(?:sha(?:1|256|384|512):|@)$")
-_HEXADECIMAL = re.compile(r"[0-9a-f]{40,128}")
+_USERINFO = Pattern(r"//[^\s:@/?#]*:(?P<secret>[^\s]{1,512}[^\s]{0,512})@")
+_ONLY_USER = Pattern(r"//(?P<secret>[^\s:@/?#]{8,})@")
+_PARAMETER = Pattern(r"[?&;](?P<name>[^=&;#\s]+)=(?P<secret>[^&;#\s]+)")
+_ASSIGNED = Pattern(r"(?:--?)?(?P<name>[A-Za-z_][\w.-]*)\s?[=:]\s*")
+_RUN = Pattern(r"\S+")
+_SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "digest"})
+_SCHEME = Pattern(r"(?:Bearer|Basic|Token|ApiKey|Digest)\s+", IGNORECASE)
+_SCHEMED = Pattern(r"\b(?:Bearer|Basic)\s+(?P<secret>[^\s\"',;]{6,})", IGNORECASE | ASCII)
+_WORD = Pattern(r"[A-Za-z0-9+_-]{16,}={0,2}")
+_DIGESTS = ("sha1:", "sha256:", "sha384:", "sha512:", "@")
+_LETTER, _FIGURE = Pattern("[A-Za-z]"), Pattern("[0-9]")
+_PART = Pattern("[-_=+]")
+_HEXADECIMAL = Pattern(r"[0-9a-f]{40,128}")
 
 
 def is_placeholder(value: str) -> bool:
@@ -72,7 +73,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_secret_name(name: str) -> bool:
     """Whether what stands under this name is a secret, whatever it looks like."""
-    plain = _CAMEL.sub("_", name)
+    plain = _CAMEL.sub(lambda found: f"{found[1]}_{found[2]}", name)
     return _NAME.search(plain) is not None and _NOT_NAME.search(plain) is None
 
 
@@ -111,14 +112,34 @@ def _found(text: str) -> Iterator[Span]:
     yield from (found.span() for found in _BEGUN.finditer(text))
     for pattern in (_USERINFO, _ONLY_USER, _SCHEMED):
         yield from (found.span("secret") for found in pattern.finditer(text))
-    for pattern in (_PARAMETER, _ASSIGNED):
-        for found in pattern.finditer(text):
-            if is_secret_name(found["name"]):
-                yield found.span("secret")
+    for found in _PARAMETER.finditer(text):
+        if is_secret_name(found["name"]):
+            yield found.span("secret")
+    yield from _assigned(text)
     for found in _WORD.finditer(text):
-        named = _DIGEST.search(text, 0, found.start()) and _HEXADECIMAL.fullmatch(found[0])
+        named = text.endswith(_DIGESTS, 0, found.start()) and _HEXADECIMAL.fullmatch(found[0])
         if not named and _is_random(found[0]):
             yield found.span()
+
+
+def _assigned(text: str) -> Iterator[Span]:
+    """Values behind names. They are looked at and not passed: what follows a name may be the next one."""
+    runs = [one.span() for one in _RUN.finditer(text)]
+    begins = [start for start, _ in runs]
+    for found in _ASSIGNED.finditer(text):
+        if found.start() and not (
+            text[found.start() - 1].isspace() or text[found.start() - 1] in ",;="
+        ):
+            continue
+        number = bisect_right(begins, found.end()) - 1
+        if number < 0 or runs[number][1] <= found.end() or not is_secret_name(found["name"]):
+            continue
+        scheme = text[found.end() : runs[number][1]].lower() in _SCHEMES
+        yield (
+            runs[number + 1]
+            if scheme and number + 1 < len(runs)
+            else (found.end(), runs[number][1])
+        )
 
 
 def _formed(text: str) -> Iterator[Span]:
@@ -144,10 +165,10 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 def _is_random(word: str) -> bool:
     """Whether a word was drawn rather than written: letters and digits mixed inside one of its parts."""
-    if word.startswith("sha256-") and _HEXADECIMAL.fullmatch(word, len("sha256-")):
+    if word.startswith("sha256-") and _HEXADECIMAL.fits(word.removeprefix("sha256-")):
         return False
-    parts = re.split(r"[-_=+]", word)
-    mixed = [part for part in parts if re.search(r"[A-Za-z]", part) and re.search(r"[0-9]", part)]
+    parts = _PART.split(word)
+    mixed = [part for part in parts if _LETTER.within(part) and _FIGURE.within(part)]
     cased = any(len(part) >= 24 and part.lower() != part != part.upper() for part in parts)
     if sum(map(len, mixed)) < 12 and not cased:
         return False

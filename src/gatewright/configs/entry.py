@@ -6,12 +6,12 @@ read in the end is told, by key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatewright.configs.model import Note, NoteLevel, Refused
 from gatewright.configs.substitution import Meaning, Syntax, escape, translate
+from gatewright.patterns import Pattern
 
 __all__ = ["MAX_CHARS", "MAX_ITEMS", "Entry", "literal", "plain_text"]
 
@@ -19,10 +19,9 @@ MAX_CHARS = 32 * 1024
 """The longest text that is taken over; a system would hardly start a program with more."""
 MAX_ITEMS = 1000
 
-_UNUSABLE = re.compile("[\0\ud800-\udfff]")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_LINES = re.compile(r"[\x00-\x1f\x7f]")
+_VARIABLE = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = Pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_LINES = Pattern(r"[\x00-\x1f\x7f]")
 
 
 def _nothing(_: str) -> str | None:
@@ -162,7 +161,7 @@ def plain_text(value: Any, key: str) -> str:
         raise Refused(f"{key} has something else where a text belongs", "write a text")
     if len(value) > MAX_CHARS:
         raise Refused(f"{key} has a text of more than {MAX_CHARS} characters", "shorten it")
-    if _UNUSABLE.search(value):
+    if "\0" in value or any("\ud800" <= one <= "\udfff" for one in value):
         raise Refused(f"{key} has a character that no file can hold", "correct it")
     return value
 

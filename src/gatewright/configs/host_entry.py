@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -19,11 +18,14 @@ from gatewright.configs.model import (
     Tools,
     Transport,
 )
+from gatewright.patterns import Pattern
 
 __all__ = ["check_url", "number_text", "read_entry"]
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_UNPRINTABLE = Pattern(r"[\x00-\x20\x7f]")
+_REFERENCE = Pattern(r"\$\{[^}]*\}")
+_VARIABLE = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_SCOPE = Pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _PROVIDED = {"builtin", "platform", "frontend", "inline_python", "extension", "plugin"}
 _IGNORED = (
     "dev",
@@ -87,12 +89,12 @@ def number_text(value: float) -> str:
 
 def check_url(url: str) -> None:
     """Raises `Refused` for a URL that our file could not hold either. Variables are not looked into."""
-    if re.search(r"[\x00-\x20\x7f]", url):
+    if _UNPRINTABLE.within(url):
         raise Refused("the url has a space or a control character", "correct it")
     if url.startswith("${"):
         return
     try:
-        parts = urlsplit(re.sub(r"\$\{[^}]*\}", "x", url))
+        parts = urlsplit(_REFERENCE.sub("x", url))
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         # A port that is a variable is no number yet.

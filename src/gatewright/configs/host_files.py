@@ -6,7 +6,6 @@ One document may have several places: `~/.claude.json` has servers of the user a
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,10 +15,11 @@ from gatewright.configs.credentials import looks_secret
 from gatewright.configs.dialects import DIALECTS, Dialect, dialect_of
 from gatewright.configs.model import Refused
 from gatewright.configs.substitution import Meaning, places, variable
+from gatewright.patterns import Pattern
 
 __all__ = ["Found", "find_entries", "has_place", "is_off", "meaning_of", "secret_name"]
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_NO_NAME = Pattern(r"[^A-Za-z0-9._-]+")
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

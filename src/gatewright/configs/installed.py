@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.configs.files import read_bytes
 from gatewright.configs.model import CannotRead
+from gatewright.patterns import Pattern
 
 __all__ = ["MOST", "installed_version"]
 
 MOST = 2000
 """How many folders of a cache are looked into."""
 
-_NAME = re.compile(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+[-+.\w]*")
+_JOINTS = Pattern(r"[-_.]+")
+_NAME = Pattern(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*")
+_VERSION = Pattern(r"v?\d+(?:\.\d+)+[-+.\w]*")
 
 
 def installed_version(name: str, kind: str, home: Path) -> str:
@@ -44,7 +45,7 @@ def _of_npx(name: str, home: Path) -> Iterator[tuple[float, str]]:
 
 
 def _of_uvx(name: str, home: Path) -> Iterator[tuple[float, str]]:
-    wheel = re.sub(r"[-_.]+", "_", name).lower()
+    wheel = _JOINTS.sub("_", name).lower()
     for folder in _folders(home / ".cache" / "uv" / "archive-v0"):
         try:
             for path in folder.glob(f"{wheel}-*.dist-info"):

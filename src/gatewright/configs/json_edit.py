@@ -7,7 +7,6 @@ have one line, and a comma at the end where they have it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,13 +14,14 @@ import msgspec
 
 from gatewright.configs.json_spans import Member, Node, plain, scan
 from gatewright.configs.problems import CannotEdit
+from gatewright.patterns import Pattern
 
 __all__ = ["add", "newline_of", "parse", "remove"]
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = Pattern(r"\r\n|\n|\r")
 # Nothing is read twice: comments in a row could be cut in as many ways as there are numbers of that many bits.
-_LAST_LINE_COMMENT = re.compile(
-    r"(?:[ \t\r\n]|/\*(?:[^*]|\*(?!/))*+\*/|//[^\r\n]*+[\r\n])*+//[^\r\n]*+"
+_LAST_LINE_COMMENT = Pattern(
+    r"(?:[ \t\r\n]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\r\n]*[\r\n])*//[^\r\n]*"
 )
 _SPACES = " \t\r\n"
 
@@ -134,7 +134,7 @@ def _shifted(style: _Style, body: str, indent: str) -> str:
 
 def _on_one_line(text: str, root: Node, node: Node) -> bool:
     around = node if node.members else root
-    return bool(around.members) and not _BREAK.search(text, around.start, around.end)
+    return bool(around.members) and not _BREAK.search(text[around.start : around.end])
 
 
 def _style(text: str, root: Node) -> _Style:

@@ -9,24 +9,23 @@ the last member or item, as the editors that use such files read them.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
 from gatewright.configs.problems import Unreadable
+from gatewright.patterns import Pattern
 
 __all__ = ["Member", "Node", "plain", "scan", "skip"]
 
 MAX_DEPTH = 200
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_SCALAR = re.compile(
-    r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
-    r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-    r"|true|false|null"
-)
-_DIGITS = re.compile(r"-?[0-9]{4000,}")
+_SPACES = " \t\r\n"
+_PLAIN = Pattern(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_NUMBER = Pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NUMBER_SIGNS = "+-.0123456789eE"
+_WORDS = ("true", "false", "null")
+_MOST_DIGITS = 4000
 
 
 class Node(msgspec.Struct):
@@ -80,8 +79,49 @@ def plain(node: Node | None) -> Any:
 
 def skip(text: str, at: int) -> int:
     """The first position from `at` on that is neither space nor comment."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    while True:
+        if text[at : at + 1] in _SPACES and at < len(text):
+            at += 1
+        elif text.startswith("//", at):
+            line = text.find("\n", at)
+            line = len(text) if line < 0 else line
+            carriage = text.find("\r", at, line)
+            at = line if carriage < 0 else carriage
+        elif text.startswith("/*", at) and (closed := text.find("*/", at + 2)) >= 0:
+            at = closed + 2
+        else:
+            return at
+
+
+def _scalar(text: str, at: int) -> str | None:
+    """The string, number or word that stands at a place."""
+    if text.startswith('"', at):
+        end = _string_end(text, at)
+        token = text[at:end]
+        return token if end and _PLAIN.fits(token) else None
+    word = next((one for one in _WORDS if text.startswith(one, at)), None)
+    if word is not None:
+        return word
+    end = at
+    while end < len(text) and text[end] in _NUMBER_SIGNS:
+        end += 1
+    found = _NUMBER.match(text[at:end])
+    return None if found is None else found[0]
+
+
+def _string_end(text: str, at: int) -> int:
+    """Behind the quote that closes the string at a place; 0 where none does. No character is passed twice."""
+    quote = escape = at
+    while True:
+        at += 1
+        if quote < at:
+            quote = text.find('"', at)
+        if quote < 0:
+            return 0
+        escape = text.find("\\", at, quote)
+        if escape < 0:
+            return quote + 1
+        at = escape + 1
 
 
 def _value(text: str, at: int, depth: int) -> Node:
@@ -92,15 +132,16 @@ def _value(text: str, at: int, depth: int) -> Node:
         return _object(text, at, depth)
     if opening == "[":
         return _array(text, at, depth)
-    found = _SCALAR.match(text, at)
+    found = _scalar(text, at)
     if found is None:
         raise _wrong(text, at, "a value")
-    return Node(at, found.end(), scalar=_decoded(found[0]))
+    return Node(at, at + len(found), scalar=_decoded(found))
 
 
 def _decoded(token: str) -> Any:
     # Python refuses to turn very long digits into a number; compared as text they serve as well.
-    return token if _DIGITS.match(token) else json.loads(token)
+    digits = token.removeprefix("-")[:_MOST_DIGITS]
+    return token if len(digits) == _MOST_DIGITS and digits.isdigit() else json.loads(token)
 
 
 def _object(text: str, start: int, depth: int) -> Node:
@@ -121,13 +162,13 @@ def _object(text: str, start: int, depth: int) -> Node:
 
 
 def _member(text: str, at: int, depth: int) -> Member:
-    found = _SCALAR.match(text, at) if text[at : at + 1] == '"' else None
+    found = _scalar(text, at) if text[at : at + 1] == '"' else None
     if found is None:
         raise _wrong(text, at, "a key in double quotes")
-    colon = skip(text, found.end())
+    colon = skip(text, at + len(found))
     if text[colon : colon + 1] != ":":
         raise _wrong(text, colon, "`:`")
-    return Member(json.loads(found[0]), at, _value(text, skip(text, colon + 1), depth + 1))
+    return Member(json.loads(found), at, _value(text, skip(text, colon + 1), depth + 1))
 
 
 def _array(text: str, start: int, depth: int) -> Node:

@@ -5,10 +5,11 @@ A server that is not pinned is whatever its author, or whoever took over the nam
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
+
+from gatewright.patterns import Pattern
 
 __all__ = ["Unpinned", "unpinned"]
 
@@ -32,11 +33,11 @@ _RUN = {
 }
 """Program → how it names packages, and the words after it that make it fetch one."""
 
-_NPM = re.compile(r"(?P<name>(?:@[\w.-]+/)?[\w.-]+)(?:@(?P<version>[^\s]+))?")
-_PYPI = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,.-]*\])?(?:(?:==|@)(?P<version>[^\s]+))?")
-_EXACT = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.\w]*)")
-_IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]*")
-_DOCKER_BARE = re.compile(
+_NPM = Pattern(r"(?P<name>(?:@[\w.-]+/)?[\w.-]+)(?:@(?P<version>[^\s]+))?")
+_PYPI = Pattern(r"(?P<name>[\w.-]+)(?:\[[\w,.-]*\])?(?:(?:==|@)(?P<version>[^\s]+))?")
+_EXACT = Pattern(r"v?\d+(?:\.\d+)+(?:[-+.\w]*)")
+_IMAGE = Pattern(r"[a-z0-9][a-z0-9._/:-]*")
+_DOCKER_BARE = Pattern(
     r"-[a-z]*[itdP]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|publish-all|no-healthcheck)"
 )
 
@@ -55,7 +56,9 @@ def unpinned(command: str, args: Sequence[str]) -> Unpinned | None:
     """The package that this command line takes in any version; None where it is pinned, or none."""
     words = [*command.split(), *args] if not args else [command, *args]
     program = (
-        re.split(r"[/\\]", words[0])[-1].removesuffix(".exe").removesuffix(".cmd") if words else ""
+        words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
+        if words
+        else ""
     )
     kind, verbs = _RUN.get(program, ("", ()))
     rest = list(words[1:])

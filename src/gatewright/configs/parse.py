@@ -7,13 +7,13 @@ what they unfold to, and an error gives the line and never a word of the text, w
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Callable
 from typing import Any
 
 from gatewright.configs.bounds import has_long_key, unfolds_too_far
 from gatewright.configs.model import CannotRead
+from gatewright.patterns import MULTILINE, Pattern
 
 __all__ = ["MAX_SLOW_BYTES", "parse"]
 
@@ -22,15 +22,15 @@ MAX_SLOW_BYTES = 2 * 1024 * 1024
 MAX_LOOSE_BYTES = 256 * 1024
 """Single quotes and bare keys are read by a slower one still."""
 
-_STARTS_JSON = re.compile(r"(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+[{\[]")
-_TABLE_HEADER = re.compile(
-    r"^[ \t]*+\[\[?[A-Za-z0-9_.\"' -]++\]\]?[ \t]*+(?:#[^\n]*+)?\r?$", re.MULTILINE
-)
-_ASSIGNED = re.compile(r"^[A-Za-z0-9_.\"' -]++=", re.MULTILINE)
+_STARTS_JSON = Pattern(r"(?:\s|//[^\n]*\n|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*[{\[]")
+_TABLE_HEADER = Pattern(r"^[ \t]*\[\[?[A-Za-z0-9_.\"' -]+\]\]?[ \t]*(?:#[^\n]*)?\r?$", MULTILINE)
+_ASSIGNED = Pattern(r"^[A-Za-z0-9_.\"' -]+=", MULTILINE)
 # An unclosed string or comment reaches to the end of its line or of the text, so that none is read twice.
-_STRING = r'"(?:[^"\\\n]|\\.)*+"?'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?")
-_COMMA = re.compile(rf"({_STRING})|,(?=\s*+[}}\]])")
+_STRING = r'"(?:[^"\\\n]|\\.)*"?'
+_COMMENT = Pattern(rf"({_STRING})|//[^\n]*|/\*[^*]*(?:\*+[^/*][^*]*)*(?:\*+/|\*+\Z)?")
+_COMMA = Pattern(rf"({_STRING})|,(\s*[}}\]])")
+_AT_LINE = Pattern(r"\(at line (\d+)")
+_IN_STRING = Pattern(r"<string>:(\d+)")
 
 
 def parse(content: bytes) -> Any:
@@ -83,9 +83,9 @@ def _place(problem: Exception, text: str) -> str:
     line = getattr(problem, "lineno", None)
     if line is None and (mark := getattr(problem, "problem_mark", None)) is not None:
         line = mark.line + 1
-    if line is None and (told := re.search(r"\(at line (\d+)", str(problem))):
+    if line is None and (told := _AT_LINE.search(str(problem))):
         line = int(told[1])
-    if line is None and (told := re.match(r"<string>:(\d+)", str(problem))):
+    if line is None and (told := _IN_STRING.match(str(problem))):
         line = int(told[1])
     if line is None and "end of document" in str(problem):
         line = text.count("\n") + 1
@@ -98,7 +98,7 @@ def _json(text: str) -> Any:
     except json.JSONDecodeError:
         pass
     plain = _COMMENT.sub(lambda found: found[1] or " ", text)
-    plain = _COMMA.sub(lambda found: found[1] or "", plain)
+    plain = _COMMA.sub(lambda found: found[1] or found[2], plain)
     try:
         return json.loads(plain)
     except json.JSONDecodeError:

@@ -6,7 +6,6 @@ literal secret in it; the secrets themselves are in `secrets`, which no repr sho
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -18,12 +17,13 @@ from gatewright.configs.packages import Unpinned, unpinned
 from gatewright.configs.secure import secure
 from gatewright.configs.substitution import pieces, references
 from gatewright.configs.tables import connection, table_of, unsaid
+from gatewright.patterns import Pattern
 
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
 
 Action = Literal["add", "replace"]
 
-_OURS = re.compile(r"(?:^|[/\\])gatewright(?:\.exe)?$")
+_OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):

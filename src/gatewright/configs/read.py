@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -35,13 +34,14 @@ from gatewright.configs.native import read_native
 from gatewright.configs.parse import parse
 from gatewright.configs.registry import is_described, read_described
 from gatewright.configs.substitution import escape
+from gatewright.patterns import Pattern
 
 __all__ = ["MAX_SERVERS", "Place", "read"]
 
 MAX_SERVERS = 2000
 
-_NO_ID = re.compile(r"[^A-Za-z0-9._-]+")
-_ABSOLUTE = re.compile(r"[/~\\]|\$\{|[A-Za-z]:")
+_NO_ID = Pattern(r"[^A-Za-z0-9._-]+")
+_ABSOLUTE = Pattern(r"[/~\\]|\$\{|[A-Za-z]:")
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

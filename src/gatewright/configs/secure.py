@@ -5,7 +5,6 @@ The text that the server gets in the end is the same to the letter.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -14,13 +13,14 @@ from gatewright.configs.credentials import is_secret_name, secret_spans
 from gatewright.configs.host_files import secret_name
 from gatewright.configs.model import Server
 from gatewright.configs.substitution import Piece, pieces, shown
+from gatewright.patterns import IGNORECASE, Pattern
 
 __all__ = ["MAX_SECRET_BYTES", "moved", "secure"]
 
 MAX_SECRET_BYTES = 64 * 1024
 
-_FLAG = re.compile(r"--?([A-Za-z][\w.-]*)")
-_SCHEMES = re.compile(r"\s*(?:Bearer|Basic|Token|ApiKey|Digest)?\s*", re.IGNORECASE)
+_FLAG = Pattern(r"--?([A-Za-z][\w.-]*)")
+_SCHEMES = Pattern(r"\s*(?:Bearer|Basic|Token|ApiKey|Digest)?\s*", IGNORECASE)
 
 Keep = Callable[[str, str], str]
 """(wished name, value) → the name under which it is kept."""

@@ -9,12 +9,12 @@ replaced stays the text it was, spelled `$${`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from gatewright.configs.model import Refused
+from gatewright.patterns import DOTALL, IGNORECASE, Match, Pattern
 
 __all__ = [
     "Meaning",
@@ -41,10 +41,10 @@ _PATTERNS: Mapping[Syntax, str] = {
     "names": r"\{(?P<names>[A-Za-z_][A-Za-z0-9_.-]*)\}",
 }
 _LITERAL = r"(?P<literal>\$\{)"
-_OURS = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<reference>[^}]*)\}")
-_VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-_EXECUTED = re.compile(r"(?:cmd|command|shell|exec|sh|bash)\s*:", re.IGNORECASE)
-_MADE_OF = re.compile(r"[^A-Za-z0-9]+")
+_OURS = Pattern(r"(?P<plain>\$\$\{)|\$\{(?P<reference>[^}]*)\}")
+_VARIABLE = Pattern(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", DOTALL)
+_EXECUTED = Pattern(r"(?:cmd|command|shell|exec|sh|bash)\s*:", IGNORECASE)
+_MADE_OF = Pattern(r"[^A-Za-z0-9]+")
 
 Meaning = Callable[[str], str | None]
 """What a placeholder stands for, in our syntax; None where nobody knows it."""
@@ -128,11 +128,11 @@ def shown(parts: Iterator[Piece] | list[Piece]) -> str:
     )
 
 
-def _compiled(syntaxes: tuple[Syntax, ...]) -> re.Pattern[str]:
-    return re.compile("|".join([*(_PATTERNS[name] for name in syntaxes), _LITERAL]), re.DOTALL)
+def _compiled(syntaxes: tuple[Syntax, ...]) -> Pattern[str]:
+    return Pattern("|".join([*(_PATTERNS[name] for name in syntaxes), _LITERAL]), DOTALL)
 
 
-def _replaced(found: re.Match[str], meaning: Meaning) -> str:
+def _replaced(found: Match[str], meaning: Meaning) -> str:
     syntax = found.lastgroup or "literal"
     if syntax == "literal":
         return "$${"

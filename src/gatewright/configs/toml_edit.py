@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,10 +12,11 @@ from tomlkit.exceptions import TOMLKitError
 from gatewright.configs.bounds import has_long_key
 from gatewright.configs.json_edit import newline_of
 from gatewright.configs.problems import CannotEdit, Unreadable
+from gatewright.patterns import Pattern
 
 __all__ = ["add", "parse", "remove"]
 
-_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+_LINE = Pattern(r" \(at line (\d+), column \d+\)\Z")
 
 
 def parse(text: str) -> Any:

@@ -9,16 +9,17 @@ tools that are hidden from him.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from gatewright.patterns import Pattern
+
 __all__ = ["Text", "ranked", "words"]
 
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = Pattern(r"\w+")
+_HUMP = Pattern(r"([a-z0-9])([A-Z])")
 _K1, _B = 1.2, 0.75
 _NAME_TIMES, _CATEGORY_TIMES = 4, 2
 _QUERY_WORDS = 32
@@ -35,7 +36,8 @@ class Text(msgspec.Struct, frozen=True):
 
 def words(text: str) -> list[str]:
     """The words of a text, folded; `readFile`, `read_file` and `read file` are the same two."""
-    return [one.casefold() for one in _WORD.findall(_HUMP.sub(" ", text[:_TEXT_CHARS]))]
+    said = _HUMP.sub(lambda found: f"{found[1]} {found[2]}", text[:_TEXT_CHARS])
+    return [one.casefold() for one in " ".join(_WORD.findall(said)).replace("_", " ").split()]
 
 
 def ranked(query: str, texts: Sequence[Text]) -> list[int]:

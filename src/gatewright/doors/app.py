@@ -237,7 +237,7 @@ class App:
         if scope["type"] != "websocket":
             return
         headers = dict(scope["headers"])
-        flaw = self._ours[0].refuses(headers)
+        flaw = self._ours[0].refuses_page(headers)
         if self.rooms is not None and scope["path"] in PATHS:
             await self.rooms(scope, receive, send, flaw=flaw)
             return

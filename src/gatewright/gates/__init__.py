@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gatewright.call import Gate
 from gatewright.gates.access import Access
 from gatewright.gates.authenticate import LOCAL, Authenticate, Keys
-from gatewright.gates.confirm import Confirm, Desk, Operators, Queue, Rule
+from gatewright.gates.confirm import Confirm, Desk, OpenWorld, Operators, Queue, Rule
 from gatewright.gates.definition import Definition
 from gatewright.gates.flow import Flow, FlowRule
 from gatewright.gates.permission import Permission
@@ -40,6 +40,7 @@ __all__ = [
     "Gates",
     "Judged",
     "Keys",
+    "OpenWorld",
     "Operators",
     "Permission",
     "Queue",

@@ -1,12 +1,16 @@
 """How often may one caller call? Counted as soon as it is known who asks, before anything that costs more.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
-when it is known that the caller may use them. A look at a call that waits for a person (`stores.looks`) counts nowhere.
+when it is known that the caller may use them. A look at a call that waits for a person (`stores.looks`) counts nowhere, nor does
+a list, unless somebody lists without end (`stores.allowance`).
 """
 
 from __future__ import annotations
 
+import time
+
 from gatewright.call import Back, Call, Refusal
+from gatewright.stores.allowance import Allowance
 from gatewright.stores.looks import Looks
 from gatewright.stores.meters import Meter
 
@@ -18,9 +22,10 @@ class Rate:
 
     name = "rate"
 
-    def __init__(self, meter: Meter, looks: Looks) -> None:
-        """`meter` counts by caller and key; `looks` knows what is not counted."""
+    def __init__(self, meter: Meter, looks: Looks, lists: Allowance | None = None) -> None:
+        """`meter` counts by caller and key; `looks` and `lists` know what is not counted."""
         self.meter = meter
+        self._lists = Allowance(time.monotonic) if lists is None else lists
         self.idle = meter.idle
         self._looks = looks
 
@@ -28,6 +33,8 @@ class Rate:
         if self._looks.free(call):
             return call
         caller = call.caller
+        if call.kind == "list" and self._lists.take((caller.kind, caller.id)):
+            return call
         refusal = self.meter.take(call.door, caller.id, caller.key_id)
         if refusal is None:
             return call

@@ -128,6 +128,7 @@ class Issuer:
             algorithms=trusted.algorithms,
             now=self._clock(),
             leeway_s=trusted.leeway_s,
+            subject_claim=trusted.subject_claim,
         )
 
     def believed_until(self) -> float:
@@ -229,6 +230,7 @@ class Issuer:
                 issuer=self.trusted.issuer,
                 now=self._clock(),
                 leeway_s=self.trusted.leeway_s,
+                subject_claim=self.trusted.subject_claim,
             )
         except (Unusable, EgressFailed) as problem:
             log.warning("the introspection of issuer %s: %s", self.trusted.name, problem)

@@ -7,8 +7,8 @@ The token itself is kept nowhere, and goes nowhere but to the issuer that is ask
 Nobody shows a token again while a call of theirs runs, or while they listen. Such tokens are looked at by whoever knows
 of them (`renew`), in good time, so that an issuer that is away for a moment ends nothing.
 
-The caller is called `NAME:SUBJECT`, with the name that the configuration gives the issuer, so that nobody's
-subject can be somebody else's API key, nor `local`, nor `*`.
+The caller is called `NAME:SUBJECT`, with the name that the configuration gives the issuer. Neither that name nor the
+name of a key (`stores/callers.py`) has a colon, so nobody's subject can be somebody else's API key, nor `local`, nor `*`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from gatewright.call import Caller, Refusal, UserContext
 from gatewright.identity.issuer import Issuer, Trusted, Unreachable
 from gatewright.protocol.access_tokens import MOST_CHARS, Claims, TokenRefused, Why, peek
+from gatewright.redaction.invisible import hidden
 from gatewright.wire.permissions import NOTHING
 
 __all__ = ["Tokens", "caller_of"]
@@ -184,7 +185,9 @@ class Tokens:
 def caller_of(trusted: Trusted, claims: Claims) -> Caller:
     """Whom a token makes of its bearer. Raises `TokenRefused` where it says nothing that could be a name."""
     subject = claims.every.get(trusted.subject_claim) if trusted.subject_claim else claims.subject
-    if not isinstance(subject, str) or not subject.isprintable() or subject != subject.strip():
+    if not isinstance(subject, str) or subject != subject.strip():
+        raise TokenRefused("subject")
+    if not subject.isprintable() or hidden(subject):  # the record and grants are read by people
         raise TokenRefused("subject")
     name = f"{trusted.name}:{subject}"
     if not subject or len(name) > _MOST_NAME:
@@ -198,7 +201,7 @@ def caller_of(trusted: Trusted, claims: Claims) -> Caller:
         _steps(trusted, claims),
     )
     user = () if said == UserContext() else (said,)
-    client = f"oauth:{claims.client}" if claims.client else None
+    client = f"oauth:{_text(claims.client)}" if claims.client else None
     return Caller(name, "agent", client, token=True, user=user)
 
 

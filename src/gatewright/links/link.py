@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import itertools
 import logging
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -40,6 +41,7 @@ FIRST_ID = 16
 _ROUNDS = 16
 _LOG = "notifications/message"
 """Log lines are said of requests alone, whatever subscription a server writes onto them."""
+_numbers = itertools.count(1)
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -75,6 +77,7 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
+        self.number = next(_numbers)
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
@@ -92,7 +95,7 @@ class Link(abc.ABC):
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
         self._questions = Questions(spec.id, self._reply, self._may_send)
-        self._sendable = Sendable(spec)
+        self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it."""
@@ -115,6 +118,11 @@ class Link(abc.ABC):
     def asks(self) -> bool:
         """Whether the server has asked a caller something without saying which."""
         return self._questions.asked
+
+    @property
+    def wants_roots(self) -> bool:
+        """Whether the server has asked for roots while no call was in flight."""
+        return self._questions.roots_wanted
 
     def answer_outside(self, ask: Outside | None) -> None:
         """Who answers what the server asks while no call is in flight."""

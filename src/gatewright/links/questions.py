@@ -95,6 +95,8 @@ class Questions:
         """Whether there were more of them than can be remembered."""
         self.asked = False
         """Whether the server has ever asked something in the middle of a call."""
+        self.roots_wanted = False
+        """Whether it has ever asked for roots while no call was in flight, as many do right after `initialized`."""
         self.own: Own = _nobody
         """Who answers what the server asks the gateway itself."""
         self.outside: Outside | None = None
@@ -134,7 +136,8 @@ class Questions:
         if not exact:
             held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
         self.held.append(held)  # at once: what ends from now on ends for this question, too
-        question = Question(request.method, params, progress=self._progress_of(params))
+        told = self._progress_of(params)
+        question = Question(request.method, params, progress=told, server=self._server)
         task = self._keep(request.id, self._run(request.id, question, held))
         task.add_done_callback(lambda _: self.held.remove(held))
 
@@ -281,6 +284,7 @@ class Questions:
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _nobody(self, request: jsonrpc.Request) -> None:
+        self.roots_wanted = self.roots_wanted or request.method == "roots/list"
         if self.outside is not None:
             self._keep(request.id, self._run_outside(request, self.outside))
             return

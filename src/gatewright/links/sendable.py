@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from gatewright.links.endpoint import Endpoint
 from gatewright.protocol.mcp_client import Hello
@@ -13,24 +14,25 @@ __all__ = ["NAMED_MOST", "Sendable"]
 
 log = logging.getLogger("gatewright.links")
 
+_AUDIT = "notifications/mgp.audit"
 NAMED_MOST = 32
 """So many methods of one connection are named in the log."""
 
 
 class Sendable:
-    """For one connection to one server."""
+    """For one connection to one server. `spec` says what holds for it now: an operator may declare more while it lasts."""
 
-    def __init__(self, spec: Endpoint) -> None:
+    def __init__(self, spec: Callable[[], Endpoint]) -> None:
         self._spec = spec
         self._named: set[str] = set()
 
     def allows(self, method: str, hello: Hello | None) -> bool:
         """Whether the revision or a negotiated extension has this method for servers, or an operator declared it."""
-        patterns = self._spec.methods
+        patterns = self._spec().methods
         if patterns is None:
             return True
-        if method.startswith("tasks/"):
-            return False  # we make no tasks for servers
+        if method.startswith("tasks/") or method == _AUDIT:
+            return False  # we make no tasks for servers, and what is recorded is ours to say
         revision = LATEST_LEGACY if hello is None else hello.revision
         extensions = () if hello is None or hello.mgp is None else hello.mgp.extensions
         return defined(method, "server", revision, extensions) or declares(patterns, method)
@@ -43,6 +45,6 @@ class Sendable:
         log.warning(
             "server %s sent %.100a, which its revision of MCP does not have and `methods` in its table does not declare; "
             "it is not passed on",
-            self._spec.id,
+            self._spec().id,
             method,
         )

@@ -210,10 +210,12 @@ def read_jwt(
     algorithms: Collection[str],
     now: float,
     leeway_s: float,
+    subject_claim: str = "",
 ) -> Claims:
     """What a token says, once its signature, its issuer and its times were found good. Raises `TokenRefused`.
 
-    The audience is in the result: for whom a token was made depends on what it is shown for.
+    It has to have a subject (RFC 9068 §2.2, also of a client that speaks for itself: then it is the client's id), unless
+    the operator says that `subject_claim` names the caller. The audience is in the result: for whom a token was made depends on what it is shown for.
     """
     seen = peek(token)
     if seen is None:
@@ -233,7 +235,7 @@ def read_jwt(
         raise TokenRefused("signature") from None
     if said.iss != issuer:
         raise TokenRefused("issuer")
-    return _claims(said, every, now, leeway_s)
+    return _claims(said, every, now, leeway_s, subject_claim)
 
 
 def _verified(token: str, key: Key, algorithm: str) -> bytes:
@@ -246,7 +248,9 @@ def _verified(token: str, key: Key, algorithm: str) -> bytes:
         return jws.deserialize_compact(token, key, [algorithm]).payload
 
 
-def read_introspection(body: bytes, *, issuer: str, now: float, leeway_s: float) -> Claims:
+def read_introspection(
+    body: bytes, *, issuer: str, now: float, leeway_s: float, subject_claim: str = ""
+) -> Claims:
     """What an issuer answered when it was asked about a token (RFC 7662). Raises `TokenRefused`, and
     `Unusable` for what is no such answer."""
     said = decode_document(body, _Introspected, "the introspection")
@@ -255,10 +259,12 @@ def read_introspection(body: bytes, *, issuer: str, now: float, leeway_s: float)
         raise TokenRefused("inactive")
     if said.iss not in (None, issuer):
         raise TokenRefused("issuer")
-    return _claims(said, every, now, leeway_s)
+    return _claims(said, every, now, leeway_s, subject_claim)
 
 
-def _claims(said: _Said, every: Mapping[str, Any], now: float, leeway_s: float) -> Claims:
+def _claims(
+    said: _Said, every: Mapping[str, Any], now: float, leeway_s: float, subject_claim: str
+) -> Claims:
     if said.exp is None or said.exp + leeway_s <= now:
         raise TokenRefused("expired")
     if said.nbf is not None and said.nbf - leeway_s > now:
@@ -267,8 +273,10 @@ def _claims(said: _Said, every: Mapping[str, Any], now: float, leeway_s: float) 
     if not audience:
         raise TokenRefused("audience")
     client = said.client_id or said.azp or ""
-    subject = said.sub or client
-    if not subject:
+    subject = said.sub or ""
+    if (
+        not subject and not subject_claim
+    ):  # a client's id is not a user's: whoever names both alike is another
         raise TokenRefused("subject")
     scopes = dict.fromkeys((*scopes_in(said.scope), *scopes_in(said.scp)))
     return Claims(subject, audience, said.exp + leeway_s, client, tuple(scopes), every)

@@ -10,13 +10,13 @@ Source: OpenAPI 3.0.4 and 3.1.1; the names of their fields are kept.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, cast
 from urllib.parse import unquote
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.protocol.api_schema import Definitions, Foreign, Room, resolved
 from gatewright.protocol.api_text import BadDocument, value_of
 
@@ -36,8 +36,9 @@ Place = Literal["path", "query", "header", "cookie"]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _READS = ("get", "head", "options")
 _NAME_CHARS = 64
-_FOREIGN_CHARS = re.compile(r"[^A-Za-z0-9_-]+")
-_SLASHES = re.compile(r"[/\\]")
+_FOREIGN_CHARS = Pattern(r"[^A-Za-z0-9_-]+")
+_PLACED = Pattern(r"\{([^{}]*)\}")
+_SLASHES = Pattern(r"[/\\]")
 _STYLES: Mapping[str, tuple[str, ...]] = {
     "path": ("simple",),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
@@ -117,7 +118,7 @@ def read_api(text: bytes, fixed: Collection[str] = ()) -> Api:
     if not isinstance(document, dict) or not isinstance(document.get("openapi"), str):
         raise BadDocument("this is no OpenAPI document: it has no member `openapi`")
     version = document["openapi"]
-    if not re.match(r"3\.[01]\.", version):
+    if not version.startswith(("3.0.", "3.1.")):
         raise BadDocument(f"OpenAPI {version[:20]} is not read here; 3.0 and 3.1 are")
     paths = document.get("paths")
     if not isinstance(paths, dict):
@@ -147,6 +148,7 @@ def definition_of(operation: Operation) -> dict[str, Any]:
     hosts, and as a risk for policy."""
     method = operation.method
     reads, deletes = method in _READS, method == "delete"
+    overwrites = method in {"put", "patch", "delete"}
     risk = "safe" if reads else "dangerous" if deletes else "moderate"
     made: dict[str, Any] = {
         "name": operation.name,
@@ -154,7 +156,7 @@ def definition_of(operation: Operation) -> dict[str, Any]:
         "inputSchema": operation.schema,
         "annotations": {
             "readOnlyHint": reads,
-            "destructiveHint": deletes,
+            "destructiveHint": overwrites,
             "idempotentHint": reads or method in ("put", "delete"),
             "openWorldHint": True,
         },
@@ -270,7 +272,7 @@ class _Reader:
                 raise BadDocument("a parameter has no name, or no place that is known")
             every[name, str(place)] = found
         placed = {name for name, place in every if place == "path"}
-        missing = set(re.findall(r"\{([^{}]*)\}", path)) - placed
+        missing = set(_PLACED.findall(path)) - placed
         if missing:
             raise BadDocument(f"the path names {', '.join(sorted(missing))}, which no parameter is")
         for (name, place), found in every.items():

@@ -8,7 +8,6 @@ for them; a caller's own are never here.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,15 +15,16 @@ from urllib.parse import quote
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.protocol.api_document import Api, Body, Operation, Parameter
 from gatewright.wire import jsonrpc
 
 __all__ = ["BadArgument", "Prepared", "prepare"]
 
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
-_SLASHES = re.compile(r"[/\\]")
-_TOKEN = re.compile(r"[A-Za-z0-9-]+")
-_NAMED = re.compile(r"\{([^{}]*)\}")
+_UNPRINTABLE = Pattern(r"[^\x20-\x7e]")
+_SLASHES = Pattern(r"[/\\]")
+_TOKEN = Pattern(r"[A-Za-z0-9-]+")
+_NAMED = Pattern(r"\{([^{}]*)\}")
 _IN_PATHS = "/%:@!$&'()*+,;=?"
 _DELIMITERS = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 

@@ -7,16 +7,16 @@ reference that leads out of the document is never followed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from gatewright.patterns import Pattern
 from gatewright.protocol.api_text import BadDocument
 
 __all__ = ["Definitions", "Foreign", "Room", "at", "resolved"]
 
-_FOREIGN = re.compile(r"[^A-Za-z0-9._-]")
+_FOREIGN = Pattern(r"[^A-Za-z0-9._-]")
 _LONGEST_CHAIN = 32
 _HOLD_ONE = (
     "items",

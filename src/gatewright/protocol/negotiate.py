@@ -6,13 +6,13 @@ extension; all three count the same (decisions C-11, C-50, rows MGP-2.*).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from gatewright.call import Mgp
+from gatewright.patterns import Pattern
 
 __all__ = [
     "AUDIT_WANTED",
@@ -53,9 +53,7 @@ EXTENSIONS = (
 )
 """The nine standard extension names (§2.2)."""
 
-_SEMVER = re.compile(
-    r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]*)?"
-)
+_SEMVER = Pattern(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]*)?")
 
 Place = Literal["mgp", "experimental", "extensions"]
 

@@ -10,13 +10,13 @@ Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, 8414, 8707
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.protocol.web_address import flaw_of, is_within, origin_of
 
 __all__ = [
@@ -56,15 +56,16 @@ ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 _MOST_SCOPES = 100
 _HEADER_CHARS = 16_384
 
-_PARAMETER = re.compile(
-    r"""([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))(?=[\s,]|$)""",
-    re.DOTALL,
+_PARAMETER = Pattern(
+    rb"""([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*("((?:[^"\\]|\\.)*)"|([^\s,"]+))(?:[\s,]|\Z)""",
+    DOTALL,
 )
-_SCHEME = re.compile(
-    r"""([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]+[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$)))?(?=[\s,]|$)"""
+_SCHEME = Pattern(
+    rb"""([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:([ \t]+[A-Za-z0-9\-._~+/]+=*)[ \t]*(?:,|\Z)|[\s,]|\Z)"""
 )
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_BEARER = re.compile(r"[\x21-\x7e]+")
+_ESCAPED = Pattern(rb"\\(.)", DOTALL)
+_SCOPE = Pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_BEARER = Pattern(r"[\x21-\x7e]+")
 _WELL_KNOWN = "/.well-known"
 
 T = TypeVar("T")
@@ -171,25 +172,25 @@ def challenge_of(headers: Iterable[str]) -> Challenge | None:
     return None
 
 
-def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
+def _challenges(said: str) -> list[tuple[str, dict[str, str]]]:
     """Schemes with their parameters. Where the header stops making sense, reading stops."""
     found: list[tuple[str, dict[str, str]]] = []
-    at = 0
+    at, header = 0, said.encode(errors="replace")
     while True:
-        while at < len(header) and header[at] in " \t,":
+        while at < len(header) and header[at] in b" \t,":
             at += 1
         parameter = _PARAMETER.match(header, at) if found else None
         if parameter is not None:
-            name, quoted, plain = parameter.groups()
-            value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-            found[-1][1].setdefault(name.lower(), value)
-            at = parameter.end()
+            name, _, quoted, plain = parameter.groups()
+            value = plain if quoted is None else _ESCAPED.sub(lambda one: one[1], quoted)
+            found[-1][1].setdefault(name.lower().decode(), value.decode(errors="replace"))
+            at = parameter.end(2)
             continue
         scheme = _SCHEME.match(header, at)
         if scheme is None:
             return found
-        found.append((scheme[1], {}))
-        at = scheme.end()
+        found.append((scheme[1].decode(), {}))
+        at = max(scheme.end(1), scheme.end(2))
 
 
 def scopes_in(text: str | Sequence[str] | None) -> tuple[str, ...]:

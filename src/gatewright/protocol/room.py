@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.protocol.room_asked import Asked
 from gatewright.protocol.room_text import (
     error_payload,
     member_text,
@@ -196,6 +197,7 @@ class Room:
         self.patient = True
         """Whether nothing but presence waits for those who do not know it yet."""
         self._stamp = stamp
+        self._asked = Asked()
         self._out: list[Message] = []
         self._number = 0
 
@@ -279,7 +281,8 @@ class Room:
         ):
             said = "a proposal begins something new and has no correlation_id"
             return No("invalid_envelope", said, ident, kind)
-        return None
+        why = self._asked.objection(envelope)
+        return No("auth_violation", why, ident, kind) if why else None
 
     def _too_many(self, member: Member, text: bytes) -> No:
         if member.dry:
@@ -292,7 +295,12 @@ class Room:
 
     def route(self, member: Member, envelope: Envelope) -> None:
         """Pass a message on, as it came."""
-        self._put(envelope.text, to=envelope.to, skip=None if member.echo else member)
+        self._asked.note(envelope)
+        to = envelope.to
+        proposer = self._asked.proposer(envelope) if to else None
+        if proposer is not None:
+            to = (*to, proposer)
+        self._put(envelope.text, to=to, skip=None if member.echo else member)
 
     def refuse(self, member: Member, no: No) -> None:
         """Tell a sender why its message goes nowhere, and perhaps the others that it tried (MCPx §6.4)."""

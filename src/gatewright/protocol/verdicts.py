@@ -125,8 +125,9 @@ def spell_error(
     around it; `client` is None where nobody knows yet who speaks."""
     body: dict[str, Any] = {"code": code, "message": message}
     if client is not None and client.mgp is not None:
-        help_ = recovery(_SPOKEN.get(code, "internal"))
-        data = {**(data if isinstance(data, dict) else {}), "_mgp": help_}
+        reason = _SPOKEN.get(code, "internal")
+        given = data if isinstance(data, dict) else {}
+        data = {**given, "reason": reason, "_mgp": recovery(reason)}
     if data is not None:
         body["data"] = data
     return Spelled(error=jsonrpc.encode(body), http=http)

@@ -7,13 +7,14 @@ chance to make the gateway, or the browser of its operator, speak to somebody it
 from __future__ import annotations
 
 import ipaddress
-import re
 from urllib.parse import SplitResult, urlsplit
+
+from gatewright.patterns import Pattern
 
 __all__ = ["flaw_of", "is_loopback", "is_within", "origin_of"]
 
 _LONGEST = 2048
-_ODD = re.compile(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
+_ODD = Pattern(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
 _PORTS = {"http": 80, "https": 443}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gatewright.redaction.exact import is_telling
 from gatewright.redaction.invisible import visible, visible_json
 from gatewright.redaction.json_text import redacted_json
 from gatewright.redaction.mark import marker
@@ -40,19 +41,22 @@ class Redactor:
         personal: frozenset[str] = frozenset(),
         terms: tuple[str, ...] = (),
         hidden: bool = False,
+        own: tuple[str, ...] = (),
     ) -> None:
         """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
-        `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees."""
+        `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees,
+        `own` are secrets of the gateway, taken out by their exact value."""
         self.policy = {
             "key": key.hex(),
             "secrets": secrets,
             "personal": sorted(personal),
             "terms": terms,
             "hidden": hidden,
+            "own": own,
         }
-        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms)
+        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms, own=own)
         self._mark = marker(key)
-        self._terms = terms
+        self._terms = (*terms, *(one for one in own if is_telling(one) and len(one.split()) > 1))
         self._hidden = hidden
         self.worth_a_look = _always if hidden else self._scanner.worth_a_look
         """False for text, JSON or not, in which nothing can be found. The quick half of all this."""

@@ -8,12 +8,13 @@ only where it looks chosen: letters with digits or signs among them, and nothing
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 
+from gatewright.patterns import Pattern as TextPattern
 from gatewright.redaction.foreign import FOREIGN, FOREIGN_HINT
 from gatewright.redaction.names import looks_chosen, looks_random, may_be_secret
-from gatewright.redaction.patterns import Pattern, either
+from gatewright.redaction.patterns import Next, OnLine, Pattern, either
 
 __all__ = ["HINTS", "RULES"]
 
@@ -63,83 +64,87 @@ HINTS = either(
     ]
 )
 
-_INTRODUCED = f"{_WORD}[^\\r\\n]*?[0-9]"
-
 _words = Pattern(_WORD)
-_introduces = Pattern(_INTRODUCED)
+_DIGIT = Pattern("[0-9]")
+_LINE_END = Pattern(r"[\r\n]")
 _calls = Pattern(f"{_CALLS}[( ]")
 _mnemonic = Pattern(_MNEMONIC, captures=True)
 
-_VALUE = rb"([^\s\"'`<>|\\,;]{6,64})"
-_OPEN = rb"(?:<!\[CDATA\[|(?:\\?[\"'`*_@b(\xab]){0,4})"
-_TYPE = rb"(?:[ \t]*[&*]?(?:[sS]tring|str|&'static str|char|text|String[?])[ \t]*=)?"
-_SIGN = re.compile(
-    rb"[^\r\n:=]{0,72}?(?:\xef\xbc\x9a|<-|->|[ \t]-[ \t]|[ \t|]\|{1,2}=?|</\w+>\s{0,8}<\w+>|[=:>]{1,3}|\\?\t|,)"
+_VALUE = r"([^\s\x0b\"'`<>|\\,;]{6,64})"
+_OPEN = r"(?:<!\[CDATA\[|(?:\\?[\"'`*_@b(\xab]){0,4})"
+_TYPE = r"(?:[ \t]*[&*]?(?:[sS]tring|str|&'static str|char|text|String[?])[ \t]*=)?"
+_SIGN = Pattern(
+    r"[^\r\n:=]{0,72}?(?:\xef\xbc\x9a|<-|->|[ \t]-[ \t]|[ \t|]\|{1,2}=?|</\w+>[\s\x0b]{0,8}<\w+>|[=:>]{1,3}|\\?\t|,)"
     + _TYPE
-    + rb"[ \t*]*(?:String::from)?"
+    + r"[ \t*]*(?:String::from)?"
     + _OPEN
-    + rb"[ \t]*"
-    + _VALUE
+    + r"[ \t]*"
+    + _VALUE,
+    captures=True,
 )
-_COPULA = re.compile(
-    rb"(?:\b(?:is|was|to|ist|lautet|est|es|are|be)(?: now)?|\xe3\x81\xaf)[ \t]+" + _OPEN + _VALUE
+_COPULA = Pattern(
+    r"(?:\b(?:is|was|to|ist|lautet|est|es|are|be)(?: now)?|\xe3\x81\xaf)[ \t]+" + _OPEN + _VALUE,
+    captures=True,
 )
-_QUOTED = re.compile(rb"[^\r\n;=:]{0,40}?[\s@b(\[=,][\"']([^\s\"']{6,64})[\"']")
-_DIRECT = re.compile(rb"[\"'`*)]{0,3}(?:[ \t]+|\\t)" + _OPEN + _VALUE)
-_PHRASE = re.compile(rb"[^\r\n:=]{0,72}")
-_STRINGS = re.compile(rb"[\"']([^\s\"'\\]{6,128})[\"']")
-_HOST = re.compile(rb"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?::\d+)?")
-_NEXT = re.compile(rb"&(?:amp;)?[\w.\[\]-]+=")
+_QUOTED = Pattern(r"[^\r\n;=:]{0,40}?[\s\x0b@b(\[=,][\"']([^\s\x0b\"']{6,64})[\"']", captures=True)
+_DIRECT = Pattern(r"[\"'`*)]{0,3}(?:[ \t]+|\\t)" + _OPEN + _VALUE, captures=True)
+_PHRASE = Pattern(r"[^\r\n:=]{0,72}")
+_STRINGS = Pattern(r"[\"']([^\s\x0b\"'\\]{6,128})[\"']", captures=True)
+_HOST = Pattern(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?::\d+)?")
+_NEXT = Pattern(r"&(?:amp;)?[\w.\[\]-]+=")
 """Where the next parameter of a query begins."""
 _SPAN = 160
 
 
 def _introduced(text: bytes) -> Iterator[Finding]:
-    """What stands behind a word for a password: behind a sign, a verb, or alone."""
-    at = 0
-    while (spans := _introduces.after(text, at)) is not None:
-        word = _words.after(text, spans[0][0]) or spans
+    """What stands behind a word for a password on a line with a digit: behind a sign, a verb, or alone."""
+    digit, line = Next(_DIGIT, text), Next(_LINE_END, text)
+    for word in _words.all(text):
         at = word[0][1]
+        if digit.after(at)[1] > line.after(at)[0] or digit.after(at)[0] == len(text):
+            continue
         for start, end in _candidates(text, at - text.endswith((b":", b"=", b"->"), 0, at)):
-            said = _NEXT.split(text[start:end])[0].rstrip(b".,;:)*_")
+            said = _before_next(text[start:end]).rstrip(b".,;:)*_")
             if _is_chosen(said):
                 yield start, start + len(said), "named"
                 break
 
 
+def _before_next(said: bytes) -> bytes:
+    found = _NEXT.after(said, 0)
+    return said if found is None else said[: found[0][0]]
+
+
 def _candidates(text: bytes, at: int) -> Iterator[tuple[int, int]]:
     end = min(len(text), at + _SPAN)
+    near = text[at:end]
     for pattern in (_DIRECT, _SIGN, _QUOTED):
-        found = pattern.match(text, at, end)
+        found = pattern.at(near, 0)
         if found is not None:
-            yield found.span(1)
-    phrase = _PHRASE.match(text, at, end)
-    stop = at if phrase is None else phrase.end()
-    for found in _COPULA.finditer(text, at, end):
-        if found.start() < stop:
-            yield found.span(1)
+            yield found[1][0] + at, found[1][1] + at
+    stop = _PHRASE.end_at(near, 0)
+    for found in _COPULA.all(text[max(0, at - 1) : end]):
+        begun = found[0][0] + max(0, at - 1)
+        if at <= begun < at + stop:
+            yield found[1][0] + max(0, at - 1), found[1][1] + max(0, at - 1)
 
 
 def _is_chosen(said: bytes) -> bool:
-    return said.isascii() and _HOST.fullmatch(said) is None and looks_chosen(said.decode())
+    return said.isascii() and not _HOST.fits(said) and looks_chosen(said.decode())
 
 
 def _called(text: bytes) -> Iterator[Finding]:
     """Constant passwords among the arguments of a call that logs in or signs."""
     for spans in _calls.all(text):
         line = text[spans[0][1] : spans[0][1] + _SPAN].split(b"\n")[0]
-        for found in _STRINGS.finditer(line):
-            said = found[1]
+        for found in _STRINGS.all(line):
+            said = line[slice(*found[1])]
             if _is_chosen(said) or looks_random(said.decode("latin-1"), 12, digests=True):
-                yield spans[0][1] + found.start(1), spans[0][1] + found.end(1), "named"
+                yield spans[0][1] + found[1][0], spans[0][1] + found[1][1], "named"
 
 
 _COMMANDS = either(
     [
-        r"\b(?:mongo[a-z]*|7za?|unrar|twine|ipmitool|mosquitto_[ps]ub|svn)[ \t](?:[^\r\n|;]*?[ \t])?-[pP][ =]?[\"']?([^\s\"'-][^\s\"']{5,127})",
-        r"\b(?:un)?zip[ \t](?:[^\r\n|;]*?[ \t])?-P ?[\"']?([^\s\"'-][^\s\"']{5,127})",
-        r"\bldap[a-z]+[ \t](?:[^\r\n|;]*?[ \t])?-w ?[\"']?([^\s\"'-][^\s\"']{5,127})",
-        r"\bopenssl[ \t](?:[^\r\n|;]*?[ \t])?-(?:k|pass(?:in|out)?) [\"']?([^\s\"'-][^\s\"']{5,127})",
         r"\bsecret set \w+ (?:--body|-b)[ =][\"']?([^\s\"'$]{8,256})",
         r"\b[\w.-]{1,64}:([^\s:@\"']{4,128})@(?:tcp|unix)\(",
         r"type=\\?[\"']password\\?[\"'][^<>\r\n]{0,160}?value=\\?[\"']([^\"'\\\r\n]{4,128})",
@@ -147,7 +152,6 @@ _COMMANDS = either(
         r"(?i:\b(?:use|with|enter|try)) [`\"']?([^\s`\"']{6,64})[`\"']? as (?:\w+ ){0,3}(?i:password|passphrase|pw)\b",
         r"(?i:\b(?:log ?in|sign in)) (?:with|as|using) \S{1,64} ?/ ?([^\s]{6,64})",
         r"(?i:passphrase)[\"']{0,2} ?[:=] ?[\"']((?:[a-z]{3,12}[ -]){3,11}[a-z]{3,12})[\"']",
-        r"\b(?:https?|lftp|smbclient)[ \t](?:[^\r\n|;]*?[ \t])?-[uUa] ?[\"']?[\w.@/-]{1,64}[:,%]([^\s\"']{4,128})",
         r"[ \t]-?pass(?:in|out)? pass:([^\s\"']{4,128})",
         r"/p:[\"']?([^\s\"']{6,128})",
         r"(?i:\bIDENTIFIED BY|\bWITH PASSWORD)[ \t]*=?[ \t]*[\"']([^\"'\r\n]{4,128})[\"']",
@@ -167,23 +171,38 @@ _COMMANDS = either(
         r"(?:validation|decryption)[kK]ey=[\"']([0-9A-Fa-f]{32,128})[\"']",
     ]
 )
+_PROGRAM_OPTIONS = (
+    (
+        r"\b(?:mongo[a-z]*|7za?|unrar|twine|ipmitool|mosquitto_[ps]ub|svn)[ \t]",
+        r"[ \t]-[pP][ =]?[\"']?([^\s\"'-][^\s\"']{5,127})",
+    ),
+    (r"\b(?:un)?zip[ \t]", r"[ \t]-P ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (r"\bldap[a-z]+[ \t]", r"[ \t]-w ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (r"\bopenssl[ \t]", r"[ \t]-(?:k|pass(?:in|out)?) [\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (
+        r"\b(?:https?|lftp|smbclient)[ \t]",
+        r"[ \t]-[uUa] ?[\"']?[\w.@/-]{1,64}[:,%]([^\s\"']{4,128})",
+    ),
+)
+"""(how a command begins, where on its line its password stands)."""
 _command_hint = Pattern(_COMMAND_HINT)
 _commands = Pattern(_COMMANDS, captures=True)
-_WORDS = re.compile(r"[a-z]+(?:[ -][a-z]+){3,}")
-_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*\d)")
+_options_of = tuple(OnLine(*one) for one in _PROGRAM_OPTIONS)
+_WORDS = TextPattern(r"[a-z]+(?:[ -][a-z]+){3,}")
+_LETTER, _FIGURE = TextPattern(r"(?:.*[A-Za-z])"), TextPattern(r"(?:.*\d)")
 
 
 def _is_given(said: str) -> bool:
-    if _MIXED.match(said) and may_be_secret(said, quoted=True):
+    if _LETTER.begins(said) and _FIGURE.begins(said) and may_be_secret(said, quoted=True):
         return True
-    return looks_chosen(said) or looks_random(said, 10) or _WORDS.fullmatch(said) is not None
+    return looks_chosen(said) or looks_random(said, 10) or _WORDS.fits(said)
 
 
 def _commanded(text: bytes) -> Iterator[Finding]:
     if not _command_hint.hits(text):
         return
-    for spans in _commands.all(text):
-        span = next(one for one in spans[1:] if one[0] >= 0)
+    commands = (next(one for one in spans[1:] if one[0] >= 0) for spans in _commands.all(text))
+    for span in chain(commands, *(one.all(text) for one in _options_of)):
         said = text[slice(*span)].decode("utf-8", "replace")
         if _is_given(said):
             yield *span, "command-line"

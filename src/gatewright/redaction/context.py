@@ -6,12 +6,13 @@ exact places in text without escapes, `of_member` judges a member of a JSON obje
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 
+from gatewright.patterns import Pattern as TextPattern
 from gatewright.redaction.cookies import may_open
 from gatewright.redaction.names import is_secret_name, looks_chosen, looks_random, may_be_secret
-from gatewright.redaction.patterns import Pattern, either
+from gatewright.redaction.patterns import Next, OnLine, Pattern, Run, either
 from gatewright.redaction.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
 __all__ = ["HINTS", "RULES", "Finding", "is_paired", "of_member"]
@@ -78,17 +79,22 @@ _OPTIONS = (
     r"(?:\s|^|[\"'])(?:(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|(?:sshpass )-p ?[\"']?|"
     r"--(?i:pass|passwd|password|passphrase|token|api-?key|secret|auth-token|access-token|secret-key|"
     r"client-secret)[ =][\"']?)"
-    r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})|"
-    r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s[^\r\n|;]*?-p([^\s\"']{4,256})|"
-    r"\blogin\s[^\r\n|;]*?\s-p ([^\s\"']{4,256})|\bredis-cli\s[^\r\n|;]*?-a ([^\s\"']{4,256})|"
-    r"\bsqlcmd\s[^\r\n|;]*?-P ?([^\s\"']{4,256})"
+    r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})"
 )
+_PROGRAMS = (
+    (r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s", r"-p([^\s\"']{4,256})"),
+    (r"\blogin\s", r"\s-p ([^\s\"']{4,256})"),
+    (r"\bredis-cli\s", r"\s-a ([^\s\"']{4,256})"),
+    (r"\bsqlcmd\s", r"\s-P ?([^\s\"']{4,256})"),
+)
+"""(how a command begins, where its password stands)."""
+_options_of = tuple(OnLine(*one) for one in _PROGRAMS)
 _named = Pattern(_NAMED)
-_named_parts = re.compile(_NAMED.encode())
+_named_parts = Pattern(_NAMED, captures=True)
 _named_after = Pattern(f"{_NAMED_AFTER}{_IDENT}{{0,40}}")
-_named_after_parts = re.compile(f"{_PAIR_NAME}([A-Za-z0-9_./-]+)".encode())
+_named_after_parts = Pattern(f"{_PAIR_NAME}([A-Za-z0-9_./-]+)", captures=True)
 _beside_vendor = Pattern(_BESIDE_VENDOR)
-_beside_vendor_parts = re.compile(_BESIDE_VENDOR.encode())
+_beside_vendor_parts = Pattern(_BESIDE_VENDOR, captures=True)
 _in_name = Pattern(rf"(?:^|[^A-Za-z])({_VENDOR})", captures=True)
 _after_words = Pattern(_AFTER_WORDS, captures=True)
 _key = Pattern(_KEY, captures=True)
@@ -98,31 +104,34 @@ _pem = Pattern(_PEM)
 _putty = Pattern(_PUTTY, captures=True)
 _options = Pattern(_OPTIONS, captures=True)
 
-_PEM_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_BODY = re.compile(rb"(?:[A-Za-z0-9+/=\s]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
-_PEM_LINE = re.compile(rb"[A-Za-z0-9+/=]{32}")
-_COOKIES = re.compile(rb"[^\s=;,\"']+=[^\s=]")
-_PARAMETERS = re.compile(rb"[A-Za-z_-]+=[\"\w]")
-_TO_LINE_END = re.compile(rb"[^\r\n\\]*")
-_PHRASE = re.compile(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}")
-_KEY_PART = re.compile(r"[A-Za-z0-9_-]{43,}")
-_CACHED = re.compile(r"-[0-9a-f]{32,}\Z")
+_PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_ENDS = Pattern("-----END ")
+_PEM_BODY = Pattern(r"(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
+_PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}")
+_COOKIES = Pattern(r"[^\s\x0b=;,\"']{1,256}=[^\s\x0b=]")
+_PARAMETERS = Pattern(r"[A-Za-z_-]{1,256}=[\"\w]")
+_TO_LINE_END = Pattern(r"[^\r\n\\]*")
+_PHRASE = TextPattern(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}")
+_KEY_PART = TextPattern(r"[A-Za-z0-9_-]{43,}")
+_CACHED = TextPattern(r"-[0-9a-f]{32,}\Z")
 """What a cache is asked for: some words and a digest."""
 _NAME_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _NAME_MOST = 40
 _PEM_LEAST = 24
 _PEM_MOST = 64 * 1024
-_LINE = re.compile(rb"[^\r\n\"'\\]*")
-_OPENED = re.compile(rb"(\\*)([\"'`])")
-_BARE = re.compile(rb"[^\s\"'`,;&<>)}\]\\]+")
-_SCHEME = re.compile(
-    rb"(?i:bearer|basic|token|digest|api-?key|api-?token|key|negotiate|ssws|bot|aws4-hmac-sha256|splunk|geniekey|oauth|hawk|dpop|jwt)[ +]+"
+_LINE = Pattern(r"[^\r\n\"'\\]*")
+_OPENED = Pattern(r"\\*[\"'`]")
+_BARE = Pattern(r"[^\s\x0b\"'`,;&<>)}\]\\]+")
+_SCHEME = Pattern(
+    r"(?i:bearer|basic|token|digest|api-?key|api-?token|key|negotiate|ssws|bot|aws4-hmac-sha256|splunk|geniekey|oauth|hawk|dpop|jwt)[ +]+"
 )
 _BARE_MOST = 256
-_BARE_BACKWARDS = re.compile(rb"={0,2}[^\s\"'`,;&<>)}\]\\:=]+")
+_BARE_BACKWARDS = Pattern(r"={0,2}[^\s\x0b\"'`,;&<>)}\]\\:=]+")
 _SPACES = tuple(bytes((sign,)) for sign in b", ;\t\r\n-")
-_VALUE_NAME = re.compile(rb"(?i:value)[\\\"'`]{0,8}\s{0,8}[:=]\s{0,8}\Z")
+_VALUE_NAME = Pattern(r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=][\s\x0b]{0,8}\z")
 _VALUE_MOST = 4096
+_JUDGED = 512
+"""So much of a value without quotes says whether it is a secret."""
 _QUOTE_SIGNS = (b'"', b"'", b"`")
 _LINE_ENDS = (b"\\n", b"\\r", b"\\t")
 _REFERENCES = (b"${", b"{{")
@@ -130,45 +139,58 @@ _OPENING = (b"(", b"[", b"{")
 _WEAK = (b",", b">", b"|")
 
 
-def _value_of(text: bytes, at: int) -> tuple[int, int, bool]:
-    """(start, end, whether it is quoted) of the value that begins at `at`; a scheme before it is left out."""
-    opened = _OPENED.match(text, at)
-    if opened is None:
-        return *_bare(text, at), False
-    start = opened.end()
-    closing = opened.group()
-    end = text.find(closing, start)
-    if end < 0 or end - start > 4096:
-        return *_bare(text, start), False
-    scheme = _SCHEME.match(text, start, end)
-    return (start if scheme is None else scheme.end()), end, True
+class _Values:
+    """What stands behind names in one text. A name may be repeated inside a value, so no run is measured twice."""
 
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._bare = Run(_BARE, text)
+        self._line = Run(_LINE, text)
+        self._whole_line = Run(_TO_LINE_END, text)
+        self._cookies_to = 0
 
-def _bare(text: bytes, at: int) -> tuple[int, int]:
-    scheme = _SCHEME.match(text, at)
-    start = at if scheme is None else scheme.end()
-    found = _BARE.match(text, start)
-    return start, start if found is None else found.end()
+    def behind(self, at: int) -> tuple[int, int, bool]:
+        """(start, end, whether it is quoted) of the value that begins at `at`; a scheme before it is left out."""
+        start = _OPENED.end_at(self._text, at)
+        if start == at:
+            return *self._unquoted(at), False
+        closing = self._text[at:start]
+        end = self._text.find(closing, start, start + _VALUE_MOST + len(closing))
+        if end < 0:
+            return *self._unquoted(start), False
+        return _SCHEME.end_at(self._text, start, end), end, True
+
+    def _unquoted(self, at: int) -> tuple[int, int]:
+        start = _SCHEME.end_at(self._text, at)
+        return start, self._bare.end(start)
+
+    def judged(self, name: str, start: int, end: int, *, quoted: bool) -> tuple[int, str]:
+        """(end, what is judged): of a header's value more than its first word. The cookies of a line are judged once."""
+        if quoted:
+            return end, _text(self._text, (start, end))
+        value = self._text[start : min(end, start + _JUDGED)].decode("utf-8", "ignore")
+        if _is_header(name) and start >= self._cookies_to and _COOKIES.at(self._text, start):
+            end = self._cookies_to = max(end, self._line.end(start))
+            value = may_open(_text(self._text, (start, end)))
+        elif name.lower().endswith("authorization") and _PARAMETERS.at(self._text, start):
+            end = max(end, self._whole_line.end(start))
+        return end, value
 
 
 def _names(text: bytes) -> Iterator[Finding]:
     """Values beside names of secrets, in any notation that writes `name`, a sign, `value`."""
-    at = 0
+    at, values = 0, _Values(text)
     while (spans := _named.after(text, at)) is not None:
         at = max(spans[0][1], at + 1)
-        parts = _named_parts.match(text, spans[0][0])
-        if parts is None or not _is_named(text, *parts.span(1)):
+        parts = _named_parts.at(text, *spans[0])
+        if parts is None or not _is_named(text, *parts[1]):
             continue
-        start, end, quoted = _value_of(text, parts.end())
-        value = text[start:end].decode("utf-8", "replace")
-        if _sign(parts[3] or b"") in _WEAK and not looks_random(value, digests=True):
-            continue
-        name = parts[1].decode()
-        if _is_header(name) and not quoted and _COOKIES.match(text, start):
-            end = max(end, _line_end(text, start))
-            value = may_open(text[start:end].decode("utf-8", "replace"))
-        elif name.lower().endswith("authorization") and _PARAMETERS.match(text, start):
-            end = max(end, _whole_line(text, start))
+        start, end, quoted = values.behind(parts[0][1])
+        if _sign(text[slice(*parts[3])] if parts[3][0] >= 0 else b"") in _WEAK:
+            weak = _text(text, (start, min(end, start + _VALUE_MOST)))
+            if not looks_random(weak, digests=True):
+                continue
+        end, value = values.judged(text[slice(*parts[1])].decode(), start, end, quoted=quoted)
         if may_be_secret(value, quoted=quoted):
             yield start, end, "named"
             at = end
@@ -178,8 +200,8 @@ def _names_after(text: bytes) -> Iterator[Finding]:
     """Values in pairs of `value` and `name` whose name comes last."""
     for spans in _named_after.all(text):
         start = spans[0][0]
-        parts = _named_after_parts.match(text, start)
-        if parts is None or not is_secret_name(parts[1].decode()):
+        parts = _named_after_parts.at(text, start)
+        if parts is None or not is_secret_name(text[slice(*parts[1])].decode()):
             continue
         found = _value_before(text, start)
         if found is not None and may_be_secret(_text(text, found[:2]), quoted=found[2]):
@@ -196,12 +218,11 @@ def _value_before(text: bytes, at: int) -> tuple[int, int, bool] | None:
         opened = text.rfind(closing, max(0, end - _VALUE_MOST), end)
         start = opened + len(closing)
     else:
-        bare = _BARE_BACKWARDS.match(text[max(0, end - _BARE_MOST) : end][::-1])
-        start = opened = end if bare is None else end - len(bare.group())
-    if opened < 0 or not _VALUE_NAME.search(text[max(0, opened - 32) : opened]):
+        backwards = text[max(0, end - _BARE_MOST) : end][::-1]
+        start = opened = end - _BARE_BACKWARDS.end_at(backwards, 0)
+    if opened < 0 or not _VALUE_NAME.hits(text[max(0, opened - 32) : opened]):
         return None
-    scheme = _SCHEME.match(text, start, end)
-    return (start if scheme is None else scheme.end()), end, bool(closing)
+    return _SCHEME.end_at(text, start, end), end, bool(closing)
 
 
 def _closing(text: bytes, at: int) -> bytes:
@@ -251,38 +272,28 @@ def _is_phrase(name: str) -> bool:
     return "phrase" in name.lower() or "mnemonic" in name.lower()
 
 
-def _whole_line(text: bytes, at: int) -> int:
-    found = _TO_LINE_END.match(text, at)
-    return at if found is None else found.end()
-
-
-def _line_end(text: bytes, at: int) -> int:
-    found = _LINE.match(text, at)
-    return at if found is None else found.end()
-
-
 def _vendors(text: bytes) -> Iterator[Finding]:
     for spans in _beside_vendor.all(text):
-        parts = _beside_vendor_parts.match(text, spans[0][0])
-        if parts is None or text[parts.end() : parts.end() + 1] in _OPENING:
+        parts = _beside_vendor_parts.at(text, *spans[0])
+        if parts is None or text[parts[0][1] : parts[0][1] + 1] in _OPENING:
             continue
-        vendor, value = parts[1].decode(), parts[2].decode()
-        bare = text[parts.start(2) - 1 : parts.start(2)] not in _QUOTE_SIGNS
+        vendor, value = _text(text, parts[1]), _text(text, parts[2])
+        bare = text[parts[2][0] - 1 : parts[2][0]] not in _QUOTE_SIGNS
         if _is_vendor_key(vendor, value) or (bare and _is_client(vendor, value)):
-            yield *parts.span(2), "vendor"
+            yield *parts[2], "vendor"
 
 
 def _spoken(text: bytes) -> Iterator[Finding]:
     for spans in _after_words.all(text):
         said = _text(text, spans[1])
-        if looks_random(said, 12, digests=True) and not _CACHED.search(said):
+        if looks_random(said, 12, digests=True) and not _CACHED.within(said):
             yield *spans[1], "named"
 
 
 def _bare_keys(text: bytes) -> Iterator[Finding]:
     for spans in _key.all(text):
         said = _text(text, spans[1])
-        if looks_random(said, 12) and not _CACHED.search(said):
+        if looks_random(said, 12) and not _CACHED.within(said):
             yield *spans[1], "named"
 
 
@@ -300,35 +311,32 @@ def _users(text: bytes) -> Iterator[Finding]:
 
 
 def _commands(text: bytes) -> Iterator[Finding]:
-    for spans in _options.all(text):
-        span = next(one for one in spans[1:] if one[0] >= 0)
+    options = (next(one for one in spans[1:] if one[0] >= 0) for spans in _options.all(text))
+    for span in chain(options, *(one.all(text) for one in _options_of)):
         said = _text(text, span)
         if may_be_secret(said, quoted=False) or looks_chosen(said):
             yield *span, "command-line"
 
 
-def _end_of_key(text: bytes, begun: int, ending: int) -> int:
+def _end_of_key(text: bytes, begun: int, ending: int, line: Next) -> int:
     """Where a key ends whose body begins at `begun`: behind its last line, or where base64 ends.
-    `ending` is where the next such line may be."""
-    body = _PEM_BODY.match(text, begun)
-    end = begun if body is None else body.end()
+    `ending` is where the next such line may be, `line` finds the next one of base64."""
+    end = _PEM_BODY.end_at(text, begun)
     if not begun <= ending <= begun + _PEM_MOST:
         return end
-    closing = _PEM_END.match(text, ending)
-    if closing is None or not _PEM_LINE.search(text, begun, ending):
+    closing = _PEM_END.end_at(text, ending)
+    if closing == ending or line.after(begun)[1] > ending:
         return end
-    return closing.end()
+    return closing
 
 
 def _private_keys(text: bytes) -> Iterator[Finding]:
-    done = ending = 0
+    done, ending, line = 0, Next(_PEM_ENDS, text), Next(_PEM_LINE, text)
     for spans in _pem.all(text):
         start, begun = spans[0]
         if start < done:
             continue
-        if 0 <= ending < begun:  # looked for once, however many keys begin before it
-            ending = text.find(b"-----END ", begun)
-        end = _end_of_key(text, begun, ending)
+        end = _end_of_key(text, begun, ending.after(begun)[0], line)
         if end - begun >= _PEM_LEAST:
             yield start, end, "private-key"
             done = end
@@ -352,15 +360,14 @@ def is_paired(name: str) -> bool:
 def of_member(name: str, value: str) -> tuple[int, str] | None:
     """Where in the value of a JSON member its secret begins, and by which rule; None where it is none."""
     said = value.encode()
-    scheme = _SCHEME.match(said)
-    start = 0 if scheme is None else scheme.end()
+    start = _SCHEME.end_at(said, 0)
     if is_secret_name(name):
         whole = may_open(value) if _is_header(name) else said[start:].decode()
-        if _PHRASE.fullmatch(whole) and _is_phrase(name):
+        if _is_phrase(name) and _PHRASE.fits(whole):
             return start, "named"
         return (start, "named") if may_be_secret(whole, quoted=True) else None
     if name in {"d", "k"}:  # of a JSON Web Key
-        return (0, "private-key") if _KEY_PART.fullmatch(value) and looks_random(value) else None
+        return (0, "private-key") if _KEY_PART.fits(value) and looks_random(value) else None
     if name.lower() in {"key", "auth"}:
         return (0, "named") if looks_random(value, 12) else None
     vendor = _in_name.after(name.encode(), 0)
@@ -381,7 +388,7 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_KEY, _bare_keys),
     (_IN_URL, _addresses),
     (_USER_IN_URL, _users),
-    (_OPTIONS, _commands),
+    (either([_OPTIONS, *(begin for begin, _ in _PROGRAMS)]), _commands),
     ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
 )
 """(what a text must hold, the finder of the exact places)."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import Pattern
 
 __all__ = ["may_open"]
 
-_OPENS = re.compile(r"(?i:sess|sid|token|auth|csrf|xsrf|remember|jwt|secret|login|user|^id$|key)")
-_HARMLESS = re.compile(r"[A-Za-z_-]{0,16}|[0-9]{1,3}")
+_OPENS = Pattern(r"(?i:sess|sid|token|auth|csrf|xsrf|remember|jwt|secret|login|user|^id\Z|key)")
+_HARMLESS = Pattern(r"[A-Za-z_-]{0,16}|[0-9]{1,3}")
 _ATTRIBUTES = frozenset({"samesite", "expires", "max-age", "path", "domain"})
 
 
@@ -18,6 +18,6 @@ def may_open(line: str) -> str:
         name, _, value = one.strip().partition("=")
         if name.lower() in _ATTRIBUTES:
             continue
-        if value and (_OPENS.search(name) or not _HARMLESS.fullmatch(value)):
+        if value and (_OPENS.within(name) or not _HARMLESS.fits(value)):
             kept.append(value)
     return "".join(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import IGNORECASE, Pattern
 
 __all__ = ["FOREIGN", "FOREIGN_HINT", "is_foreign_name", "is_foreign_word"]
 
@@ -36,14 +36,15 @@ FOREIGN = f"(?i:{_PLAIN})|" + "|".join(_bytes(one) for word in _WRITTEN for one 
 
 FOREIGN_HINT = f"{FOREIGN}|" + "|".join(_escaped(one) for word in _WRITTEN for one in _cases(word))
 
-_ANY = re.compile("|".join((_PLAIN, *_WRITTEN)), re.IGNORECASE)
+_ANY = Pattern("|".join((_PLAIN, *_WRITTEN)).replace("i", "[i\u0130\u0131]"), IGNORECASE)
+"""With both letters i of Turkish, which are no pair of cases anywhere else."""
 
 
 def is_foreign_name(name: str) -> bool:
     """Whether a member of this name is a secret in another language."""
-    return _ANY.search(name) is not None
+    return _ANY.within(name)
 
 
 def is_foreign_word(text: str) -> bool:
     """Whether a text is but such a word: a label and its translation."""
-    return _ANY.fullmatch(text) is not None
+    return _ANY.fits(text)

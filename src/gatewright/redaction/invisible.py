@@ -6,16 +6,18 @@ variation selector behind a character, the letters of a flag.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Any
 
 import msgspec
 
+from gatewright.patterns import Pattern
+from gatewright.redaction.json_strings import json_strings
+
 __all__ = ["hidden", "visible", "visible_json", "visible_value"]
 
 _PLAIN = frozenset("\n\r\t")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANKS = frozenset(
     "\u034f\u180b\u180c\u180d\u180f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0"
 )
@@ -24,14 +26,13 @@ _MONGOLIAN = frozenset("\u180b\u180c\u180d\u180f")
 """Those of them that choose the form of the Mongolian letter before."""
 _JOINER, _NON_JOINER = "\u200d", "\u200c"
 _FLAG = "\U0001f3f4"
-_TERMINAL = re.compile(
+_TERMINAL = Pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences, such as colours
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # strings, such as titles
     r"|\x1b[ -/]*[0-~]"
 )
 """Sequences of ECMA-48 whole, so that no half of one stays as text."""
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_ESCAPED = re.compile(rb"\\[ubf]|\x7f")
+_ESCAPED = Pattern(rb"\\[ubf]|\x7f")
 
 
 def hidden(text: str) -> str:
@@ -40,7 +41,7 @@ def hidden(text: str) -> str:
     What writing needs is no secret: joiners inside words and emoji, one variation selector behind a character, the
     letters of a flag.
     """
-    if text.isascii() and _CONTROL.search(text) is None:
+    if text.isascii() and not _CONTROL.within(text):
         return ""
     before = ""
     for index, char in enumerate(text):
@@ -89,7 +90,7 @@ def _joins(char: str) -> bool:
 
 def visible(text: str) -> tuple[str, int]:
     """The text without what nobody sees, and how many pieces were taken out; the very text where there are none."""
-    if text.isascii() and _CONTROL.search(text) is None:
+    if text.isascii() and not _CONTROL.within(text):
         return text, 0
     cleaned, count = _TERMINAL.subn("", text)
     kept: list[str] = []
@@ -147,23 +148,24 @@ def _visible_members(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 def _may_hide(raw: bytes) -> bool:
     """False for JSON text in none of whose texts anything can be hidden. The quick half."""
-    return not raw.isascii() or _ESCAPED.search(raw) is not None
+    return not raw.isascii() or _ESCAPED.within(raw)
 
 
 def visible_json(raw: bytes) -> tuple[bytes, int]:
     """The same for JSON text, of which everything else stays as it came."""
     if not _may_hide(raw):
         return raw, 0
-    count = 0
-
-    def clean(token: re.Match[bytes]) -> bytes:
-        nonlocal count
+    pieces: list[bytes] = []
+    count = done = 0
+    for start, end in json_strings(raw):
+        token = raw[start:end]
+        if not _may_hide(token):
+            continue
         try:
-            text, found = visible(msgspec.json.decode(token[0], type=str))
-        except msgspec.DecodeError:
-            return token[0]  # half a surrogate pair: no text, and nobody reads it as one
-        count += found
-        return msgspec.json.encode(text) if found else token[0]
-
-    cleaned = _STRING.sub(clean, raw)
-    return (cleaned, count) if count else (raw, 0)
+            text, found = visible(msgspec.json.decode(token, type=str))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue  # half a surrogate pair: no text, and nobody reads it as one
+        if found:
+            pieces += (raw[done:start], msgspec.json.encode(text))
+            done, count = end, count + found
+    return (b"".join((*pieces, raw[done:])), count) if count else (raw, 0)

@@ -8,13 +8,16 @@ back as they came are left alone where the protocol puts them.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import accumulate
 
 import msgspec
 
 from gatewright.redaction.context import is_paired, of_member
+from gatewright.redaction.json_strings import json_strings
+from gatewright.redaction.patterns import Pattern
 from gatewright.redaction.scanner import Scanner
 
 __all__ = ["Mark", "redacted_json"]
@@ -22,14 +25,16 @@ __all__ = ["Mark", "redacted_json"]
 Mark = Callable[[str, bytes], bytes]
 """(rule, secret) → what stands in its place; printable ASCII without quotes and backslashes."""
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
-_LIST = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*")
-_COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
+_COLON = Pattern(r"[ \t\r\n]*:[ \t\r\n]*")
+_LIST = Pattern(r"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*")
+_COMMA = Pattern(r"[ \t\r\n]*,[ \t\r\n]*")
 _HANDLES = frozenset(
     {b"nextCursor", b"requestState", b"progressToken", b"cursor", b"taskId", b"relatedRequestId"}
 )
 
+_VALUES = frozenset({"value", "defaultvalue", "stringvalue"})
+_NAME_MOST = 128
+_NO_BRACKET = bytes(set(range(256)) - set(b"{}[]"))
 _BESIDE = 16
 """Within so many strings behind a name, and before it, its value is looked for."""
 _MIRRORED = bytes.maketrans(b"{}[]", b"}{][")
@@ -54,7 +59,7 @@ class _Text:
         self._raw = raw
         self._scanner = scanner
         self._mark = mark
-        self._tokens = [found.span() for found in _STRING.finditer(raw)]
+        self._tokens = json_strings(raw)
         self._starts = [start for start, _ in self._tokens]
         self._new: dict[int, bytes] = {}
         self._rules: list[str] = []
@@ -128,7 +133,8 @@ class _Text:
         return None
 
     def _is_value(self, at: int) -> bool:
-        return self._said(at).lower() in {"value", "defaultvalue", "stringvalue"}
+        start, end = self._tokens[at]
+        return end - start < _NAME_MOST and self._said(at).lower() in _VALUES
 
     def _member(self, name: str, at: int) -> None:
         if at in self._new or self._is_handle(at):
@@ -164,15 +170,16 @@ class _Text:
                 return said
         return written[1:-1].decode("utf-8", "replace")
 
-    def _follows(self, sign: re.Pattern[bytes], at: int) -> bool:
-        return sign.match(self._raw, self._tokens[at][1]) is not None
+    def _follows(self, sign: Pattern, at: int) -> bool:
+        return sign.at(self._raw, self._tokens[at][1]) is not None
 
-    def _is_next(self, sign: re.Pattern[bytes], at: int) -> bool:
+    def _is_next(self, sign: Pattern, at: int) -> bool:
         """Whether between a string and the next one there is this sign, and nothing else."""
         if at + 1 >= len(self._tokens):
             return False
-        found = sign.match(self._raw, self._tokens[at][1])
-        return found is not None and found.end() == self._tokens[at + 1][0]
+        begun = self._tokens[at][1]
+        ended = sign.end_at(self._raw, begun)
+        return begun < ended == self._tokens[at + 1][0]
 
     def _is_handle(self, at: int) -> bool:
         """Whether this is the value of a handle, at the top of the text."""
@@ -181,17 +188,20 @@ class _Text:
         start, end = self._tokens[at - 1]
         if self._raw[start + 1 : end - 1] not in _HANDLES:
             return False
-        depth = done = 0
-        for start, end in self._tokens[: at - 1]:
-            depth += _depth(self._raw[done:start])
-            done = end
-        return depth + _depth(self._raw[done : self._tokens[at - 1][0]]) == 1
+        return self._depths[at - 1] == 1
+
+    @cached_property
+    def _depths(self) -> list[int]:
+        """How deep each string stands."""
+        done = [0, *(end for _, end in self._tokens)]
+        between = (self._raw[last:start] for last, start in zip(done, self._starts, strict=False))
+        return list(accumulate(map(_depth, between)))
 
 
 def _lowest(between: bytes) -> int:
     """How far what stands between two strings closes what was open before it; 0 where it does not."""
     lowest = depth = 0
-    for sign in between:
+    for sign in between.translate(None, _NO_BRACKET):
         if sign in b"{[":
             depth += 1
         elif sign in b"}]":

@@ -6,14 +6,15 @@ which secret it was.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from hashlib import blake2s
+
+from gatewright.patterns import Pattern
 
 __all__ = ["MARK", "MARK_BEGINS", "marker"]
 
 MARK_BEGINS = b"[REDACTED:"
-MARK = re.compile(rb"\[REDACTED:[a-z][a-z0-9_]{0,15}(?:-[a-z0-9_]{1,15}){0,3}(?::[0-9a-f]{6})?\]")
+MARK = Pattern(rb"\[REDACTED:[a-z][a-z0-9_]{0,15}(?:-[a-z0-9_]{1,15}){0,3}(?::[0-9a-f]{6})?\]")
 """Short words and six digits: whoever writes a mark by hand hides nothing in it."""
 
 

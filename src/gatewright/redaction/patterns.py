@@ -1,4 +1,9 @@
-"""RE2 on bytes: linear in the text whatever it holds, and many times as fast as `re`."""
+"""RE2 on bytes: linear in the text whatever it holds, and many times as fast as `re`.
+
+One search is linear; many of them are only if none reads far beyond what it finds. A pattern that waits for something
+at the far end of a line would be begun anew behind each place, so searches see a window that grows, and what may stand anywhere on a line
+is an `OnLine`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,15 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
-__all__ = ["Pattern", "Several", "Span", "either"]
+__all__ = ["Next", "OnLine", "Pattern", "Run", "Several", "Span", "either"]
 
 _MEMORY = 64 << 20
 _UNANCHORED = re2._Anchor.UNANCHORED
+_AT_START = re2._Anchor.ANCHOR_START
+_WHOLE = re2._Anchor.ANCHOR_BOTH
+_WINDOW = 2048
+_SLACK = 768
+"""What ends so near to the end of a window may go on behind it; longer than what any bounded pattern takes."""
 _NOTHING = (-1, -1)
 
 Span = tuple[int, int]
@@ -53,10 +63,90 @@ class Pattern:
             yield spans
             at = max(spans[0][1], at + 1)
 
-    def after(self, text: bytes, at: int) -> list[Span] | None:
-        """The spans of the first match that begins at `at` or later."""
-        spans: list[Span] = self._match(_UNANCHORED, text, at, len(text))
+    def after(self, text: bytes, at: int, end: int | None = None) -> list[Span] | None:
+        """The spans of the first match that begins at `at` or later, and ends at `end` at the latest."""
+        last = len(text) if end is None else end
+        size = _WINDOW
+        while (stop := at + size) < last:
+            spans: list[Span] = self._match(_UNANCHORED, text, at, stop)
+            if spans[0] != _NOTHING and spans[0][1] <= stop - _SLACK:
+                return spans
+            size *= 4
+        spans = self._match(_UNANCHORED, text, at, last)
         return None if spans[0] == _NOTHING else spans
+
+    def at(self, text: bytes, at: int, end: int | None = None) -> list[Span] | None:
+        """The spans of the match that begins at this very place."""
+        last = len(text) if end is None else end
+        spans: list[Span] = self._match(_AT_START, text, at, last)
+        return None if spans[0] == _NOTHING else spans
+
+    def end_at(self, text: bytes, at: int, end: int | None = None) -> int:
+        """Where the match ends that begins at this very place; the place itself where there is none."""
+        spans = self.at(text, at, end)
+        return at if spans is None else spans[0][1]
+
+    def fits(self, text: bytes) -> bool:
+        """Whether it matches the text as a whole."""
+        return bool(self._match(_WHOLE, text, 0, len(text))[0] != _NOTHING)
+
+
+class Run:
+    """Where a run of some characters ends, asked for places in order: each byte is read once. `run` is one class, repeated."""
+
+    def __init__(self, run: Pattern, text: bytes) -> None:
+        self._run = run
+        self._text = text
+        self._begun = self._ended = 0
+
+    def end(self, at: int) -> int:
+        """Where the run that goes on at a place ends; the place itself where there is none."""
+        if not self._begun <= at < self._ended:
+            self._begun, self._ended = at, self._run.end_at(self._text, at)
+        return self._ended
+
+
+class Next:
+    """Where a pattern is found next, asked for places in order: each byte is read once."""
+
+    def __init__(self, pattern: Pattern, text: bytes) -> None:
+        self._pattern = pattern
+        self._text = text
+        self._asked = 1
+        self._found: Span = (0, 0)
+
+    def after(self, at: int) -> Span:
+        """(start, end) of the first place at `at` or later; the end of the text, twice, where there is none."""
+        if not self._asked <= at <= self._found[0]:
+            spans = self._pattern.after(self._text, at)
+            self._asked = at
+            self._found = (len(self._text),) * 2 if spans is None else spans[0]
+        return self._found
+
+
+class OnLine:
+    """What stands anywhere behind `begin` on its line, as an option behind a program: `within` has one group. What is not
+    found behind the first `begin` of a line is not looked for behind the others, so the work is linear."""
+
+    def __init__(self, begin: str, within: str) -> None:
+        self._begin = Pattern(begin)
+        self._within = Pattern(within, captures=True)
+
+    def all(self, text: bytes) -> Iterator[Span]:
+        """The spans of the group."""
+        at, line = 0, Next(_LINE_END, text)
+        while (begun := self._begin.after(text, at)) is not None:
+            at = begun[0][1]
+            line_end = line.after(at)[0]
+            found = self._within.after(text, at - 1, min(len(text), line_end + _SLACK))
+            if found is None or found[0][0] > line_end:
+                at = max(at, line_end)
+                continue
+            yield found[1]
+            at = found[0][1]
+
+
+_LINE_END = Pattern(r"[\r\n|;]")
 
 
 class Several:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import ASCII, Pattern
 
 __all__ = ["PERSONAL", "is_card", "is_email", "is_iban", "is_phone", "is_us_ssn"]
 
@@ -44,13 +44,13 @@ PERSONAL: dict[str, tuple[str, str]] = {
 }
 """Kind → (what the text must hold for it to be worth a look, the pattern), RE2 on bytes."""
 
-_BRANDS = re.compile(
+_BRANDS = Pattern(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
     r"|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}"
     r"|62\d{14,17}|220[0-4]\d{12}|9792\d{12}|(?:50|5[6-9]|6[0137])\d{11,17}"
 )
-_DECIMALS = re.compile(r"\d[.]\Z")
-_CARD_WORD = re.compile(r"(?i:card|visa|amex|master|credit|debit|\bpan\b|karte|carte|tarjeta)")
+_DECIMALS = Pattern(r"\d[.]\Z")
+_CARD_WORD = Pattern(r"(?i:card|visa|amex|master|credit|debit|\bpan\b|karte|carte|tarjeta)", ASCII)
 _IBAN_LENGTHS = {
     word[:2]: int(word[2:])
     for word in (
@@ -67,14 +67,18 @@ _IBAN_LENGTHS = {
 def is_card(text: str, before: str = "") -> bool:
     """A payment card's number: the Luhn digit, and a brand's first digits and length or a word `before`
     it that says what it is."""
-    if _DECIMALS.search(before):
+    if _DECIMALS.within(before):
         return False
-    digits = re.sub(r"[ -]", "", text)
-    if len(set(digits)) < 2 or not (_BRANDS.fullmatch(digits) or _CARD_WORD.search(before)):
+    digits = text.replace(" ", "").replace("-", "")
+    if len(set(digits)) < 2 or not (_BRANDS.fits(digits) or _CARD_WORD.within(before)):
         return False
     doubled = [int(digit) * 2 for digit in digits[-2::-2]]
     total = sum(map(int, digits[-1::-2])) + sum(one - 9 if one > 9 else one for one in doubled)
     return total % 10 == 0
+
+
+def _digits(text: str) -> str:
+    return "".join(letter for letter in text if letter in "0123456789")
 
 
 def is_iban(text: str) -> int:
@@ -91,7 +95,7 @@ def is_iban(text: str) -> int:
 
 def is_phone(text: str) -> bool:
     """A number in the international form of E.164: 8 to 15 digits, 11 in North America, and no run of one digit."""
-    digits = re.sub(r"[^0-9]", "", text)
+    digits = _digits(text)
     if not text.startswith("+"):
         return 7 <= len(digits) <= 17 and len(set(digits)) > 2
     if digits[:1] == "1" and len(digits) != 11:
@@ -101,14 +105,14 @@ def is_phone(text: str) -> bool:
 
 def is_email(text: str) -> bool:
     """An address, and no `git@host`, no picture in a second resolution (`logo@2x.png`), no unit of systemd."""
-    return not text.startswith("git@") and _NO_MAIL.search(text) is None
+    return not text.startswith("git@") and not _NO_MAIL.within(text)
 
 
-_NO_MAIL = re.compile(r"@\dx\.[a-z]{2,4}\Z|\.(?:service|socket|timer|mount|slice|target)\Z")
+_NO_MAIL = Pattern(r"@\dx\.[a-z]{2,4}\Z|\.(?:service|socket|timer|mount|slice|target)\Z")
 
 
 def is_us_ssn(text: str) -> bool:
     """A number that the US social security administration could have given out."""
-    digits = re.sub(r"[^0-9]", "", text)[-9:]
+    digits = _digits(text)[-9:]
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in {"000", "666"} and area < "900" and group != "00" and serial != "0000"

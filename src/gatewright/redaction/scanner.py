@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 
+from gatewright.patterns import escape
 from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
+from gatewright.redaction.exact import spellings
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example
@@ -30,11 +32,12 @@ Rule = Callable[[bytes], Iterator[Finding]]
 
 _MORE_OF_IT = "[A-Za-z0-9_.=+/~|$:%@-]{5}"
 _ESCAPES = r"\\u00[2-7][0-9A-Fa-f]|\\/"
-_RUN = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
+_RUN = Pattern(r"[A-Za-z0-9+/_-]+={0,2}")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
-_NUMBER = re.compile(rb"[^0-9+(]*")
-_MORE_DIGITS = re.compile(rb"[ -][0-9]{4}\b")
+_NUMBER = Pattern(r"[^0-9+(]*")
+_MORE_DIGITS = Pattern(r"[ -][0-9]{4}\b")
 _MOST_ENCODED = 64 * 1024
+_NEAR = 256
 _BLOB = 512
 """Characters of base64 around a token that make it a part of something else."""
 
@@ -56,7 +59,7 @@ def _inner(word: str) -> Iterator[str]:
         first = -(-before * 8 // 6)
         last = (before + len(word)) * 8 // 6
         if last - first >= 4:
-            yield re.escape(encoded[first:last])
+            yield escape(encoded[first:last])
 
 
 def _hidden() -> str:
@@ -71,10 +74,19 @@ def _hint(hint: str, rest: str) -> str:
 
 
 class Scanner:
-    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case."""
+    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case, `own` are secrets
+    of the gateway, which are looked for in every spelling."""
 
-    def __init__(self, *, secrets: bool, personal: frozenset[str], terms: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        *,
+        secrets: bool,
+        personal: frozenset[str],
+        terms: tuple[str, ...],
+        own: tuple[str, ...] = (),
+    ) -> None:
         self._secrets = secrets
+        self._own = "|".join(map(_bytes_of, spellings(own)))
         self._quick = Pattern(either(self._hints(personal, terms)))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -82,7 +94,9 @@ class Scanner:
         self.worth_a_look: Callable[[bytes], bool] = self._quick.hits
 
     def _hints(self, personal: Iterable[str], terms: Iterable[str]) -> Iterator[str]:
-        yield _ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"
+        yield _ESCAPES if all(term.isascii() for term in terms) and not self._own else r"\\u|\\/"
+        if self._own:
+            yield self._own
         if self._secrets:
             yield from (_hint(hint, rest) for _, hint, rest in FORMATS)
             yield context.HINTS
@@ -115,6 +129,8 @@ class Scanner:
             yield _hidden(), self._encoded
         for kind in sorted(personal):
             yield PERSONAL[kind][1], partial(_people, kind)
+        if self._own:
+            yield self._own, partial(_all, Pattern(self._own), "own-secret")
         if terms:
             pattern = "(?i)" + either(map(_literal, terms))
             yield pattern, partial(_all, Pattern(pattern), "term")
@@ -124,8 +140,7 @@ class Scanner:
         at = 0
         while (spans := _base64().after(text, at)) is not None:
             start = spans[0][0] - _run_before(text, spans[0][0], _MOST_ENCODED)
-            run = _RUN.match(text, start)
-            at = spans[0][1] if run is None else max(run.end(), spans[0][1])
+            at = max(_RUN.end_at(text, start), spans[0][1])
             decoded = _decode_base64(text[start:at])
             others = (self._rules[one] for one in self._which.hits(decoded))
             if any(any(True for _ in rule(decoded)) for rule in others if rule != self._encoded):
@@ -133,9 +148,15 @@ class Scanner:
 
 
 @lru_cache(32)
-def scanner(*, secrets: bool, personal: frozenset[str], terms: tuple[str, ...] = ()) -> Scanner:
+def scanner(
+    *,
+    secrets: bool,
+    personal: frozenset[str],
+    terms: tuple[str, ...] = (),
+    own: tuple[str, ...] = (),
+) -> Scanner:
     """The scanner for this, made once."""
-    return Scanner(secrets=secrets, personal=personal, terms=terms)
+    return Scanner(secrets=secrets, personal=personal, terms=terms, own=own)
 
 
 def _decode_base64(run: bytes) -> bytes:
@@ -148,14 +169,20 @@ def _decode_base64(run: bytes) -> bytes:
 
 
 def _literal(term: str) -> str:
+    return _bytes_of(term.encode())
+
+
+def _bytes_of(said: bytes) -> str:
     return "".join(
-        chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in term.encode()
+        chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in said
     )
 
 
 def _begun(hint: str) -> str:
     """A token begins a word, or a line that is written as a string inside the text."""
-    return re.sub(r"(^|[|])\\b", lambda found: found[1] + r"(?:\b|\\[nrt])", hint)
+    return "|".join(
+        r"(?:\b|\\[nrt])" + one[2:] if one.startswith(r"\b") else one for one in hint.split("|")
+    )
 
 
 @lru_cache(1)
@@ -200,8 +227,12 @@ def _in_blob(text: bytes, start: int, end: int) -> bool:
 
 def _run_before(text: bytes, at: int, most: int) -> int:
     """How many characters of base64 stand directly before a place."""
-    before = text[max(0, at - most) : at]
-    return len(before) - len(before.rstrip(_ALPHABET))
+    for size in (_NEAR, most):  # nearly all are short
+        before = text[max(0, at - size) : at]
+        run = len(before) - len(before.rstrip(_ALPHABET))
+        if run < len(before):
+            break
+    return run
 
 
 def _all(pattern: Pattern, rule: str, text: bytes) -> Iterator[Finding]:
@@ -212,10 +243,10 @@ def _people(kind: str, text: bytes) -> Iterator[Finding]:
     for spans in _person(kind).all(text):
         start, end = spans[0]
         if kind == "phone":
-            start += _NUMBER.match(text, start).end() - start  # type: ignore[union-attr]
+            start = _NUMBER.end_at(text, start)
         said = text[start:end].decode("utf-8", "replace")
         before = text[max(0, start - 40) : start].decode("utf-8", "replace")
-        if kind == "card" and _MORE_DIGITS.match(text, end):
+        if kind == "card" and _MORE_DIGITS.at(text, end):
             continue
         size = _person_size(kind, said, before)
         if size:
@@ -249,10 +280,11 @@ def _apart(found: list[Finding]) -> list[Finding]:
 def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:
     """Without what is only a part of a mark: the text may have come through another gateway, or through here before."""
     marks = [one.span() for one in MARK.finditer(text)]
+    begins = [start for start, _ in marks]
     return [
         (start, end, rule)
         for start, end, rule in found
-        if not any(begins <= start and end <= ends for begins, ends in marks)
+        if not (before := bisect_right(begins, start)) or end > marks[before - 1][1]
     ]
 
 

@@ -52,7 +52,8 @@ class Identities:
             if policy.anonymous is None:
                 return _REQUIRED
             name = f"anonymous-{self._random(_ANONYMOUS_DIGITS // 2).hex()}"
-            return Identity(name, policy.anonymous, policy.mode, policy.echo, way="anonymous")
+            can = policy.anonymous
+            return Identity(name, can, policy.mode_of(can), policy.echo, way="anonymous")
         known = policy.tokens.get(digest(token))
         if known is not None:
             return self._named(known.id, known, "configuration")
@@ -68,24 +69,28 @@ class Identities:
             return msgspec.structs.replace(self._named(caller.id, known, "key"), caller=caller)
         policy = self._policy
         capabilities = policy.operators if caller.kind == "operator" else policy.default
-        return Identity(caller.id, capabilities, policy.mode, policy.echo, way="key", caller=caller)
+        mode = policy.mode_of(capabilities)
+        return Identity(caller.id, capabilities, mode, policy.echo, way="key", caller=caller)
 
     def _of_claims(self, claims: Claims) -> Identity:
         known = self._policy.known.get(claims.id, Known(claims.id))
         found = self._named(claims.id, known, "jwt")
+        can = found.capabilities if claims.capabilities is None else claims.capabilities
         return msgspec.structs.replace(
             found,
-            capabilities=found.capabilities if claims.capabilities is None else claims.capabilities,
+            capabilities=can,
+            mode=self._policy.mode_of(can) if known.mode is None else known.mode,
             topics=found.topics if claims.topics is None else claims.topics,
             expires_at=claims.expires_at,
         )
 
     def _named(self, id: str, known: Known, way: Any) -> Identity:
         policy = self._policy
+        can = policy.default if known.capabilities is None else known.capabilities
         return Identity(
             id,
-            policy.default if known.capabilities is None else known.capabilities,
-            policy.mode if known.mode is None else known.mode,
+            can,
+            policy.mode_of(can) if known.mode is None else known.mode,
             policy.echo if known.echo is None else known.echo,
             known.topics,
             named=True,

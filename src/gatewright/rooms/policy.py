@@ -13,7 +13,7 @@ import msgspec
 from gatewright.call import Caller, Refusal
 from gatewright.protocol.room import Bounds, Mode
 from gatewright.stores.room_trust import Word
-from gatewright.wire.mcpx_capabilities import PROFILES
+from gatewright.wire.mcpx_capabilities import PROFILES, Capabilities
 
 __all__ = [
     "Access",
@@ -101,7 +101,8 @@ class Policy(msgspec.Struct, frozen=True):
     """The same, for operators of this gateway."""
     anonymous: tuple[str, ...] | None = None
     """What somebody without a token may send; None lets nobody in without one."""
-    mode: Mode = "all"
+    mode: Mode | None = None
+    """None: what follows from what one may send (`mode_of`)."""
     echo: bool = True
     topics: Mapping[str, Topic] = {}
     topic_access: Access = "public"
@@ -111,6 +112,13 @@ class Policy(msgspec.Struct, frozen=True):
     """Of which messages the record gets the metadata."""
     token_in_query: bool = False
     refusal: Literal["http", "close"] = "http"
+
+    def mode_of(self, capabilities: Sequence[str]) -> Mode:
+        """How messages are routed to somebody of whom nothing else was said: who may not call tools is not
+        trusted, and hears what is for everybody and what is for it."""
+        if self.mode is not None:
+            return self.mode
+        return "all" if Capabilities(capabilities).allows("mcp/request:tools/call") else "directed"
 
     def topic(self, name: str) -> Topic:
         """What holds for a topic."""

@@ -11,11 +11,11 @@ import functools
 import hashlib
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from gatewright.patterns import ASCII, Pattern
 from gatewright.sdk.context import context_parameter
 from gatewright.sdk.errors import RegistrationError, SchemaError
 from gatewright.sdk.versions import is_version
@@ -34,7 +34,7 @@ reject them. It may be a coroutine function. Whatever else it raises rejects the
 CACHE_TTL_S = 300
 """How long what discovery found stays valid, in seconds, unless a tool says otherwise."""
 
-_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}", re.ASCII)
+_NAME = Pattern(r"[A-Za-z0-9_.\-]{1,128}", ASCII)
 _RISKS = ("safe", "moderate", "dangerous")
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import ASCII, Pattern
 
 __all__ = ["is_version", "precedence"]
 
-_VERSION = re.compile(
+_VERSION = Pattern(
     r"(0|[1-9]\d*)(?:\.(0|[1-9]\d*))?(?:\.(0|[1-9]\d*))?"
     r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
-    re.ASCII,
+    ASCII,
 )
 
 _Part = tuple[int, int, str]

@@ -86,6 +86,9 @@ class Host(Protocol):
     def call(self, inbound: Inbound) -> Call:
         """The call a request asks for."""
 
+    def asked(self, question: Question) -> None:
+        """Remember what the host is asked, where it is to hear more of it."""
+
 
 def broken(client: Client | None) -> verdicts.Spelled:
     """A defect of ours is answered, too."""
@@ -270,6 +273,7 @@ class Exchange:
         self._host.asks[ident] = answer
         reason = "the call ended"
         try:
+            self._host.asked(question)
             seat.event(frame)
             async with asyncio.timeout(PARKED_S):
                 return await answer

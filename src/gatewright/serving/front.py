@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import struct
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal
+from gatewright.patterns import Pattern
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.protocol.negotiate import Face
@@ -273,7 +273,9 @@ def trace_of(params: Mapping[str, Any]) -> str | None:
         return None
     parent = meta["traceparent"]
     traced = _PARENT.match(parent) if type(parent) is str else None
-    return None if traced is None else traced[1]
+    if traced is None or not traced[1].strip("0"):  # all zeros is no trace (W3C Trace Context)
+        return None
+    return str(traced[1])
 
 
 def _trace(found: object) -> str | None:
@@ -283,4 +285,4 @@ def _trace(found: object) -> str | None:
     return None
 
 
-_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)")
+_PARENT = Pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|\n?\Z)")

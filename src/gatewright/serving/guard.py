@@ -41,6 +41,18 @@ class Guard:
                 self._known[key] = known
         return known
 
+    def refuses_page(self, headers: Mapping[bytes, bytes]) -> str:
+        """The same for an upgrade to WebSocket, which browsers let every page make and read, whatever its origin: only pages
+        of the gateway itself (same host and port) and of configured origins may."""
+        origin = headers.get(b"origin")
+        if origin is None:
+            return self.refuses(headers)
+        page = origin.decode("latin-1").lower().rstrip("/")
+        own = headers.get(b"host", b"").decode("latin-1").lower()
+        if page in self._origins or page in (f"http://{own}", f"https://{own}"):
+            return self.refuses(headers)
+        return "origin_refused"
+
     @property
     def remembered(self) -> int:
         """How many verdicts are kept."""
@@ -56,7 +68,11 @@ class Guard:
     def _is_host(self, host: str) -> bool:
         if host in self._hosts:
             return True
-        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        name, port = host, ""
+        if not host.endswith("]") and ":" in host:
+            name, _, port = host.rpartition(":")
+        if port and not (port.isascii() and port.isdigit()):
+            return False  # `127.0.0.1:80@elsewhere` names another host
         return name in _LOOPBACK or name in self._hosts
 
     def _is_origin(self, origin: str) -> bool:
@@ -64,7 +80,9 @@ class Guard:
             return True
         try:
             parts = urlsplit(origin)
-            return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
+            bare = parts.path in ("", "/") and not (parts.query or parts.fragment)
+            known = parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
+            return known and bare and "@" not in parts.netloc
         except ValueError:
             return False
 

@@ -102,8 +102,9 @@ def _flaw(kind: bytes | None, reads: bool) -> tuple[int, str] | None:
 
 @lru_cache(maxsize=128)
 def _is_json(kind: bytes | None) -> bool:
-    """Whether a body of this content type is JSON; who says nothing sends it."""
-    return kind is None or kind.partition(b";")[0].strip().lower() == b"application/json"
+    """Whether a body of this content type is JSON. Who says nothing may be a page elsewhere, whose browser asks nobody
+    before it sends such a request."""
+    return kind is not None and kind.partition(b";")[0].strip().lower() == b"application/json"
 
 
 @lru_cache(maxsize=128)

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gatewright.call import Call, Caller, CannotAsk, Refusal
+from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.notices import Dropped, Notice
@@ -31,6 +31,8 @@ __all__ = ["Peer"]
 
 log = logging.getLogger("gatewright.serving")
 
+_COMPLETE = "notifications/elicitation/complete"
+_ELICITED = 64
 _BROKEN = "a request could not be served"
 _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
@@ -39,6 +41,8 @@ class Peer:
     """See the module's text. `send` carries what the gateway says on its own account."""
 
     _subscribed: frozenset[str] = frozenset()
+    _elicited: tuple[tuple[str, str], ...] = ()
+    """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
 
     def __init__(
@@ -198,6 +202,12 @@ class Peer:
             profile=self.profile,
         )
 
+    def asked(self, question: Question) -> None:
+        """Remember whom the host was sent to a page by: it hears when that is done (`notifications/elicitation/complete`)."""
+        ident = (question.params or {}).get("elicitationId")
+        if isinstance(ident, str):
+            self._elicited = (*self._elicited, (question.server, ident))[-_ELICITED:]
+
     @property
     def presented(self) -> Presented:
         """Who the host is, and what it presented last."""
@@ -292,6 +302,8 @@ class Peer:
         if method == "notifications/message" and not self.conversation.wants_log(
             client, params.get("level")
         ):
+            return
+        if method == _COMPLETE and (server, params.get("elicitationId")) not in self._elicited:
             return
         if not hears(client, method):
             return

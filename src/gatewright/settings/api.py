@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gatewright.patterns import Pattern
 from gatewright.settings.check import Report
 from gatewright.settings.shapes import ServerTable
 from gatewright.settings.statements import KeyPath
@@ -14,7 +14,7 @@ from gatewright.settings.substitute import Undefined
 
 __all__ = ["check_api", "complete_api", "is_url"]
 
-_VALUE = re.compile(r"[\x20-\x7e]+")
+_VALUE = Pattern(r"[\x20-\x7e]+")
 
 
 def is_url(text: str) -> bool:

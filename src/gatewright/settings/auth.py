@@ -6,11 +6,11 @@ secret without the issuer it belongs to could be asked for by whoever the server
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Literal
 from urllib.parse import urlsplit
 
+from gatewright.patterns import Pattern
 from gatewright.protocol.web_address import flaw_of
 from gatewright.settings.check import Report
 from gatewright.settings.model import Auth
@@ -20,8 +20,8 @@ from gatewright.settings.substitute import Undefined
 
 __all__ = ["check_auth", "complete_auth"]
 
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_HEADER_TEXT = re.compile(r"[\x21-\x7e]+")
+_SCOPE = Pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_HEADER_TEXT = Pattern(r"[\x21-\x7e]+")
 _OAUTH_ONLY = ("client_id", "client_secret", "issuer", "client_metadata_url", "scopes")
 
 

@@ -7,7 +7,6 @@ and profiles are merged by name, a whole entry at a time; grants add up (decisio
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import SHIPPED
+from gatewright.patterns import Pattern
 from gatewright.settings.agents import build_agents
 from gatewright.settings.builtin import Builtin, DirectoryList
 from gatewright.settings.check import Report, Table, meant, read_list, read_table
@@ -50,7 +50,7 @@ _PLAIN: dict[str, type[msgspec.Struct]] = {
     for field in msgspec.structs.fields(FileTable)
     if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
 }
-_PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PROFILE = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _KNOWN = set(FileTable.__struct_fields__)
 
 

@@ -8,13 +8,13 @@ Source: the MCP Gateway Specification of gh-aw, sections 4 and 5, without `/clos
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.settings.check import meant
 from gatewright.settings.documents import Document
 from gatewright.settings.model import Form
@@ -28,8 +28,8 @@ _SERVER = (
     "type container args entrypoint entrypointArgs mounts env url headers tools registry "
     "connectTimeout toolTimeout"
 ).split()
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_MOUNT = re.compile(r"/[^:]*:/[^:]*:(?:ro|rw)")
+_NAME = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_MOUNT = Pattern(r"/[^:]*:/[^:]*:(?:ro|rw)")
 
 
 def is_form(text: str) -> bool:

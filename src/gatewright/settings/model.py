@@ -66,6 +66,8 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """Show the tools of the only server under their own names."""
     anonymous: Literal["deny", "allow"] = "deny"
     """`allow` lets callers without a key in, on loopback only, as the agent `anonymous`."""
+    operators: Literal["local", "key"] = "local"
+    """How operators show who they are: also at a terminal of this user, or by a key alone."""
     allowed_origins: tuple[Name, ...] = ()
     allowed_hosts: tuple[Name, ...] = ()
     startup_wait_s: Annotated[float, Meta(ge=0, le=600)] = 10.0
@@ -123,7 +125,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """After so long a stall of the event loop the log says what it was in."""
     schema_depth: Annotated[int, Meta(ge=1, le=500)] = 32
     subschemas: Count = 1000
-    description_bytes: Count = 4096
+    description_bytes: Count = 16384
     tools_per_server: Count = 500
     calls_per_minute: Count | None = None
     """For each caller; unlimited where absent."""
@@ -258,6 +260,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    hints: Literal["ask", "off"] | None = None
+    """Whether annotations of its tools ask for a person; None: what `[approvals]` says."""
     pin: Literal["first-use", "approve", "off"] = "first-use"
     """Whether its tools are relied on as they first are, after an operator saw them, or however they are."""
     call_timeout_s: float | None = None

@@ -77,8 +77,12 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 class Approvals(msgspec.Struct, frozen=True, kw_only=True):
     """How calls wait for a person."""
 
-    approver: Literal["caller", "operator", "either"] = "caller"
+    approver: Literal["caller", "operator", "either"] = "either"
     """Who has to agree to a dangerous call: the user of the calling host, an operator, or whoever can be asked."""
+    hints: Literal["ask", "off"] = "ask"
+    """Whether a person is asked about tools whose annotations say that they destroy or reach out, where nobody vouched for them."""
+    open_world_s: Annotated[float, Meta(ge=0, le=30 * 86_400)] = 28_800.0
+    """For how long a yes to a tool that only reaches out holds for its further calls; 0 asks each time."""
     quorum: Annotated[int, Meta(ge=1, le=16)] = 1
     """How many different operators have to."""
     hold_s: Annotated[float, Meta(ge=0, le=3600)] = 45.0

@@ -106,7 +106,7 @@ class RoomsTable(msgspec.Struct, frozen=True, kw_only=True):
     operator_profile: Word = "full"
     anonymous_profile: str = ""
     topic_access: Access = "public"
-    mode: Mode = "all"
+    mode: Mode | None = None
     echo: bool = True
     max_topics: Amount = 1000
     max_participants: Amount = 10_000

@@ -7,7 +7,6 @@ an editor shows what the page says; after a change of either:
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.settings.agents import Agent
 from gatewright.settings.builtin import Builtin, DirectoryList
 from gatewright.settings.groundhog import (
@@ -99,8 +99,8 @@ TABLES: dict[str, type[msgspec.Struct]] = {
 }
 """Table as the page calls it → its shape."""
 
-_HEADING = re.compile(r"#+ .*?`\[{1,2}([a-z_.A-Z]+)\]{1,2}`")
-_ROW = re.compile(r"\| `([a-z_]+)` \|(.*?)\| (.*) \|")
+_HEADING = Pattern(r"#+ .*?`\[{1,2}([a-z_.A-Z]+)\]{1,2}`")
+_ROW = Pattern(r"\| `([a-z_]+)` \|(.*?)\| (.*) \|")
 _Words = Mapping[tuple[str, str], tuple[str, str]]
 
 

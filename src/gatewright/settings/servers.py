@@ -6,13 +6,13 @@ the server's own `problem`: it stays down and says why, and the others start.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.settings.api import check_api, complete_api
 from gatewright.settings.auth import check_auth, complete_auth
 from gatewright.settings.check import Report, read_table
@@ -35,9 +35,9 @@ __all__ = ["build_grant", "build_server"]
 
 _PERMISSION = f"write one of {', '.join(STANDARD)}, or a name like com.example.thing"
 _RESTART_KEYS = ("max_restarts", "restart_window_secs", "backoff_base_ms", "backoff_max_ms")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+_VARIABLE = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = Pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_UNPRINTABLE = Pattern(r"[\x00-\x1f\x7f]")
 
 
 def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) -> Server | None:
@@ -57,6 +57,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         era=table.era,
         enabled=table.enabled,
         default_policy=table.default_policy,
+        hints=table.hints,
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,

@@ -177,6 +177,7 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     enabled: bool = True
     default_policy: Literal["opt-in", "opt-out"] = "opt-in"
+    hints: Literal["ask", "off"] | None = None
     pin: Literal["first-use", "approve", "off"] = "first-use"
     call_timeout_s: Seconds | None = None
     connect_timeout_s: Seconds = 20

@@ -8,10 +8,10 @@ content stands for a value (`${file:PATH}`, `${secret:NAME}`).
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
+from gatewright.patterns import Pattern
 from gatewright.settings.build import override
 from gatewright.settings.lookup import STDIN, candidates, load
 from gatewright.settings.model import Settings
@@ -19,7 +19,7 @@ from gatewright.stores.secrets import CHANGED
 
 __all__ = ["FileSource"]
 
-_FILE = re.compile(r"\$\{file:([^}]*)\}")
+_FILE = Pattern(r"\$\{file:([^}]*)\}")
 
 
 class FileSource:

@@ -16,6 +16,8 @@ __all__ = [
     "CannotDecideError",
     "Scope",
     "State",
+    "by_key",
+    "needs_keys",
     "shown",
 ]
 
@@ -35,7 +37,9 @@ class CannotDecideError(ValueError):
     """A decision that cannot be: the message says why. `why` is one word for programs."""
 
     def __init__(
-        self, why: Literal["unknown", "own", "over", "voted", "edited"], message: str
+        self,
+        why: Literal["unknown", "own", "over", "voted", "edited", "keyless"],
+        message: str,
     ) -> None:
         super().__init__(message)
         self.why = why
@@ -121,3 +125,17 @@ def shown(arguments: str) -> str:
     if len(arguments) <= SHOWN_CHARS:
         return arguments
     return arguments[:SHOWN_CHARS] + _CUT.format(len(arguments))
+
+
+def by_key(operator: str) -> bool:
+    """Whether who decides has shown a key. The user of a terminal (`local:NAME`) and the token of the running gateway
+    (`local`) have not: nobody knows how many people they are. No key is called so (`stores/callers.py`)."""
+    return operator.partition(":")[0] != "local"
+
+
+def needs_keys(one: Approval) -> str:
+    """What somebody hears whose yes does not count."""
+    return (
+        f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
+        "`gatewright key create NAME --operator` and passes it in GATEWRIGHT_KEY"
+    )

@@ -7,7 +7,7 @@ request. An approval is used up by the call it lets pass (`once`), or holds for 
 or for all of them. It ends unused when its time is over.
 
 Who decides is an operator. Whoever asked never decides on it, whatever key it presents; a quorum counts different
-people, and one no is a no.
+operators by their keys, and one no is a no.
 
 Servers ask as well: for a permission (MGP §3), which stands where the tool would. Such a request binds to nothing else and is not
 used up; what its answer means is kept in `stores/permissions.py`.
@@ -34,6 +34,8 @@ from gatewright.stores.approval import (
     CannotDecideError,
     Scope,
     State,
+    by_key,
+    needs_keys,
     shown,
 )
 from gatewright.stores.database import Database
@@ -227,6 +229,8 @@ class Approvals:
                     "edited",
                     f"the arguments of {id} were changed since you saw them: look at it again",
                 )
+            if one.quorum > 1 and not by_key(by):
+                raise CannotDecideError("keyless", needs_keys(one))
             if edited:
                 self._edit(one, edited, scope)
             voted = self._database.execute(

@@ -98,6 +98,10 @@ class AuditLog:
         self._refused = 0
         self.witness: Callable[[bytes], None] | None = None
         """Hears of each record of `event` and of each call, as it is written. Must not raise."""
+        self.barred: str | None = None
+        """Why no call may begin although it could be recorded, as a sentence (`stores/anchors.py`)."""
+        self.anchored: Mapping[str, Any] = {}
+        """What the record knows of the other stores; kept in it when the records that say so go."""
         self._lock = FolderLock(folder)
         try:
             self._open(folder, segment_bytes)
@@ -165,7 +169,7 @@ class AuditLog:
     @property
     def fault(self) -> str | None:
         """Why calls are refused at present, as a sentence for `/readyz`; None when all is well."""
-        return self._journal.fault
+        return self._journal.fault or self.barred
 
     @property
     def feed_problem(self) -> str | None:
@@ -184,9 +188,9 @@ class AuditLog:
 
     def open(self, call: Call) -> _Trail:
         """Begin the record of one call. Raises `Unrecorded`."""
-        if self._journal.fault is not None:
+        if self._journal.fault is not None or self.barred is not None:
             self._refused += 1
-            raise Unrecorded(self._journal.fault)
+            raise Unrecorded(self.fault or "")
         return _Trail(self)
 
     def event(
@@ -229,9 +233,10 @@ class AuditLog:
 
     async def close(self) -> None:
         """Write everything down, let the database catch up, and give the folder back."""
-        await asyncio.to_thread(self._close)
+        await asyncio.to_thread(self.finish)
 
-    def _close(self) -> None:
+    def finish(self) -> None:
+        """`close` for whoever has no event loop."""
         with ExitStack() as last:  # from the bottom up, each whatever the one before it did
             last.callback(self._lock.release)
             last.callback(self._intents.close)
@@ -242,6 +247,8 @@ class AuditLog:
 
     def _prune(self, details: Mapping[str, Any]) -> int:
         """Announce that records go. In the feeder's thread. Raises `Unrecorded`."""
+        if self.anchored:
+            details = {**details, "stores": self.anchored}
         return self._journal.append(encode(own_record(PRUNED, self._pruning.take(), details)))
 
     def _mend(self) -> None:

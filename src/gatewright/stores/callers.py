@@ -305,6 +305,8 @@ class Callers:
 def _check(name: str, kind: str, expires: float | None, now: float, user: UserContext) -> None:
     if not 1 <= len(name) <= 128 or not name.isprintable() or name != name.strip():
         raise ValueError("the name of a key's agent is 1 to 128 printable characters")
+    if ":" in name:
+        raise ValueError("NAME:SUBJECT is a caller with an access token: a key's name has no colon")
     if name in _TAKEN:
         raise ValueError(f"{name!r} means somebody else; choose another name")
     if kind not in get_args(KeyKind):

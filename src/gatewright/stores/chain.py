@@ -15,7 +15,15 @@ from hashlib import sha256
 
 import msgspec
 
-__all__ = ["GENESIS", "BrokenChainError", "Chain", "Link", "read_link", "seal"]
+__all__ = [
+    "GENESIS",
+    "BrokenChainError",
+    "Chain",
+    "ForeignRecordError",
+    "Link",
+    "read_link",
+    "seal",
+]
 
 GENESIS = b"0" * 64
 """The `prev_hash` of the first record."""
@@ -29,6 +37,10 @@ _TAIL = len(_PREVIOUS) + 64 + 1 + len(_HASH) + 64 + 2
 
 class BrokenChainError(Exception):
     """A line is not what the chain says must stand here. The message says how it differs."""
+
+
+class ForeignRecordError(BrokenChainError):
+    """A line is a whole record with the right number, of another chain: it names another one before it."""
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -80,7 +92,7 @@ class Chain:
         if link.seq != self.seq + 1:
             raise BrokenChainError(f"is record {link.seq}, and record {self.seq + 1} must be here")
         if link.previous != self.hash:
-            raise BrokenChainError("does not follow the record before it")
+            raise ForeignRecordError("does not follow the record before it")
         self.seq = link.seq
         self.hash = link.hash
         return link

@@ -75,6 +75,25 @@ class Database:
             raise _other_version(path, found, version)
         return database
 
+    @classmethod
+    def open_to_look(cls, path: Path) -> Database:
+        """Open an existing store of any version, to ask for its `mark` and `steps`. Raises `DatabaseError`."""
+        return cls(_connect(path, "ro"), path)
+
+    @property
+    def mark(self) -> int:
+        """What tells this file from every other: a random number that it was given when it was first opened."""
+        return int(self.execute("PRAGMA application_id").fetchone()[0])
+
+    def steps(self, table: str) -> int:
+        """How many rows were ever put into a table with an AUTOINCREMENT key. Rows that are taken out stay counted."""
+        found = self.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def step(self, table: str) -> None:
+        """Count a change that leaves no row there. Within a transaction."""
+        self.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = ?", (table,))
+
     def version(self) -> int:
         """The version of the store's form."""
         return int(self.execute("PRAGMA user_version").fetchone()[0])
@@ -133,6 +152,15 @@ class Database:
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA foreign_keys = ON")
         self._migrate(migrations)
+        self._name()
+
+    def _name(self) -> None:
+        if self.mark:
+            return
+        with self.transaction():
+            if not self.mark:  # once more: another process may have been faster
+                number = int.from_bytes(os.urandom(4)) >> 1 or 1
+                self.execute(f"PRAGMA application_id = {number}")
 
     def _use_wal(self) -> None:
         # SQLite does not wait by itself here: two who turn the same new file would wait for each other.

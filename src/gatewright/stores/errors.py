@@ -33,5 +33,6 @@ def damaged_trail(folder: Path, what: str) -> StoreDamagedError:
     """The error for an audit trail in `folder` that lost or changed a record; `what` says which."""
     return StoreDamagedError(
         f"the audit trail in {folder} is damaged: {what}. `gatewright audit verify` names the first "
-        "wrong place. To start a new trail, move audit* out of this folder and keep it as evidence"
+        "wrong place. To start a new trail, move audit* out of this folder, keep it as evidence, and run "
+        "`gatewright audit accept`"
     )

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.stores.groundhog_events import to_event
 from gatewright.stores.ocsf import to_ocsf
 
@@ -51,8 +51,8 @@ _COLUMNS = (
     "hash",
 )
 _PATHS = tuple(name.partition(".")[::2] for name in _COLUMNS)
-_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@|%]")
-_MGP_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+_FORMULA = Pattern(r"[\s\x00-\x1f]*[=+\-@|%]")
+_MGP_NAME = Pattern(r"[A-Z][A-Z0-9_]*")
 _encoder = msgspec.json.Encoder()
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import struct
 from collections import deque
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.stores.errors import StoreDamagedError
 
 __all__ = ["INTENTS", "SLOTS", "SLOT_BYTES", "Intents", "is_record", "read_intents", "without_end"]
@@ -35,7 +35,7 @@ _BYTES = SLOTS * SLOT_BYTES
 _LENGTH = struct.Struct("<I")
 _FREE = bytes(_LENGTH.size)
 _ROOM = SLOT_BYTES - _LENGTH.size
-_CALL = re.compile(rb',"call":"((?:[^"\\]|\\.)*)"')
+_CALL = Pattern(rb',"call":"((?:[^"\\]|\\.)*)"')
 """In a record. Within a text of JSON no quotation mark stands without a backslash."""
 
 

@@ -124,6 +124,9 @@ class Issued:
                 f"RETURNING {_COLUMNS}",
                 (digest, *_spelled(key)),
             ).fetchone()
+            self._database.step(
+                "grant_changes"
+            )  # an older copy would bind the word to something else
         if bound is None:  # another process was faster
             self._load()
         else:

@@ -20,7 +20,7 @@ from gatewright.stores.errors import StoreError
 from gatewright.stores.intents import read_intents, without_end
 from gatewright.stores.rows import Fed, Query, Rows, open_rows_to_read
 from gatewright.stores.segments import lines_from
-from gatewright.stores.verify import Verification, verify
+from gatewright.stores.verify import Verification, Witness, verify
 
 __all__ = ["AuditReader"]
 
@@ -80,10 +80,11 @@ class AuditReader:
                     yield record
                     last = record["seq"]
 
-    def verify(self) -> Verification:
-        """Prove the whole trail, and name the first wrong place. Raises `StoreError`."""
+    def verify(self, kept: Witness | None = None) -> Verification:
+        """Prove the whole trail, and name the first wrong place; `kept` is of a record that was noted elsewhere.
+        Raises `StoreError`."""
         with closing(self._open()) as database:
-            return verify(self._folder, database)
+            return verify(self._folder, database, kept)
 
     def _open(self) -> Database:
         return open_rows_to_read(self._folder)

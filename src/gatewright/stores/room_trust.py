@@ -6,6 +6,7 @@ gateway, so that whoever lost a capability does not get it back by coming again.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from gatewright.stores.errors import StoreError
 from gatewright.stores.private_file import replace_file
 
-__all__ = ["FILE", "RoomTrust", "Word"]
+__all__ = ["FILE", "Kept", "RoomTrust", "Word", "read_kept"]
 
 FILE = "rooms.json"
 """Its name in the state folder."""
@@ -30,35 +31,55 @@ class Word(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """The file: its name among all such files, how often it was changed, and the words by participant."""
+
+    mark: int
+    steps: int
+    words: dict[str, Word]
+
+
+def read_kept(path: Path) -> Kept:
+    """The file, or nothing where there is none. Raises `OSError`, `ValueError`."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return Kept(0, 0, {})
+    try:
+        return msgspec.json.decode(text, type=Kept)
+    except msgspec.ValidationError:  # of a gateway that did not count
+        return Kept(0, 0, msgspec.json.decode(text, type=dict[str, Word]))
+
+
 class RoomTrust:
     """The words of one state folder."""
 
     def __init__(self, folder: Path) -> None:
         """Raises `StoreError`."""
         self._path = folder / FILE
-        self._words = self._read()
+        self._kept = self._read()
 
     def word(self, participant: str) -> Word | None:
         """What was said of somebody; None where nothing was."""
-        return self._words.get(participant)
+        return self._kept.words.get(participant)
 
     def put(self, participant: str, word: Word) -> None:
         """Say something else of somebody. Raises `StoreError`, and then nothing has changed."""
-        words = {**self._words, participant: word}
+        before = self._kept
+        mark = before.mark or int.from_bytes(os.urandom(4)) >> 1 or 1
+        after = Kept(mark, before.steps + 1, {**before.words, participant: word})
         try:
-            replace_file(self._path, msgspec.json.encode(words))
+            replace_file(self._path, msgspec.json.encode(after))
         except OSError as problem:
             raise StoreError(f"{self._path} cannot be written: {problem}") from problem
-        self._words = words
+        self._kept = after
 
-    def _read(self) -> dict[str, Word]:
+    def _read(self) -> Kept:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Word])
-        except FileNotFoundError:
-            return {}
+            return read_kept(self._path)
         except OSError as problem:
             raise StoreError(f"{self._path} cannot be read: {problem}") from problem
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except ValueError:
             raise StoreError(
                 f"{self._path} is damaged: restore it, or remove it and decide again"
             ) from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import Pattern
 
 __all__ = ["MAX_BYTES", "NAME", "check_name", "check_value"]
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+NAME = Pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 MAX_BYTES = 64 * 1024
 
 

@@ -8,7 +8,6 @@ files say, the record that the head names must be among them.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from io import BytesIO, FileIO
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.stores.chain import GENESIS
 from gatewright.stores.errors import StoreDamagedError
 
@@ -33,8 +33,8 @@ __all__ = [
 
 HEAD = "audit.head"
 
-_NAME = re.compile(r"audit-(\d{6,})\.jsonl")
-_HEAD = re.compile(
+_NAME = Pattern(r"audit-(\d{6,})\.jsonl")
+_HEAD = Pattern(
     rb'\{"seq":(\d{1,19}),"hash":"([0-9a-f]{64})","segment":(\d{1,19}),"offset":(\d{1,18})\} *\n'
 )
 _HEAD_BYTES = 192

@@ -50,9 +50,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What may wait for the peer at any one moment."""
     patience_s: float = 5.0
     """How long a peer that leaves more than `queue_bytes` waiting has to take as much."""
-    turn_bytes: int = 256 * KIB
+    turn_bytes: int = 64 * KIB
     """How much of one peer's input is looked at in one turn of the loop, so that a flood starves nobody."""
-    turn_messages: int = 256
+    turn_messages: int = 8
     """How many of one peer's messages are handed on in one turn of the loop, for the same reason."""
     stderr_line_bytes: int = 4 * KIB
     """A child's log line beyond this is cut."""

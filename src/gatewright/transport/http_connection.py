@@ -32,6 +32,7 @@ from gatewright.transport.http_head import (
     split_target,
     status_of,
 )
+from gatewright.transport.http_slices import Sliced
 from gatewright.transport.known_heads import KnownHeads
 from gatewright.transport.outlet import Patience
 from gatewright.transport.websocket_connection import WebSocketConnection
@@ -50,10 +51,11 @@ IN_LINE = 256
 _FRAMING = (b"content-length", b"transfer-encoding")
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(Sliced):
     """A connection that speaks HTTP, until perhaps it is upgraded."""
 
     def __init__(self, serving: Serving) -> None:
+        super().__init__(serving.turns)
         self.serving = serving
         self.clogged = False
         self.writable = asyncio.Event()
@@ -75,9 +77,7 @@ class HttpConnection(asyncio.Protocol):
         self._held = 0  # bytes of a head that is not whole
         self._hollow = 0  # bytes within a body that are not body: sizes, extensions, trailers
         self._upgrade: Literal["", "websocket", "other"] = ""
-        self._replays = False
-        self._deaf = False
-        self._paused = False
+        self._replays = self._deaf = self._paused = False
         self._deadline = Deadline(self._missed)
 
     # -- asyncio's
@@ -101,6 +101,7 @@ class HttpConnection(asyncio.Protocol):
         self.clogged = False
         self.writable.set()
         self._parser = cast("Any", None)  # it holds us
+        self.forget()
         self.serving.connections.discard(cast("Any", self))
         self.serving.gone()
 
@@ -114,7 +115,8 @@ class HttpConnection(asyncio.Protocol):
         self.writable.set()
         self._patience.stop()
 
-    def data_received(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
+        """Parse what came."""
         if self._deaf:
             return
         fresh = self._whole and self._running is None and not self._held
@@ -124,9 +126,7 @@ class HttpConnection(asyncio.Protocol):
             self._incoming = known
             self._start(known)
             return
-        self._size = len(data)
-        self._moved = False
-        self._begun = 0
+        self._size, self._moved, self._begun = len(data), False, 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -395,6 +395,6 @@ class HttpConnection(asyncio.Protocol):
         self._parser.feed_data(request("POST", b"/", "1.1", framing))
         self._replays = False
         if rest:
-            self.data_received(rest)
+            self.feed(rest)
         elif not self._whole:
             self._partly()

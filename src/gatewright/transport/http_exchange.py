@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
 from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
+from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["App", "Connection", "Exchange", "Serving"]
 
@@ -50,6 +51,9 @@ class Serving(ServerState):
         self.takes_exchange = bool(getattr(config.loaded_app, "takes_exchange", False))
         self.limits = limits
         self.gone = gone
+        self.turns = Turns(asyncio.get_running_loop())
+        self.flooded = 0
+        """How many WebSockets were closed because of what they sent."""
         self.date = b""
         self.tell_time()
 

@@ -37,7 +37,21 @@ Headers = list[tuple[bytes, bytes]]
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _VERSIONS = ("1.0", "1.1")
-_ONCE = (b"host", b"content-length", b"transfer-encoding")
+_ONCE = (
+    b"host",
+    b"content-length",
+    b"transfer-encoding",
+    b"authorization",
+    b"content-type",
+    b"origin",
+    b"mcp-session-id",
+    b"mcp-protocol-version",
+    b"last-event-id",
+    b"upgrade",
+    b"sec-websocket-key",
+    b"sec-websocket-version",
+)
+"""What has one value: of two, who stands before us would go by the one and we by the other."""
 
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
@@ -88,7 +102,7 @@ def status_of(problem: httptools.HttpParserError) -> http.HTTPStatus:
 
 
 def judge(headers: Headers, known: Mapping[bytes, bytes], version: str) -> None:
-    """Raise `Flaw` where framing or addressee are in doubt. `known` is the same headers as a mapping."""
+    """Raise `Flaw` where framing, addressee or sender are in doubt. `known` is the same headers as a mapping."""
     if version not in _VERSIONS:
         raise Flaw(http.HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
     if b"host" not in known and version == "1.1":

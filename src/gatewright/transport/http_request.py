@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import functools
-import re
 from collections.abc import Mapping
 
 from yarl import URL
 
 from gatewright import __version__
+from gatewright.patterns import Pattern
 
 __all__ = ["DELETE", "LISTEN", "POST", "Kind", "Target"]
 
@@ -37,7 +37,7 @@ _EVERY = {"User-Agent": f"gatewright/{__version__}", "Accept-Encoding": "identit
 _OURS = frozenset(
     ("content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer")
 )
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TOKEN = Pattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 
 class Target:

@@ -21,6 +21,10 @@ __all__ = ["HALF_A_FRAME", "LineInbox", "LineOutbox", "LineSplitter", "Reading",
 HALF_A_FRAME = "half a frame"
 """How the reason of a pipe begins whose peer ended in the middle of a message."""
 
+_SLICE = 4
+"""So many lines are handed on before anybody looks at the clock."""
+_SLICE_S = 0.001
+
 _LF, _CR = (
     b"\n\r"  # numbers: `in` tries what stands before it as one first, and bytes cost it an exception
 )
@@ -122,7 +126,8 @@ class LineSplitter:
 
 
 class LineInbox:
-    """Delivers the lines of one stream to `end`, at most `turn_messages` and about `turn_bytes` a turn of the loop.
+    """Delivers the lines of one stream to `end`, at most `turn_messages` and about `turn_bytes` a turn of the loop, and no
+    more after some milliseconds: what is done with a line is not known here.
 
     `source` is what to pause meanwhile. `broken` is called with a reason when a line is over the limit. Nothing is
     delivered before `start`, so that whoever opens a pipe holds it before its receiver hears of anything.
@@ -183,16 +188,27 @@ class LineInbox:
     def _hand_on(self) -> None:
         lines = self._lines
         room = self._limits.turn_messages - self._messages
-        if len(lines) > room:
-            batch = [lines.popleft() for _ in range(room)]
-        else:
+        if len(lines) <= min(room, _SLICE):
             batch = list(lines)
             lines.clear()
-        self._messages += len(batch)
-        self._deliver(batch)
+            self._messages += len(batch)
+            self._deliver(batch)
+        else:
+            self._hand_on_slices(room)
         if self._splitter.broken and self._started and not lines and not self._dropped:
             self._dropped = True
             self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
+
+    def _hand_on_slices(self, room: int) -> None:
+        until = self._loop.time() + _SLICE_S
+        while room > 0 and self._lines:
+            batch = [self._lines.popleft() for _ in range(min(room, _SLICE, len(self._lines)))]
+            room -= len(batch)
+            self._messages += len(batch)
+            self._deliver(batch)
+            if self._loop.time() >= until:
+                self._messages = self._limits.turn_messages  # the rest in the next turn
+                return
 
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0

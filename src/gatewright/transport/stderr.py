@@ -8,17 +8,17 @@ log, are taken out.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 
+from gatewright.patterns import Pattern
 from gatewright.transport.base import Limits
 
 __all__ = ["LogLines"]
 
 log = logging.getLogger(__name__)
 
-_COLOUR = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+_COLOUR = Pattern(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
+_CONTROL = Pattern(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class LogLines:

@@ -17,13 +17,14 @@ from typing import Any, Protocol, cast
 from uvicorn.config import Config
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from uvicorn.server import ServerState
 from websockets.exceptions import InvalidState
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
 from gatewright.transport.base import Limits, Receiver
+from gatewright.transport.http_exchange import Serving
 from gatewright.transport.outlet import Outlet
+from gatewright.transport.websocket_intake import Intake
 from gatewright.wire.jsonrpc import is_utf8
 
 __all__ = ["DIRECT", "Direct", "WebSocketConnection", "text_frame"]
@@ -38,8 +39,13 @@ SEND_BUFFER_BYTES = 64 * 1024
 """What the system may hold for the peer of a connection that was taken over (Linux doubles it). Left alone it grows to
 megabytes, thousands of times over, for peers that never read."""
 
+QUEUED = 32
+LARGE_BYTES = 16 * 1024
+"""So many messages wait for the application, or one that is so long, before no more are parsed."""
+
 UNSUPPORTED_DATA = 1003
 NOT_UTF8 = 1007
+POLICY_VIOLATION = 1008
 
 
 def text_frame(message: bytes) -> bytes:
@@ -69,6 +75,7 @@ class _NotCancelled(logging.Filter):
         return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
+flood_log = logging.getLogger("gatewright.floods")
 log = logging.getLogger(__name__)
 log.setLevel(logging.ERROR)
 log.addFilter(_NotCancelled())
@@ -94,7 +101,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def __init__(
         self,
         config: Config,
-        server_state: ServerState,
+        server_state: Serving,
         app_state: dict[str, Any],
         *,
         limits: Limits,
@@ -106,12 +113,18 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._limits = limits
         self._gone = gone
         self._receiver: Receiver | None = None
+        self._serving = server_state
+        self._intake = Intake(
+            server_state.turns, self.loop.time, self._parse, self._flow, self._flooded
+        )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._reads = True
         self.outlet = Outlet(self.transport, self._limits)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._intake.stop()
         self.outlet.stop()
         self.outlet.close()
         super().connection_lost(exc)
@@ -148,6 +161,15 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self.transport.abort()  # who does not answer a ping does not take what is left either
 
     def data_received(self, data: bytes) -> None:
+        if self.handshake_initiated:
+            self._intake.take(data)
+            return
+        end = data.find(b"\r\n\r\n") + 4
+        self._parse(data[:end])
+        if len(data) > end:
+            self._intake.take(data[end:])
+
+    def _parse(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             # The library has limits of its own and an answer (414, 431) that uvicorn does not send.
@@ -164,12 +186,40 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.outlet.finish()
             super().handle_parser_exception()
 
+    # -- what is read, and when
+
+    def _flow(self, on: bool) -> None:
+        if on != self._reads and not self.transport.is_closing():
+            self._reads = on
+            if on:
+                self.transport.resume_reading()
+            else:
+                self.transport.pause_reading()
+
+    async def receive(self) -> Any:
+        if self.queue.empty():
+            self._intake.hold(held=not self.handshake_complete)
+        return await self.queue.get()
+
+    def _flooded(self, reason: str) -> None:
+        """The client sends what nobody may. It is told why, and what it goes on to send is read and forgotten."""
+        self._serving.flooded += 1
+        flood_log.warning("a WebSocket of %s was closed: %s", (self.client or ("?",))[0], reason)
+        self.stop_keepalive()
+        if self._receiver is None:
+            end = {"type": "websocket.disconnect", "code": POLICY_VIOLATION, "reason": reason}
+            self.queue.put_nowait(cast("Any", end))
+        self.leave(POLICY_VIOLATION, reason)
+        self._flow(True)
+
     async def send(self, message: Any) -> None:
         if message["type"] == "websocket.close" and not self.writable.is_set():
             # The peer does not read: a closing frame would wait behind all that it does not take.
             self.transport.abort()
             return
         await super().send(message)
+        if message["type"] == "websocket.accept":
+            self._intake.hold(held=not self.handshake_complete)
 
     # -- taken over
 
@@ -212,14 +262,16 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             if event["type"] == "websocket.receive":
                 self.frames = [(event.get("text") or "").encode() or event.get("bytes") or b""]
                 self.send_receive_event_to_app()
-        if self.read_paused:
-            self.read_paused = False
-            self.transport.resume_reading()
+        self._intake.hold(held=False)
 
     def send_receive_event_to_app(self) -> None:
         receiver = self._receiver
         if receiver is None:
+            self.read_paused = True  # it is the intake that says when to read
+            large = sum(map(len, self.frames)) > LARGE_BYTES
             super().send_receive_event_to_app()
+            if large or self.queue.qsize() >= QUEUED:
+                self._intake.hold(held=True)
             return
         data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
         self.frames = []

@@ -257,7 +257,7 @@ class Catalogue:
 
 def _judged(spec: ServerSpec) -> tuple[object, ...]:
     """What shelves depend on, besides what the server lists."""
-    return spec.transport, spec.tools, spec.approver, spec.catalogue
+    return spec.transport, spec.tools, spec.approver, spec.catalogue, spec.hints
 
 
 def _shown(specs: Iterable[ServerSpec]) -> list[tuple[str, str | None]]:

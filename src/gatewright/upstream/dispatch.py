@@ -6,12 +6,14 @@ a server. Lists are the catalogue's. A few methods concern several servers at on
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal, Target
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
 from gatewright.protocol.mcp_client import Hello
 from gatewright.protocol.promises import renamed
 from gatewright.upstream.catalogue import Catalogue
@@ -19,9 +21,10 @@ from gatewright.upstream.declared import without_address
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
+from gatewright.upstream.tasks import METHODS as TASKS
+from gatewright.upstream.tasks import ServerTasks
 from gatewright.upstream.telling import roots_changed, tell
 from gatewright.upstream.view import LISTS
-from gatewright.wire import jsonrpc
 from gatewright.wire.groundhog import WISHES
 from gatewright.wire.methods import NOTIFICATIONS
 
@@ -33,9 +36,7 @@ Builtin = Callable[[Call, Back], Awaitable[Outcome]]
 Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
 """A method that the gateway answers for what is its own; the last argument asks the servers about the rest."""
 
-_LIST_TASKS = "tasks/list"
 _DONE = Answer(b"{}", own=True)
-_OF_TASKS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
 
 
 class Owner(Protocol):
@@ -65,7 +66,8 @@ class Dispatch:
         self._owners = owners
         self._catalogue = catalogue
         self._builtin = dict(builtin or {})
-        self._tasks: MadeTasks = MadeTasks() if before is None else before._tasks
+        self.tasks: ServerTasks = _fresh_tasks() if before is None else before.tasks
+        """Those that servers made."""
         self.persist: Persisting | None = None if before is None else before.persist
         """Who asks again on behalf of callers; set once by whoever composes the gateway."""
         self.shared: Mapping[str, Shared] = {} if before is None else before.shared
@@ -76,7 +78,7 @@ class Dispatch:
             "resources/unsubscribe": self._subscribe,
             "logging/setLevel": self._set_level,
             "notifications/roots/list_changed": self._roots_changed,
-            **dict.fromkeys(_OF_TASKS, self._of_task),
+            **dict.fromkeys(TASKS, self._of_task),
         }
 
     def answers(self, method: str) -> bool:
@@ -101,8 +103,8 @@ class Dispatch:
             params[member] = target.name
         outcome = await owner.call(call.method, params, call, back)
         if type(outcome) is Answer:
-            if outcome.raw.find(b'"taskId"') >= 0:
-                self._tasks.remember(outcome.raw, target.server, call)
+            if call.kind == "tool" and isinstance(owner, Server):
+                return await self.tasks.noticed(outcome, owner, call)
         elif type(outcome) is Failure and outcome.error is not None:
             return await self._failed(outcome, owner, params, call, back)
         return outcome
@@ -231,38 +233,8 @@ class Dispatch:
         return _DONE
 
     async def _of_task(self, call: Call, back: Back) -> Outcome:
-        """A task that a server made for this caller. Nobody is asked about any other."""
-        owners = self._visible(call)
-        if call.method != _LIST_TASKS:
-            maker = self._tasks.maker(call)
-            if maker is None or self._tasks.foreign(call):
-                return Failure("invalid_params", "there is no such task")
-            owners = [one for one in owners if one.id == maker.server]
-            call.facts["task_of"] = maker
-        for owner in owners:
-            outcome = await owner.call(call.method, call.params, call, back)
-            if not _does_not_know(outcome):
-                return self._of_caller(outcome, owner.id, call)
-        return Failure("method_not_found", f"Method not found: {call.method}")
-
-    def _of_caller(self, outcome: Outcome, server: str, call: Call) -> Outcome:
-        """A server lists the tasks of everybody, since to it all are one: its caller gets its own."""
-        if call.method != _LIST_TASKS or type(outcome) is not Answer:
-            return outcome
-        try:
-            return replace(outcome, raw=self._tasks.listed(outcome.raw, server, call))
-        except ValueError as problem:
-            return Failure(
-                "upstream_error", f"the tasks of server {server} cannot be read: {problem}"
-            )
+        return await self.tasks.ask(self._visible(call), call, back)
 
 
-def _does_not_know(outcome: Outcome) -> bool:
-    if isinstance(outcome, Answer):
-        return False
-    if isinstance(outcome, Refusal) or outcome.error is None:
-        return outcome.reason == "method_not_found"
-    try:
-        return bool(jsonrpc.decode(outcome.error).get("code") == jsonrpc.METHOD_NOT_FOUND)
-    except ValueError:
-        return False
+def _fresh_tasks() -> ServerTasks:
+    return ServerTasks(MadeTasks(time.time, os.urandom))

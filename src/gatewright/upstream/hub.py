@@ -110,14 +110,21 @@ class Hub:
                     _take(one, "", method, {})
 
     def tell(
-        self, server: str, method: str, params: dict[str, Any], session: str | None = None
+        self,
+        server: str,
+        method: str,
+        params: dict[str, Any],
+        session: str | None = None,
+        owner: tuple[str, str, str] | None = None,
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares."""
+        that nobody else shares. With `owner`, to that caller only: kind, id, and session where it has no name."""
         params = self.clean(server, method, params) if params and self._listeners else params
         seen: dict[tuple[str, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:
+                continue
+            if owner is not None and not _is(one, owner):
                 continue
             key = one.caller.id, one.profile
             allowed = seen.get(key)
@@ -137,6 +144,12 @@ class Hub:
         if isinstance(uri, str):
             for name in self._uris(one.caller, one.profile, server, uri):
                 _take(one, server, UPDATED, {**params, "uri": name})
+
+
+def _is(listener: Listener, owner: tuple[str, str, str]) -> bool:
+    kind, id, session = owner
+    who = listener.caller
+    return (who.kind, who.id) == (kind, id) and session in {"", listener.session}
 
 
 def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:

@@ -12,10 +12,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
-from gatewright.call import Failure
+from gatewright.call import Back, Failure
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.upstream.admission import NotPermitted
 from gatewright.upstream.spec import ServerSpec
@@ -75,6 +75,8 @@ class Keeper:
         self._tried_at = -1e9
         self._limit: asyncio.Timeout | None = None
         self._holding = self._barred = False
+        self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
+        """Hears whose call waits for the connection, for as long as it does."""
 
     def start(self) -> None:
         """Begin. Idempotent."""
@@ -269,8 +271,11 @@ class Keeper:
             text = f"server {name} is down: {self.reason}"
             return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
         if waiting and (self._next_at > deadline or tried or self.spec.transport != "stdio"):
-            text = f"server {name} is down: {self.reason}"
-            return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
+            # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.
+            again = self.state == "restarting"
+            text = f"server {name} is {'restarting' if again else 'down'}: {self.reason}"
+            reason = "restarting" if again else "upstream_unavailable"
+            return Failure(reason, text, retry_after_ms=wait_ms)
         if now >= deadline:
             fresh = self._attempts == 0
             return Failure(

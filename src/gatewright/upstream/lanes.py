@@ -4,8 +4,10 @@ One connection serves everybody, as long as nobody can be mistaken for somebody 
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
 then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
 that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
-otherwise nobody else could be meant, and a server may remember what was said there. For the same reason a
-session that the shared connection has served before stays on it.
+otherwise nobody else could be meant, and a server may remember what was said there. A call that asks for a task gets none: its task
+has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
+server that asks for roots as soon as it is connected gets no caller's there: a session whose client has roots has a connection of its
+own, on which they are its own.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -25,6 +27,8 @@ LEASES = 16
 """How many calls without a session may have a connection of their own; more share the common one."""
 
 _REMEMBERED = 100_000
+_ROOTS = frozenset({"roots"})
+"""Asked for outside calls, once for each connection: a lease, which one caller has after the other, must not keep them."""
 
 
 class Lanes:
@@ -42,7 +46,8 @@ class Lanes:
         """The sessions that the common connection has served; they stay on it."""
         self._idle: list[str] = []
         self._leases = 0
-        self._asks = False
+        self._asks: frozenset[str] = frozenset()
+        """What the server is known to ask for, as clients declare that they can be asked it."""
 
     def own(self, session: str | None) -> Keeper | None:
         """The connection that a session alone uses, where it has one."""
@@ -66,7 +71,8 @@ class Lanes:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
         if session is None:
-            return self._lease() if self._share == "auto" and self._alone(call) else self._common
+            fits = self._share == "auto" and "task" not in call.params and self._asks != _ROOTS
+            return self._lease() if fits and self._alone(call) else self._common
         if session in self._shared or self._share == "gateway":
             return self._common
         found = self._own.get(session)
@@ -99,7 +105,9 @@ class Lanes:
 
     def _alone(self, call: Call) -> bool:
         """Whether the call could be asked, by a server that asks."""
-        if not self._asks:
-            link = self._main.link
-            self._asks = link is not None and link.asks
-        return self._asks and any(name in call.client.capabilities for name in ASKABLE)
+        link = self._main.link
+        if link is not None and link.asks:
+            self._asks = frozenset(ASKABLE)
+        elif link is not None and link.wants_roots:
+            self._asks |= _ROOTS
+        return any(name in call.client.capabilities for name in self._asks)

@@ -1,100 +1,144 @@
-"""Tasks that servers made for callers: which server has each, and whose it is. Bounded, in memory.
+"""Tasks that servers made for callers: whose each is, which server has it, on which connection, and what its caller knows it as.
 
 To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential
 (MCP 2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to
-the caller for whom it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it.
-What is not known here any more, after a restart, nobody is told of in a list; whoever asks for it by its id is passed on.
+the caller for whom it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
+that id is the gateway's own, long and random, so that no server's numbering locks out another's or tells anybody anything.
+
+What is not known here is nobody's. So it is kept (`Keep`) before its caller hears of it, and known again after a restart.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
 
-import msgspec
+from gatewright.call import Call
+from gatewright.stores.server_tasks import ServerTask
 
-from gatewright.call import Call, Target
-from gatewright.wire import jsonrpc
+__all__ = ["EACH", "KEPT", "LASTS_S", "PREFIX", "Keep", "MadeTasks", "Owner", "owner_of"]
 
-__all__ = ["EACH", "KEPT", "MadeTasks", "Owner", "owner_of"]
-
-EACH = 256
+EACH = 1024
 """So many tasks of one caller: whoever makes more pushes out only its own."""
 KEPT = 65_536
+LASTS_S = 86_400.0
+"""How long a task is known whose server does not say how long it keeps it; and the longest of all."""
+PREFIX = "task_"
 
 Owner = tuple[str, str, str]
 
 
-class _Made(NamedTuple):
-    server: str
-    owner: Owner
-    tool: str = ""
-    """The tool whose call it is; empty where it is of nothing that is called a tool."""
+class Keep(Protocol):
+    """Where tasks are remembered beyond this process."""
+
+    async def add(self, one: ServerTask) -> None:
+        """Return once it is kept. Raises `OSError` or the like where it cannot be."""
+
+    async def drop(self, ids: Collection[str]) -> None:
+        """They are not needed any more."""
+
+
+class _Nowhere:
+    async def add(self, one: ServerTask) -> None:
+        """Nothing outlives the process."""
+
+    async def drop(self, ids: Collection[str]) -> None:
+        """Nothing was kept."""
 
 
 class MadeTasks:
-    """One for all configurations of a gateway."""
+    """One for all configurations of a gateway. `clock` gives Unix seconds, `random(n)` n bytes."""
 
-    def __init__(self) -> None:
-        self._made: OrderedDict[str, _Made] = OrderedDict()
+    def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
+        self._clock = clock
+        self._random = random
+        self.keep: Keep = _Nowhere()
+        self.process = random(8).hex()
+        """Of this run of the gateway: connections that end with it are called by it."""
+        self._made: OrderedDict[str, ServerTask] = OrderedDict()
+        self._known: dict[tuple[str, str, str], ServerTask] = {}
         self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
 
-    def remember(self, raw: bytes, server: str, call: Call) -> None:
-        """The result of a call may say that its server made a task (MCP tasks, both dialects)."""
-        members = jsonrpc.decode_members(raw)
-        try:
-            found = jsonrpc.decode_members(members.get("task", raw)).get("taskId")
-            name = jsonrpc.decode(found) if found is not None else None
-        except ValueError:
-            return
-        if isinstance(name, str) and name not in self._made:
-            # Nobody takes over what another one made by calling something the same.
-            tool = "" if call.tool is None else call.tool.target.name
-            self._keep(name, _Made(server, owner_of(call), tool))
+    def know(self, every: Iterable[ServerTask]) -> None:
+        """Take up what was kept."""
+        for one in every:
+            self._put(one)
 
-    def _keep(self, name: str, made: _Made) -> None:
-        mine = self._of_owner.setdefault(made.owner, OrderedDict())
-        self._made[name], mine[name] = made, None
-        if len(mine) > EACH:
-            self._forget(next(iter(mine)))
-        if len(self._made) > KEPT:
-            self._forget(next(iter(self._made)))
+    async def make(
+        self, call: Call, server: str, connection: str, task: str, lasts_s: float | None
+    ) -> ServerTask | None:
+        """The task that a server says it made for a call. None where it is another caller's already: nobody takes over
+        what somebody has by being told the same name."""
+        known = self._known.get((server, connection, task))
+        if known is not None and known.ends > self._clock():
+            return known if known.owner == owner_of(call) else None
+        if known is not None:
+            await self.forget(known)
+        lasts = LASTS_S if lasts_s is None else min(lasts_s, LASTS_S)
+        made = ServerTask(
+            PREFIX + self._random(16).hex(),
+            server,
+            connection,
+            task,
+            owner_of(call),
+            "" if call.tool is None else call.tool.target.name,
+            self._clock() + lasts,
+        )
+        await self.keep.add(made)
+        await self.keep.drop(self._put(made))
+        return made
 
-    def _forget(self, name: str) -> None:
-        owner = self._made.pop(name).owner
-        del self._of_owner[owner][name]
-        if not self._of_owner[owner]:
-            del self._of_owner[owner]
-
-    def maker(self, call: Call) -> Target | None:
-        """The server that has the task which a call is about, and the tool whose call the task is; None where the call is about
-        no task, or about one that is not known."""
-        made = self._of(call)
-        return None if made is None else Target(made.server, made.tool)
-
-    def foreign(self, call: Call) -> bool:
-        """Whether the task that a call is about is somebody else's."""
-        made = self._of(call)
-        return made is not None and made.owner != owner_of(call)
-
-    def listed(self, raw: bytes, server: str, call: Call) -> bytes:
-        """A server's list of tasks with those alone that are the caller's. Raises `ValueError`."""
-        found = jsonrpc.decode_members(raw)
-        mine = server, owner_of(call)
-        tasks = msgspec.json.decode(found.get("tasks", b"[]"), type=list[msgspec.Raw])
-        made = ((one, self._made.get(_id_of(one))) for one in tasks)
-        kept = [one for one, by in made if by is not None and (by.server, by.owner) == mine]
-        return msgspec.json.encode({**found, "tasks": kept})
-
-    def _of(self, call: Call) -> _Made | None:
+    def of(self, call: Call) -> ServerTask | None:
+        """The task that a call is about, where it is the caller's."""
         name = call.params.get("taskId")
-        return self._made.get(name) if isinstance(name, str) else None
+        made = self._made.get(name) if isinstance(name, str) else None
+        if made is None or made.owner != owner_of(call) or made.ends <= self._clock():
+            return None
+        return made
 
+    def all_of(self, call: Call) -> list[ServerTask]:
+        """The caller's tasks, oldest first. None is told to whoever has neither name nor session."""
+        owner, now = owner_of(call), self._clock()
+        if owner[0] == "anonymous" and not owner[2]:
+            return []
+        return [
+            one for name in self._of_owner.get(owner, ()) if (one := self._made[name]).ends > now
+        ]
 
-def _id_of(task: msgspec.Raw) -> str:
-    found: Any = jsonrpc.decode(task)
-    name = found.get("taskId") if isinstance(found, dict) else None
-    return name if isinstance(name, str) else ""
+    def heard(self, server: str, connection: str, task: object) -> ServerTask | None:
+        """The task that a server speaks of."""
+        return self._known.get((server, connection, task)) if isinstance(task, str) else None
+
+    async def forget(self, made: ServerTask) -> None:
+        """It is not there any more."""
+        if self._made.get(made.id) is made:
+            self._remove(made.id)
+            await self.keep.drop([made.id])
+
+    def _put(self, made: ServerTask) -> list[str]:
+        """Know one more; the ids of those that had to go."""
+        mine = self._of_owner.setdefault(made.owner, OrderedDict())
+        self._made[made.id], self._known[made.key], mine[made.id] = made, made, None
+        gone = []
+        if len(mine) > EACH:
+            gone.append(next(iter(mine)))
+        if len(self._made) > KEPT:
+            gone.append(next(iter(self._made)))
+        for name in gone:
+            self._remove(name)
+        return gone
+
+    def _remove(self, name: str) -> None:
+        made = self._made.pop(name, None)
+        if made is None:
+            return
+        if self._known.get(made.key) is made:
+            del self._known[made.key]
+        mine = self._of_owner[made.owner]
+        del mine[name]
+        if not mine:
+            del self._of_owner[made.owner]
 
 
 def owner_of(call: Call) -> Owner:

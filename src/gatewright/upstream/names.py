@@ -14,7 +14,6 @@ Names go back to targets by the table, so nothing has to be parsed out of them.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from urllib.parse import quote, unquote
@@ -22,6 +21,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from gatewright.call import KERNEL, Target
+from gatewright.patterns import Pattern
 
 __all__ = [
     "BUDGET",
@@ -42,7 +42,7 @@ SMALLEST_BUDGET = 34
 """Room for one character and the longest digest."""
 
 _SEPARATOR = "__"
-_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+_FOREIGN = Pattern(r"[^A-Za-z0-9_-]")
 _DIGESTS = (0, 8, 16, 32)
 """Hex digits by level; a target that still collides goes one level up."""
 

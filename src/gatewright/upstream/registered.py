@@ -50,8 +50,9 @@ class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class Registry(LocalServer):
     """The server. `changed` is told whenever it offers something else than before."""
 
-    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        super().__init__(ServerSpec(id=SHIPPED, local=True), {})
+    def __init__(self, changed: Callable[[], None] = lambda: None, *, hints: bool = True) -> None:
+        """`hints` says whether annotations of what is registered ask for a person."""
+        super().__init__(ServerSpec(id=SHIPPED, local=True, hints=hints), {})
         self._changed = changed
         self._kept: dict[tuple[str, str], Registered] = {}
         self._shipped: dict[tuple[str, str], Registered] = {}

@@ -17,6 +17,7 @@ from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.links.authorization import Authorizer
 from gatewright.links.connect import Around
 from gatewright.links.link import Link, UpstreamFailed
+from gatewright.links.questions import Outside
 from gatewright.protocol.mcp_client import ASKABLE, Hello
 from gatewright.redaction import without_secrets
 from gatewright.upstream.admission import Admission
@@ -27,7 +28,7 @@ from gatewright.upstream.pacing import Pace
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.screen import Screen
-from gatewright.upstream.session_sink import SessionSink
+from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
@@ -40,8 +41,6 @@ CHANGES: Mapping[str, str] = {
     "notifications/resources/list_changed": "resources",
 }
 """The notifications after which lists are fetched anew, and which."""
-
-_ALL = frozenset(CHANGES.values())
 
 STDERR_LINES = 200
 
@@ -171,8 +170,7 @@ class Server:
 
     def link_of(self, session: str | None) -> Link | None:
         """The connection that serves a session, while it is there."""
-        keeper = self._lanes.own(session)
-        return self._main.link if keeper is None else keeper.link
+        return (self._lanes.own(session) or self._main).link
 
     def call(
         self, method: str, params: dict[str, Any], call: Call, back: Back
@@ -207,7 +205,8 @@ class Server:
             link = keeper.link
             if link is None or not link.open or relisting.unlisted or relisting.count != known:
                 waits = min(self.spec.restart_wait_s, deadline - now)
-                ready = await self._ready(keeper, call, known, deadline, waits, unsent)
+                with keeper.waits(back):
+                    ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                 if isinstance(ready, Failure):
                     return replace(ready, details={**ready.details, "sent": False})
                 link = ready
@@ -245,22 +244,17 @@ class Server:
 
     def _lane(self, key: str, call: Call | None) -> Keeper:
         """A connection for one session, with what its client can be asked, or for calls without one."""
-        theirs = call.client.capabilities if call is not None else ASKABLE
+        sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
-        sink = SessionSink(self, key)
+        roots = call is not None and "roots" in capabilities
 
         async def make() -> Link:
-            return await self._make(sink, capabilities)
+            link = await self._make(sink, capabilities, sink.outside if roots else None)
+            if roots:
+                await sink.roots_told(self._main.link)
+            return link
 
-        async def connected(_: Link) -> None:
-            return None
-
-        keeper = Keeper(
-            self.spec, make, connected=connected, changed=lambda *_: None, leave=self._leave
-        )
-        sink.keeper = keeper
-        keeper.start()
-        return keeper
+        return session_keeper(self.spec, sink, make, self._leave)
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -320,15 +314,22 @@ class Server:
     async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
         """Fetch what changed by the server's own word, or everything where it said nothing."""
         async with self._loading:  # an older answer must not overwrite a newer one
-            listing = await fetch_listing(link, self.spec, self.listing, stale or _ALL)
+            listing = await fetch_listing(
+                link, self.spec, self.listing, stale or {*CHANGES.values()}
+            )
             if self._main.link is link:
                 self.listing = listing
                 self._told.listed(self.id, listing, stale)
 
-    async def _make(self, sink: Server | SessionSink, capabilities: Mapping[str, Any]) -> Link:
+    async def _make(
+        self,
+        sink: Server | SessionSink,
+        capabilities: Mapping[str, Any],
+        outside: Outside | None = None,
+    ) -> Link:
         admits = None if self._admission is None else sink
         around = Around(
-            self._info, sink, self._stderr, self._leave, self._authorizer, admits=admits
+            self._info, sink, self._stderr, self._leave, self._authorizer, outside, admits=admits
         )
         return await reach(self.spec, around, capabilities)
 
@@ -363,8 +364,7 @@ class Server:
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
         permits = self._told.permits()
-        found = {} if permits is None else permits.of(self.id)
-        return {name: one.value for name, one in found.items()}
+        return {} if not permits else {key: one.value for key, one in permits.of(self.id).items()}
 
     @property
     def state(self) -> State:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from gatewright.call import Back, CannotAsk, Question
 from gatewright.links.link import Link
-from gatewright.upstream.keeper import Keeper
+from gatewright.upstream.keeper import Connect, Keeper
+from gatewright.upstream.spec import ServerSpec
 
-__all__ = ["Heard", "SessionSink"]
+__all__ = ["Heard", "SessionSink", "session_keeper"]
+
+_ROOTS_S = 2.0
+"""How long the first call waits for a server that is known to ask for roots: what it may touch depends on them."""
 
 
 class Heard(Protocol):
@@ -34,6 +42,42 @@ class SessionSink:
     def __init__(self, server: Heard, session: str) -> None:
         self._server = server
         self._session = session
+        self._waiting: list[Back] = []
+        self._roots: Mapping[str, Any] | None = None
+        self._told = asyncio.Event()
+
+    @contextmanager
+    def waits(self, back: Back) -> Iterator[None]:
+        """A call of the session waits for the connection: its caller can be asked."""
+        self._waiting.append(back)
+        try:
+            yield
+        finally:
+            self._waiting.remove(back)
+
+    async def outside(self, question: Question) -> dict[str, Any]:
+        """What the server asks before any call: the session's roots, as whoever waits for the connection has them, else as
+        they were last shown. A client whose roots change says so, and the server asks again."""
+        if question.method != "roots/list":
+            raise CannotAsk(
+                "no call is in flight on this connection, so there is nobody to ask", -32600
+            )
+        try:
+            if self._waiting:
+                self._roots = await self._waiting[-1].ask(question)
+            return dict(self._roots or {"roots": []})
+        finally:
+            self._told.set()
+
+    async def roots_told(self, main: Link | None) -> None:
+        """Wait until the server has asked for roots and been answered, where it asked for them on the connection of all."""
+        if main is None or not main.wants_roots:
+            return
+        try:
+            async with asyncio.timeout(_ROOTS_S):
+                await self._told.wait()
+        except TimeoutError:
+            return
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -50,3 +94,18 @@ class SessionSink:
     async def asked(self, link: Link, params: Any) -> dict[str, Any]:
         """Answer a server that asks for permissions (`Admits`)."""
         return await self._server.asked(link, params)
+
+
+def session_keeper(
+    spec: ServerSpec, sink: SessionSink, make: Connect, leave: Callable[[Link], None]
+) -> Keeper:
+    """A connection that one session has for itself, begun."""
+
+    async def connected(_: Link) -> None:
+        return None
+
+    keeper = Keeper(spec, make, connected=connected, changed=lambda *_: None, leave=leave)
+    keeper.waits = sink.waits
+    sink.keeper = keeper
+    keeper.start()
+    return keeper

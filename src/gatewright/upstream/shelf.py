@@ -18,6 +18,7 @@ from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
+from gatewright.validators.annotations import Hinted, hinted
 from gatewright.validators.definition import definition_digest
 from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
@@ -49,6 +50,10 @@ class Shelf(msgspec.Struct, frozen=True):
     resources: tuple[Entry, ...] = ()
     templates: tuple[tuple[Entry, Template], ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+_MOST_BYTES = 256 * 1024
+"""Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 
 
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
@@ -101,6 +106,7 @@ def _tools(
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+    _check_size(definition, spec.catalogue.description_bytes)
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
@@ -117,18 +123,40 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     flow = marks_of(
         security.permissions_required, declared, hints, None if word is None else word.flow
     )
+    asked = _hints(spec, name, definition)
     return Tool(
         target=Target(spec.id, name),
         exposed=name,
         definition=definition,
         schema=schema,
-        security=replace(security, flow=flow) if flow else security,
+        security=replace(security, flow=flow, hints=asked) if flow or asked else security,
         headers=_headers(spec, text, schema),
         repeatable=word is not None and word.repeatable is True,
         as_task=spec.by_operators(name)
-        and (security.confirmation_required or security.risk_level == "dangerous")
+        and (security.confirmation_required or security.risk_level == "dangerous" or bool(asked))
         and not runs_as_task(definition),
     )
+
+
+def _hints(spec: ServerSpec, name: str, definition: Definition) -> tuple[Hinted, ...]:
+    """What its annotations say that a person is asked about. That an API is reached over the network says its operator, who
+    wrote its address, and no server."""
+    if spec.vouched(name):
+        return ()
+    said = hinted(definition)
+    return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
+
+
+def _check_size(definition: Definition, description_bytes: int) -> None:
+    """Raise `ValueError` for what is too long to be shown to models, or to be looked at."""
+    size = len(bytes(definition.get("description", b"")))
+    if size > description_bytes:
+        raise ValueError(
+            f"its description has {size} bytes, and limits.description_bytes is {description_bytes}"
+        )
+    size = sum(len(bytes(member)) for member in definition.values())
+    if size > _MOST_BYTES:
+        raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
 
 
 def _comparable(text: msgspec.Raw) -> bool:
@@ -159,9 +187,6 @@ def _headers(spec: ServerSpec, text: bytes, schema: Any) -> Mapping[tuple[str, .
 
 def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[str]) -> None:
     """What is odd about a tool that is offered all the same."""
-    size = len(bytes(definition.get("description", b"")))
-    if size > spec.catalogue.description_bytes:
-        warnings.append(f"tool {name!r} has a description of {size} bytes")
     flaws = problems(_decoded(definition, "security"))
     warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
 

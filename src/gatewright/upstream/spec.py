@@ -45,8 +45,8 @@ class CatalogueLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What one server may put into the catalogue."""
 
     tools: int = 500
-    description_bytes: int = 4096
-    """A longer description is kept and warned about: cutting it would change what it says."""
+    description_bytes: int = 16384
+    """A tool with a longer one is left out: cutting it would change what it says."""
     schema_depth: int = 32
     subschemas: int = 1000
     pages: int = 100
@@ -130,6 +130,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """The operator's word by tool; `*` is for every tool that is not named."""
     approver: str = "caller"
     """Who has to agree to dangerous calls, where the operator's word about the tool says nothing of it."""
+    hints: bool = True
+    """Whether a person is asked where its tools' annotations say that they destroy or reach out; nobody vouched for it."""
     trust_level: str | None = None
     methods: tuple[str, ...] | None = ()
     """Which messages besides those of MCP and MGP pass to it and from it (`wire.methods.declares`)."""
@@ -143,6 +145,12 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     def word(self, tool: str) -> ToolWord | None:
         """What the operator says about a tool."""
         return self.tools.get(tool) or self.tools.get("*")
+
+    def vouched(self, tool: str) -> bool:
+        """Whether the operator said of a tool how dangerous it is, so that nobody has to go by its annotations."""
+        word = self.word(tool)
+        said = word is not None and (word.risk_level, word.confirmation_required) != (None, None)
+        return said or not self.hints
 
     def by_operators(self, tool: str) -> bool:
         """Whether a call of a tool that needs somebody's word may wait for an operator."""

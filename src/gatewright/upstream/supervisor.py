@@ -31,6 +31,7 @@ from gatewright.upstream.server import CHANGES, Server
 from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
+from gatewright.upstream.tasks import STATUS
 from gatewright.upstream.view import Profile
 
 __all__ = ["HELD_S", "RETIRING_MOST", "Staged", "Supervisor"]
@@ -131,7 +132,11 @@ class Supervisor:
             server: str, method: str, params: dict[str, Any], session: str | None = None
         ) -> None:
             # What is recorded is the gateway's to say, and no server's.
-            if self._servers.get(server) is made and method != AUDIT:
+            if self._servers.get(server) is not made or method == AUDIT:
+                return
+            if method in STATUS:
+                self._of_task(made, method, params, session)
+            else:
                 self.hub.tell(server, method, params, session)
 
         told = Told(listed, said, self._event, lambda: self.permits, self.hub.leads_here)
@@ -351,6 +356,15 @@ class Supervisor:
             same = all(before.of(one) == listing.of(one) for one in _sections(name))
             if not same or name in announced:
                 self.hub.tell(server, method, {})
+
+    def _of_task(
+        self, server: Server, method: str, params: dict[str, Any], session: str | None
+    ) -> None:
+        """How a task stands is told to whoever has it, and to nobody else."""
+        found = self.dispatch.tasks.heard(server, params, session)
+        if found is not None:
+            task, told = found
+            self.hub.tell(server.id, method, told, owner=task.owner)
 
     def _look_at(self, server: str) -> None:
         """Let whoever wants to know see what is on a shelf now."""

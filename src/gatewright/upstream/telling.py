@@ -6,7 +6,17 @@ from typing import Any
 
 from gatewright.upstream.server import Server
 
-__all__ = ["roots_changed", "tell"]
+__all__ = ["connection_of", "roots_changed", "tell"]
+
+
+def connection_of(server: Server, session: str | None, process: str) -> str:
+    """What tells the connection that serves a session from all others of its server: the session, where it has one of its own,
+    and, where what a server remembers ends with the connection, which one it is in this `process` of ours."""
+    link = server.link_of(session)
+    own = session if link is not None and link is not server.link else None
+    if server.spec.transport == "http":
+        return own or ""
+    return f"{own or ''}#{process}.{'' if link is None else link.number}"
 
 
 def tell(server: Server, session: str | None, method: str, params: dict[str, Any]) -> bool:

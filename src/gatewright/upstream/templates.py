@@ -5,11 +5,11 @@ Only used to find the owner of a resource, so it may be generous: the server its
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import DOTALL, Pattern, escape
 
 __all__ = ["Template"]
 
-_EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_EXPRESSION = Pattern(r"\{([+#./;?&]?)([^{}]*)\}")
 _VALUES = {
     "": r"[^/?#]*",
     "+": r".*",
@@ -21,7 +21,9 @@ _VALUES = {
     "&": r"(?:&[^#]*)?",
 }
 _MOST = 32
-"""More expressions than that are nobody's template, and make matching slow."""
+_LONGEST = 2048
+_LONGEST_URI = 8192
+"""More expressions and longer ones are nobody's template: it fits nothing."""
 
 
 class Template:
@@ -31,21 +33,22 @@ class Template:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._pattern: Pattern[str] | None = None
+        self.weight = len(text)
+        if len(text) > _LONGEST:
+            return
         parts: list[str] = []
-        at = self.weight = 0
+        at = 0
         found = list(_EXPRESSION.finditer(text))
         for match in found:
-            parts.append(re.escape(text[at : match.start()]))
-            parts.append(_VALUES[match[1]])
-            self.weight += match.start() - at
+            parts += (escape(text[at : match.start()]), _VALUES[match[1]])
+            self.weight -= match.end() - match.start()
             at = match.end()
-        parts.append(re.escape(text[at:]))
-        self.weight += len(text) - at
-        usable = len(found) <= _MOST and len(text) <= 2048
-        self._pattern = re.compile("".join(parts), re.DOTALL) if usable else None
+        if len(found) <= _MOST:
+            self._pattern = Pattern("".join((*parts, escape(text[at:]))), DOTALL)
 
     def matches(self, uri: str) -> bool:
         """Whether the URI could have been made from the template."""
-        if self._pattern is None or len(uri) > 8192:
+        if self._pattern is None or len(uri) > _LONGEST_URI:
             return False
-        return self._pattern.fullmatch(uri) is not None
+        return self._pattern.fits(uri)

@@ -6,24 +6,24 @@ validators. A list of places is never complete; what it names is worth a look.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.leaves import strings
 
 __all__ = ["argument_risk"]
 
-_SENSITIVE = re.compile(
-    r"(?:^|[/\\])(?:etc|root|proc|sys|boot|\.ssh|\.aws|\.gnupg|\.kube|\.docker)(?:[/\\]|$)"
-    r"|(?:^|[/\\])(?:\.env(?:\.\w+)?|\.netrc|\.pgpass|\.git-credentials|id_(?:rsa|ed25519|ecdsa)|shadow)$"
-    r"|\.(?:pem|key|p12|pfx|kdbx|keystore)$"
+_SENSITIVE = Pattern(
+    r"(?:^|[/\\])(?:etc|root|proc|sys|boot|\.ssh|\.aws|\.gnupg|\.kube|\.docker)(?:[/\\]|\n?\Z)"
+    r"|(?:^|[/\\])(?:\.env(?:\.\w+)?|\.netrc|\.pgpass|\.git-credentials|id_(?:rsa|ed25519|ecdsa)|shadow)\n?\Z"
+    r"|\.(?:pem|key|p12|pfx|kdbx|keystore)\n?\Z"
     r"|169\.254\.169\.254|metadata\.google\.internal",
-    re.IGNORECASE,
+    IGNORECASE,
 )
-_NAMED = re.compile(
-    r"pass(?:word|wd|phrase)|secret|token|credential|private_?key|api_?key", re.IGNORECASE
+_NAMED = Pattern(
+    r"pass(?:word|wd|phrase)|secret|token|credential|private_?key|api_?key", IGNORECASE
 )
-_UP = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
+_UP = Pattern(r"(?:^|[/\\])\.\.(?:[/\\]|\n?\Z)")
 _LOOKED_AT = 1000
 _CHARS = 4096
 

@@ -8,11 +8,10 @@ matching, not substring search: `execute_sql`, `list_processes` and `seashell_ca
 
 from __future__ import annotations
 
-import re
+from gatewright.patterns import words_of
 
 __all__ = ["runs_commands"]
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _THINGS = frozenset(
     "command commands cmd commandline shell bash sh zsh ksh csh dash fish powershell pwsh terminal "
@@ -31,7 +30,7 @@ _ALONE_NO_SHELL = frozenset({"system", "process", "console", "fish", "dash"})
 
 def runs_commands(name: str) -> bool:
     """Whether a tool of this name is to be treated as one that runs shell commands."""
-    words = {word.lower() for word in _WORDS.findall(name)}
+    words = {word.lower() for word in words_of(name)}
     if not words or not words <= _KNOWN:
         return False
     things = words & _THINGS

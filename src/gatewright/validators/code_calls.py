@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 
+from gatewright.patterns import Pattern
 from gatewright.validators.code_members import Walk, attribute_violation
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_writes import write_violation
@@ -140,7 +140,7 @@ def _has_plain_prefix(node: ast.expr) -> bool:
     if isinstance(first, ast.JoinedStr) and first.values:
         first = first.values[0]
     text = folded(first)
-    return text is not None and re.match(r"[a-zA-Z]\w*_", text) is not None
+    return text is not None and _JOINED.begins(text)
 
 
 def _member_text(member: str | None, caller: str) -> Iterator[str]:
@@ -176,7 +176,8 @@ _CALLS: dict[str, Callable[[Walk, ast.Call], Iterator[str]]] = {
     "vars": _vars,
 }
 
-_FORMAT_MEMBER = re.compile(r"\{[^{}]*[.\[]_")
+_JOINED = Pattern(r"[a-zA-Z]\w*_")
+_FORMAT_MEMBER = Pattern(r"\{[^{}]*[.\[]_")
 
 
 def _format_violation(text: str | None, node: ast.Call) -> Iterator[str]:
@@ -185,7 +186,7 @@ def _format_violation(text: str | None, node: ast.Call) -> Iterator[str]:
         yield "Blocked format: a member with an underscore"
 
 
-_QUERIED = re.compile(r"@\s*\w+(?:\s*\.\s*\w+)*\s*[(\[]|__\w+__")
+_QUERIED = Pattern(r"@\s*\w+(?:\s*\.\s*\w+)*\s*[(\[]|__\w+__")
 
 
 def _query_violation(base: str | None, node: ast.Call) -> Iterator[str]:
@@ -214,9 +215,9 @@ _OWN_FILES = frozenset({".env", ".env.local", ".env.production", ".npmrc", ".pyp
 """Secrets of the project itself, which its own code may well read."""
 
 
-_STARTED = re.compile(
+_STARTED = Pattern(
     r"(?:^|/)(?:\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zprofile|zshenv)|authorized_keys|"
-    r"etc/(?:ld\.so\.preload|rc\.local|profile|init\.d|systemd|cron\.[a-z]+)|autostart|LaunchAgents)(?:/|$)"
+    r"etc/(?:ld\.so\.preload|rc\.local|profile|init\.d|systemd|cron\.[a-z]+)|autostart|LaunchAgents)(?:/|\n?\Z)"
 )
 """What the host runs by itself: who writes there stays."""
 

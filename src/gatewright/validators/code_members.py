@@ -5,11 +5,11 @@ Here is what speaks against a module and against a member of one, however the co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_names import Names
 
@@ -123,7 +123,7 @@ def _covered(module: str, listed: frozenset[str]) -> bool:
     return False
 
 
-_MANGLED = re.compile(r"_[A-Za-z]\w*__\w*[A-Za-z]")
+_MANGLED = Pattern(r"_[A-Za-z]\w*__\w*[A-Za-z]")
 """What a class keeps for itself (`self.__x`), spelled from outside."""
 
 

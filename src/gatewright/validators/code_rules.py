@@ -9,11 +9,11 @@ member. Violations are sentences in the form of MGP §7.4 and all of them are co
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
+from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_calls import call_violations, joined_violation
 from gatewright.validators.code_members import Rules, Walk, attribute_violation
@@ -193,8 +193,8 @@ def _dict_of(walk: Walk, base: ast.expr) -> Iterator[str]:
         yield "Blocked attribute: '__dict__'"
 
 
-_SPECIAL_TEXT = re.compile(r"[\w.\[\]{}!:]*__\w+__[\w.\[\]{}!:]*")
-_HIDDEN_DUNDER = re.compile(
+_SPECIAL_TEXT = Pattern(r"[\w.\[\]{}!:]*__\w+__[\w.\[\]{}!:]*")
+_HIDDEN_DUNDER = Pattern(
     r"__(?:globals|builtins|subclasses|import|code|bases?|mro|getattribute|closure|self|reduce(?:_ex)?|loader|spec|"
     r"func|wrapped|init_subclass|traceback|kwdefaults|defaults|weakref|objclass)__"
 )
@@ -233,8 +233,8 @@ def _text_violation(text: str) -> Iterator[str]:
         yield "Blocked format: a special member"
 
 
-_FORMAT_MEMBER = re.compile(r"\{[^{}]*[.\[]__\w")
-_SPLICED = re.compile(r"\{\w*\.[\w.]*(?:%\w|\Z)")
+_FORMAT_MEMBER = Pattern(r"\{[^{}]*[.\[]__\w")
+_SPLICED = Pattern(r"\{\w*\.[\w.]*(?:%\w|\Z)")
 """A field of a format whose member comes from somewhere else: `"{0." + name + "}"`."""
 
 

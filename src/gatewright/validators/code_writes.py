@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_names import Names, folded
 
@@ -14,8 +14,8 @@ __all__ = ["write_violation"]
 _OPENS = frozenset(
     "open ZipFile TarFile GzipFile BZ2File LZMAFile FileIO fdopen memmap mmap connect".split()
 )
-_MODE = re.compile(r"[rwaxbtU+:|gz2]{1,8}")
-_WRITES = re.compile(r"[wax+]")
+_MODE = Pattern(r"[rwaxbtU+:|gz2]{1,8}")
+_WRITES = Pattern(r"[wax+]")
 _READING_VERBS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 

@@ -8,12 +8,12 @@ read from the schema alone, so that no tool needs texts of its own; a schema tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from gatewright.patterns import Pattern
 from gatewright.validators.compiled import Compiled
 from gatewright.validators.schema import CompiledSchema, Violation
 
@@ -35,7 +35,7 @@ _CLASSES = {
     "A-Za-z0-9": "letters and digits",
     "a-zA-Z0-9": "letters and digits",
 }
-_ONE_CLASS = re.compile(r"\^\[([A-Za-z0-9-]+)\](?:\+|\*|\{[0-9,]+\})\$")
+_ONE_CLASS = Pattern(r"\^\[([A-Za-z0-9-]+)\](?:\+|\*|\{[0-9,]+\})\$")
 """A pattern that says nothing but of which letters a text is made."""
 
 _ORDER = ("required", "additionalProperties", "type", "enum", "pattern")

@@ -6,7 +6,7 @@ A few microseconds a name: an edit distance over a thousand names would hold up 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 __all__ = ["NAME_CHARS", "closest"]
 
@@ -27,8 +27,10 @@ def closest(wanted: str, names: Iterable[str], most: int = _SUGGESTED) -> list[s
 
 
 def _pairs(name: str) -> set[tuple[str, str]]:
+    """Neighbours in either order, and next neighbours: two letters that changed places cost little."""
     letters = name[:NAME_CHARS].casefold().translate(_BETWEEN)
-    return set(pairwise(letters)) or {(letters, "")}
+    pairs = chain(pairwise(letters), zip(letters, letters[2:], strict=False))
+    return {(one, two) if one < two else (two, one) for one, two in pairs} or {(letters, "")}
 
 
 def _likeness(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> float:

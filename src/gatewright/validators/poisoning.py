@@ -11,13 +11,14 @@ definition is read, names and defaults and examples as well, because a model rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.redaction.invisible import hidden
+from gatewright.validators.advice import without_advice
 from gatewright.validators.lookalike import seen
 
 __all__ = ["HELD_AT", "reserved", "score", "suspicion"]
@@ -27,7 +28,7 @@ HELD_AT = 5
 
 _DEEP = 200
 _READ = frozenset({"name", "title", "description", "inputSchema", "outputSchema"})
-_RESERVED = re.compile(r"(?:mgp|rngp|system|systern)[/.]", re.IGNORECASE)
+_RESERVED = Pattern(r"(?:mgp|rngp|system|systern)[/.]", IGNORECASE)
 """As a name is spelled, and as it looks (`lookalike.seen`)."""
 
 
@@ -263,7 +264,13 @@ def _set() -> Any:
 
 
 _ANY = _set()
-_SPACE = re.compile(r"\s+")
+_ADVISABLE = {
+    index
+    for index, (_, what, _) in enumerate(_RULES)
+    if what in ("it reaches for secrets", "it wants to come before all others")
+}
+"""What an honest warning or comparison may say in nearly the same words."""
+_SPACE = Pattern(r"\s+")
 
 
 def score(texts: Iterable[str]) -> tuple[int, list[str]]:
@@ -271,7 +278,10 @@ def score(texts: Iterable[str]) -> tuple[int, list[str]]:
     space of any kind, but not between two texts."""
     kept = list(texts)
     lines = "\n".join([*(_SPACE.sub(" ", text) for text in kept), *kept])
-    found = [_RULES[index] for index in sorted(_ANY.Match(lines) or ())]
+    hits = set(_ANY.Match(lines) or ())
+    if not hits.isdisjoint(_ADVISABLE):
+        hits -= _ADVISABLE - set(_ANY.Match(without_advice(lines)) or ())
+    found = [_RULES[index] for index in sorted(hits)]
     return sum(points for points, _, _ in found), [what for _, what, _ in found]
 
 

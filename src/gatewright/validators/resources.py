@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import ada_url
 
+from gatewright.patterns import DOTALL, Pattern, escape
 from gatewright.validators.leaves import Place, strings
 from gatewright.validators.network import names_url
 from gatewright.validators.objection import Objection
@@ -31,11 +31,11 @@ from gatewright.validators.paths import names_path, readings
 
 __all__ = ["Resources", "flaw_of_pattern"]
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
-_ABSOLUTE = re.compile(r"(?:/|~|\\|[A-Za-z]:[/\\])[^\n]*")
+_URI = Pattern(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_URL = Pattern(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
+_ABSOLUTE = Pattern(r"(?:/|~|\\|[A-Za-z]:[/\\])[^\n]*")
 """One line that begins like this is taken for a path, blanks and all: a folder may have a blank in its name."""
-_WILD = re.compile(r"\*+")
+_WILD = Pattern(r"\*+")
 _FILE = "file:"
 _MOST_SHOWN = 256
 
@@ -44,8 +44,8 @@ class _Pattern(NamedTuple):
     """`kind` is what it is compared with; of a path, `real` is the same where links lead."""
 
     kind: str
-    text: re.Pattern[str]
-    real: re.Pattern[str]
+    text: Pattern[str]
+    real: Pattern[str]
 
 
 class Resources:
@@ -179,20 +179,20 @@ def _real_pattern(path: str) -> str:
     return posixpath.join(plain, *names[wild:])
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Pattern[str]:
     if "*" not in pattern:
         if pattern == ".":
-            return re.compile(".*", re.DOTALL)
-        return re.compile(re.escape(pattern.rstrip("/")) + r"(?:/.*)?", re.DOTALL)
+            return Pattern(".*", DOTALL)
+        return Pattern(escape(pattern.rstrip("/")) + r"(?:/.*)?", DOTALL)
     below = pattern.endswith("/**")
     body = pattern[:-3] if below else pattern
     found, at = "", 0
     for wild in _WILD.finditer(body):
-        found += re.escape(body[at : wild.start()]) + (".*" if len(wild[0]) > 1 else "[^/]*")
+        found += escape(body[at : wild.start()]) + (".*" if len(wild[0]) > 1 else "[^/]*")
         at = wild.end()
-    found += re.escape(body[at:])
-    return re.compile(found + ("(?:/.*)?" if below else ""), re.DOTALL)
+    found += escape(body[at:])
+    return Pattern(found + ("(?:/.*)?" if below else ""), DOTALL)
 
 
 def _without_query(url: str) -> str:
-    return re.split(r"[?#]", url, maxsplit=1)[0]
+    return url.partition("?")[0].partition("#")[0]

@@ -7,11 +7,11 @@ pattern in the word could match. Where a path begins does not matter: `/x/../etc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["is_sensitive", "names_sensitive_file"]
@@ -37,11 +37,12 @@ _NAMES = tuple(
     """.split()
 )
 _FIRST = frozenset(place[0] for place in _PLACES)
-_HINT = re.compile(
-    "|".join(re.escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})),
-    re.IGNORECASE,
+_HINT = Pattern(
+    "|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})),
+    IGNORECASE,
 )
-_WILD = re.compile(r"[*?\[]")
+_JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
+_WILD = Pattern(r"[*?\[]")
 
 
 def names_sensitive_file(word: Word) -> bool:
@@ -98,7 +99,7 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
 def _named(part: str, *, glob: bool) -> bool:
     if part in _NAMES:
         return True
-    letters = re.sub(r"\[[^\]]*\]|[*?]", "", part)
+    letters = _JOKERS.sub("", part)
     return (
         glob
         and part[0] != "*"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from gatewright.patterns import DOTALL, Pattern
 
 __all__ = [
     "META_CLIENT_CAPABILITIES",
@@ -54,10 +55,10 @@ NAMED: Mapping[str, str] = {
 }
 """Methods whose target is mirrored in `Mcp-Name`, and the member of `params` that holds it."""
 
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_WRAPPED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_DECIMAL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
+_PLAIN = Pattern(r"[\x20-\x7e]*")
+_WRAPPED = Pattern(r"=\?base64\?(.*)\?=", DOTALL)
+_TOKEN = Pattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DECIMAL = Pattern(r"(-?[0-9]+)(?:\.0+)?")
 
 _HOLDS = {
     "one": frozenset(

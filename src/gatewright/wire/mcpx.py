@@ -11,11 +11,11 @@ JSON object (decision C-25), and what it says is the receivers' affair.
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from gatewright.patterns import ASCII, DOTALL, Pattern
 from gatewright.wire import jsonrpc
 
 __all__ = [
@@ -115,7 +115,7 @@ class _Outer(msgspec.Struct, gc=False, rename={"sender": "from"}):
 
 
 _outer = msgspec.json.Decoder(_Outer)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = Pattern(r"[\x00-\x1f\x7f-\x9f]")
 _NAMES = ("protocol", "id", "from", "kind", "payload", "ts", "to", "correlation_id")
 _QUOTED = tuple(b'"%b"' % name.encode() for name in _NAMES)
 
@@ -221,9 +221,9 @@ def _string(raw: msgspec.Raw | None) -> str | None:
 # -- half surrogate pairs
 
 _REPLACED = b"\\ufffd"
-_ESCAPE = re.compile(
+_ESCAPE = Pattern(
     rb"\\(?:(u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
-    re.DOTALL,
+    DOTALL,
 )
 
 
@@ -236,8 +236,8 @@ def _with_whole_pairs(text: bytes) -> bytes:
 # -- members that stand twice
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-_COLON = re.compile(rb"[ \t\r\n]*:")
+_TOKEN = Pattern(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', DOTALL)
+_COLON = Pattern(rb"[ \t\r\n]*:")
 
 
 def _repeated(text: bytes, payload: bytes) -> str:
@@ -273,10 +273,10 @@ def _outermost(text: bytes) -> list[str]:
 # -- time
 
 
-_MOMENT = re.compile(
+_MOMENT = Pattern(
     r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)"
     r"(\.\d{1,18})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)",
-    re.ASCII,
+    ASCII,
 )
 
 

@@ -11,10 +11,11 @@ right over the gateway itself (`held_permission`): `kernel.tool.invoke:NAME`, `k
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal
+
+from gatewright.patterns import IGNORECASE, Pattern
 
 __all__ = [
     "ALIASES",
@@ -76,7 +77,7 @@ MOST = 64
 """How many permissions one server may ask for."""
 _NAME_CHARS = 128
 
-_CUSTOM = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9_][a-z0-9_-]*){2,}", re.IGNORECASE)
+_CUSTOM = Pattern(r"[a-z][a-z0-9-]*(?:\.[a-z0-9_][a-z0-9_-]*){2,}", IGNORECASE)
 
 
 def canonical_permission(name: str) -> str | None:
@@ -119,8 +120,8 @@ NOTHING = "kernel.nothing"
 
 _OF_TOOLS = {"ToolInvoke": INVOKE, "ToolRead": READ}
 _PLAIN = {"ToolsListAll": LIST_ALL, "AdminRead": REGISTRY_READ, "AdminWrite": REGISTRY_WRITE}
-_CALLED = re.compile(r"(ToolInvoke|ToolRead)\(([^()\s]{1,256})\)")
-_NAMED = re.compile(r"kernel\.tool\.(?:invoke|read):[^()\s]{1,256}")
+_CALLED = Pattern(r"(ToolInvoke|ToolRead)\(([^()\s]{1,256})\)")
+_NAMED = Pattern(r"kernel\.tool\.(?:invoke|read):[^()\s]{1,256}")
 
 _VERBS = {
     "read:filesystem": "filesystem.read",

@@ -93,3 +93,12 @@ def test_what_is_short_is_shown_whole(arguments: dict[str, str]) -> None:
 def test_only_a_plain_yes_is_one(answer: Any, yes: bool) -> None:
     """MGP-4.3-6"""
     assert words.agreed(answer) is yes
+
+
+def test_an_operator_is_told_for_how_long_a_yes_to_what_reaches_out_holds() -> None:
+    tool = a_tool("search", hints=("open_world",))
+    said = words.reason(a_tool_call(tool), tool, 28_800.0)
+    assert said.endswith("; a yes holds for all its calls by agent.one for 8 h")
+    both = a_tool("post", hints=("destructive", "open_world"))
+    assert "a yes holds" not in words.reason(a_tool_call(both), both, 28_800.0)
+    assert "a yes holds" not in words.reason(a_tool_call(tool), tool, 0.0)

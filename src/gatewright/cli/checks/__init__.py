@@ -4,9 +4,10 @@ A check reads and never changes anything. Where a finding can be mended without 
 (a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.
 """
 
+from gatewright.cli.checks.anchors import check_anchors
 from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.checks.hosts import check_hosts
-from gatewright.cli.checks.identity import check_identity
+from gatewright.cli.checks.identity import check_identity, check_operators
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
 from gatewright.cli.checks.protocol import check_protocol
 from gatewright.cli.checks.servers import check_servers
@@ -21,6 +22,7 @@ from gatewright.cli.checks.state import (
 __all__ = [
     "Finding",
     "Level",
+    "check_anchors",
     "check_audit",
     "check_clock",
     "check_config",
@@ -29,6 +31,7 @@ __all__ = [
     "check_gateway",
     "check_hosts",
     "check_identity",
+    "check_operators",
     "check_protocol",
     "check_servers",
     "check_store",

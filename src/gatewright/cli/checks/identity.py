@@ -8,8 +8,18 @@ from collections.abc import Container, Iterator
 from gatewright.cli.checks.finding import Finding
 from gatewright.settings import Settings
 
-__all__ = ["check_identity"]
+__all__ = ["check_identity", "check_operators"]
 
+_BOUNDARIES = {
+    "local": (
+        "are whoever shows an operator's key, and whoever sits at a terminal of this user",
+        "no boundary towards an agent that runs as this user and has a shell: it can make itself a terminal",
+    ),
+    "key": (
+        "are whoever shows an operator's key, and nobody else",
+        "a boundary towards agents that run as another user than the gateway; one of the same user can change the state folder",
+    ),
+}
 _ALWAYS = frozenset({"*", "local", "anonymous", "gateway-client"})
 
 
@@ -28,6 +38,12 @@ def check_identity(settings: Settings, names: Container[str]) -> Iterator[Findin
         )
     if issuers:
         yield from _issuers(settings)
+
+
+def check_operators(settings: Settings) -> Iterator[Finding]:
+    """Which boundary stands between agents and what operators may do."""
+    what, why = _BOUNDARIES[settings.gateway.operators]
+    yield Finding(check="gateway", subject="operators", level="ok", what=what, why=why)
 
 
 def _issuers(settings: Settings) -> Iterator[Finding]:

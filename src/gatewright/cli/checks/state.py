@@ -228,7 +228,8 @@ def check_audit(folder: Path) -> Iterator[Finding]:
             yield Finding(check="audit", subject=str(folder), level="ok", what=what)
             return
         what = f"the record is broken at {found.problem.place}"
-        why = f"record {found.problem.seq} {found.problem.what}"
+        record = f"record {found.problem.seq} " if found.problem.seq else ""
+        why = f"{record}{found.problem.what}"
     yield Finding(
         check="audit",
         subject=str(folder),

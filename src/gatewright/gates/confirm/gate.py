@@ -2,7 +2,9 @@
 
 Theory: a tool that asks for confirmation is confirmed call by call; a dangerous one as well, unless a
 grant names this tool for this caller (MGP §4.4: confirmation or permission). A grant of the whole
-server does not: whoever gave it did not have this tool in mind. So is a call of which the gate `flow` says that it would
+server does not: whoever gave it did not have this tool in mind. The same holds for a tool of which its server's
+annotations say that it destroys, or reaches out into the open world, where no operator said how dangerous it is; of those that only
+reach out, a yes holds for a while. So is a call of which the gate `flow` says that it would
 send out what the session has read, whatever was granted.
 
 Who is asked is a rule of the configuration. `caller`: the caller's own client is asked, and a caller that
@@ -25,7 +27,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -33,10 +35,11 @@ from msgspec.structs import replace
 from gatewright.call import Back, Call, CannotAsk, Gate, Refusal, Target, Tool, verdict_of
 from gatewright.gates.confirm import words
 from gatewright.gates.confirm.operators import Agreed, Operators
+from gatewright.stores.agreements import Agreements
 from gatewright.validators.definition import canonical
 from gatewright.wire.jsonrpc import decode
 
-__all__ = ["Confirm", "Rule"]
+__all__ = ["Confirm", "OpenWorld", "Rule"]
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -47,6 +50,13 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 _CALLER = Rule()
+
+
+class OpenWorld(NamedTuple):
+    """Yeses to tools that only reach out, and for how long each holds."""
+
+    agreements: Agreements
+    lasts_s: float
 
 
 class Confirm:
@@ -63,11 +73,14 @@ class Confirm:
         operators: Operators | None = None,
         rule: Callable[[Target], Rule] = lambda _: _CALLER,
         again: Sequence[Gate] = (),
+        open_world: OpenWorld | None = None,
     ) -> None:
         """`access` is asked again after the wait; `clock` gives monotonic seconds; `rule` says who has to agree to
         the calls of a tool. Without `operators` a rule that wants one refuses. `again` are the gates that judge
-        arguments, for those that an operator changed."""
+        arguments, for those that an operator changed. Without `open_world` tools that only reach out are asked about each time."""
         self._access = access
+        self._open_world = open_world
+        self._lasts_s = 0.0 if open_world is None else open_world.lasts_s
         self._again = again
         self._clock = clock
         self._patience_s = patience_s
@@ -75,7 +88,7 @@ class Confirm:
         self._rule = rule
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
-        tool = _to_confirm(call)
+        tool = self._to_confirm(call)
         if tool is not None:
             return self._confirmed(call, tool, back)
         if self._operators is not None:
@@ -90,7 +103,7 @@ class Confirm:
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """Whether somebody would be asked. Nobody is."""
-        tool = _to_confirm(call)
+        tool = self._to_confirm(call)
         if tool is None:
             return call
         who = {"caller": "the caller", "operator": "an operator"}
@@ -101,6 +114,24 @@ class Confirm:
             f"{asked} would be asked to agree to this very call of {tool.exposed}",
             {"approver": approver, "risk_level": tool.security.risk_level},
         )
+
+    def _to_confirm(self, call: Call) -> Tool | None:
+        """The tool whose call needs somebody's word."""
+        tool = call.tool
+        if tool is None:
+            return None
+        security = tool.security
+        if security.confirmation_required or "flow" in call.facts:
+            return tool
+        if call.facts.get("access") == "tool_grant":
+            return None
+        if security.risk_level == "dangerous" or "destructive" in security.hints:
+            return tool
+        return tool if security.hints and not self._agreed_before(call, tool) else None
+
+    def _agreed_before(self, call: Call, tool: Tool) -> bool:
+        known = self._open_world
+        return known is not None and known.agreements.holds(call, tool, self._lasts_s)
 
     def _agreeing(self, call: Call, tool: Tool) -> Rule:
         """Who has to agree. Where the flow of data asks for a person, an operator does where the caller cannot."""
@@ -118,6 +149,8 @@ class Confirm:
             found = await self._ask_operators(call, tool, back, rule.quorum)
         if isinstance(found, Refusal):
             return found
+        if self._open_world is not None and words.lasts(call, tool) and not found.edited:
+            self._open_world.agreements.add(call, tool)
         call.facts["confirmed_by"] = found.by
         call.facts["waited_ms"] = round((self._clock() - began) * 1000, 3)
         if found.approval:
@@ -149,12 +182,13 @@ class Confirm:
         if self._operators is None:
             why = "there is no queue in which it could wait for an operator"
             return words.refused(call, tool, why)
-        return await self._operators.ask(call, tool, back, quorum)
+        why = words.reason(call, tool, self._lasts_s)
+        return await self._operators.ask(call, tool, back, quorum, why)
 
     async def _ask_caller(self, call: Call, tool: Tool, back: Back) -> Agreed | Refusal:
         try:
             async with asyncio.timeout(self._patience_s):
-                answer = await back.ask(words.question(call, tool))
+                answer = await back.ask(words.question(call, tool, self._lasts_s))
         except CannotAsk as problem:
             return words.refused(
                 call, tool, f"the caller cannot be asked ({problem.message[:200]})"
@@ -168,15 +202,3 @@ class Confirm:
             f"{tool.exposed} was not confirmed by the caller, so it was not run",
             {"missing": "confirmation"},
         )
-
-
-def _to_confirm(call: Call) -> Tool | None:
-    """The tool whose call needs somebody's word."""
-    tool = call.tool
-    if tool is None:
-        return None
-    security = tool.security
-    if security.confirmation_required or "flow" in call.facts:
-        return tool
-    dangerous = security.risk_level == "dangerous" and call.facts.get("access") != "tool_grant"
-    return tool if dangerous else None

@@ -70,8 +70,10 @@ class Operators:
         self._looks = looks
         self._redeemed = redeemed
 
-    async def ask(self, call: Call, tool: Tool, back: Back, quorum: int) -> Agreed | Refusal:
-        """Who agreed to this call, or why it does not run, at least not now."""
+    async def ask(
+        self, call: Call, tool: Tool, back: Back, quorum: int, why: str
+    ) -> Agreed | Refusal:
+        """Who agreed to this call, or why it does not run, at least not now. `why` is what operators are told."""
         queue, desk = self._queue, self._queue.desk
         try:
             asked, arguments = _asked(call, tool, queue.policy)
@@ -82,7 +84,7 @@ class Operators:
             return used
 
         def put() -> Approval | None:
-            risk, why = tool.security.risk_level, words.reason(call, tool)
+            risk = tool.security.risk_level
             return desk.ask(asked, arguments=arguments, risk=risk, reason=why, quorum=quorum)
 
         made = put()

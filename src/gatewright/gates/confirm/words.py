@@ -13,30 +13,46 @@ from gatewright.stores.approval import Approval
 from gatewright.wire.jsonrpc import decode, encode
 from gatewright.wire.visible import spelled
 
-__all__ = ["agreed", "news", "question", "reason", "refused", "undecided", "visible"]
+__all__ = [
+    "agreed",
+    "because",
+    "lasts",
+    "news",
+    "question",
+    "reason",
+    "refused",
+    "undecided",
+    "visible",
+]
 
 _SHOWN = 600
 _MEMBERS = 24
 _ENDS = 160
-
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "confirm": {
-            "type": "boolean",
-            "title": "Run it",
-            "description": "Yes runs exactly this call once.",
-            "default": False,
-        }
-    },
-    "required": ["confirm"],
-}
 
 
 def news(made: Approval, step: int, steps: int) -> Event:
     """The `step`-th of `steps` signs of life of a request that waits."""
     text = f"waiting for an operator's approval ({made.id})"
     return Event("notifications/progress", {"progress": step, "total": steps, "message": text})
+
+
+def because(tool: Tool) -> str:
+    """Why somebody is asked about a tool, as the second half of a sentence."""
+    security = tool.security
+    if security.confirmation_required:
+        return "it asks for confirmation"
+    if security.risk_level == "dangerous":
+        return "it is dangerous"
+    if "destructive" in security.hints:
+        return "its server says that it can destroy or overwrite (destructiveHint), and nobody vouched for it"
+    return "its server says that it reaches out into the open world (openWorldHint), and nobody vouched for it"
+
+
+def lasts(call: Call, tool: Tool) -> bool:
+    """Whether somebody was asked for nothing but that the tool reaches out, so that a yes is to the tool and not to the call."""
+    security = tool.security
+    asked = security.confirmation_required or security.risk_level == "dangerous"
+    return security.hints == ("open_world",) and not asked and "flow" not in call.facts
 
 
 def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
@@ -57,11 +73,14 @@ def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
     )
 
 
-def reason(call: Call, tool: Tool) -> str:
-    """Why a person is asked about this call, for that person."""
+def reason(call: Call, tool: Tool, open_world_s: float = 0.0) -> str:
+    """Why a person is asked about this call, for that person, and what a yes lets pass besides it."""
     if "flow" in call.facts:
         return _flow(call)
-    return "it asks for confirmation" if tool.security.confirmation_required else "it is dangerous"
+    if open_world_s > 0 and lasts(call, tool):
+        further = f"a yes holds for all its calls by {call.caller.id} for {_span(open_world_s)}"
+        return f"{because(tool)}; {further}"
+    return because(tool)
 
 
 def _flow(call: Call) -> str:
@@ -100,23 +119,58 @@ def refused(call: Call, tool: Tool, why: str) -> Refusal:
     )
 
 
-def question(call: Call, tool: Tool) -> Question:
-    """What the user of the calling host is asked."""
+def question(call: Call, tool: Tool, open_world_s: float = 0.0) -> Question:
+    """What the user of the calling host is asked. A yes to a tool that only reaches out holds for `open_world_s`."""
     target = tool.target
     lines = (
         f"{call.caller.id} asks to run the tool {target.name} of the server {target.server}.",
         f"Risk: {tool.security.risk_level}{_reversible(tool)}.",
         *_arguments(call),
-        *([f"You are asked because {_flow(call)}."] if "flow" in call.facts else []),
+        *_why(call, tool),
     )
     return Question(
         "elicitation/create",
         {
             "mode": "form",
             "message": "\n".join(visible(line) for line in lines),
-            "requestedSchema": _SCHEMA,
+            "requestedSchema": _schema(_lasting(call, tool, open_world_s)),
         },
     )
+
+
+def _why(call: Call, tool: Tool) -> list[str]:
+    if "flow" in call.facts:
+        return [f"You are asked because {_flow(call)}."]
+    return [f"You are asked because {because(tool)}."] if tool.security.hints else []
+
+
+def _lasting(call: Call, tool: Tool, open_world_s: float) -> str:
+    """What a yes to this call lets pass besides it, as the end of a sentence."""
+    if open_world_s <= 0 or not lasts(call, tool):
+        return "exactly this call once."
+    return f"this call, and for {_span(open_world_s)} further calls of this tool without asking."
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
+def _schema(lets: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "confirm": {
+                "type": "boolean",
+                "title": "Run it",
+                "description": f"Yes runs {lets}",
+                "default": False,
+            }
+        },
+        "required": ["confirm"],
+    }
 
 
 def _arguments(call: Call) -> list[str]:

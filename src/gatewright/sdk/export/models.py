@@ -8,16 +8,16 @@ it does not know is left out, because an unknown keyword is an error there.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from gatewright.patterns import Pattern
 from gatewright.sdk.export.catalogue import Exportable, definition_of
 
 __all__ = ["FORMS", "for_anthropic", "for_gemini", "for_mcp", "for_openai", "model_name"]
 
-_OTHER = re.compile(r"[^A-Za-z0-9_-]")
+_OTHER = Pattern(r"[^A-Za-z0-9_-]")
 _NAME_MOST = 64
 _GEMINI = {
     "type",

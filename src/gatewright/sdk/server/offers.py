@@ -7,19 +7,19 @@ RFC 6570's simple expansion: `{name}` stands for one or more characters other th
 from __future__ import annotations
 
 import inspect
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from gatewright.patterns import Pattern, escape
 from gatewright.sdk.context import context_parameter
 from gatewright.sdk.errors import RegistrationError
 from gatewright.sdk.hints import words_of
 
 __all__ = ["Cached", "Completions", "Offers", "PromptOffer", "ResourceOffer"]
 
-_EXPRESSION = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(\*?)\}")
+_EXPRESSION = Pattern(r"\{([A-Za-z_][A-Za-z0-9_]*)(\*?)\}")
 _KEPT = 1000
 
 
@@ -32,7 +32,7 @@ class ResourceOffer(NamedTuple):
     function: Callable[..., Any]
     """Takes the template's variables by name; returns text, bytes, or a value that JSON can say."""
     context: str | None
-    pattern: re.Pattern[str] | None
+    pattern: Pattern[str] | None
     mime_type: str
     ttl_s: float
 
@@ -204,14 +204,14 @@ def _argument(name: str, description: str, required: bool) -> dict[str, Any]:
     return found
 
 
-def _pattern(template: str) -> re.Pattern[str]:
+def _pattern(template: str) -> Pattern[str]:
     parts: list[str] = []
     end = 0
     for found in _EXPRESSION.finditer(template):
-        parts.append(re.escape(template[end : found.start()]))
+        parts.append(escape(template[end : found.start()]))
         parts.append(f"(?P<{found[1]}>{'.+' if found[2] else '[^/]+'})")
         end = found.end()
-    return re.compile("".join([*parts, re.escape(template[end:])]))
+    return Pattern("".join([*parts, escape(template[end:])]))
 
 
 def _takes(

@@ -66,7 +66,7 @@ class WebApp:
     async def _upgrade(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         credential = bearer(headers)
-        flaw = self._guard.refuses(headers)
+        flaw = self._guard.refuses_page(headers)
         caller: Caller | Refusal
         if flaw:
             caller = Refusal(flaw, "this Host or Origin is not served")

@@ -5,13 +5,13 @@ Every flaw names its field and what belongs there. Nothing here knows what could
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Failure, Refusal
+from gatewright.patterns import Pattern
 from gatewright.sdk.versions import is_version
 from gatewright.upstream.confined import LEVELS, Level
 from gatewright.validators.schema import compile_schema
@@ -20,8 +20,8 @@ from gatewright.wire.permissions import canonical_permission, held_permission
 
 __all__ = ["Flawed", "Profile", "Wanted", "read_registration"]
 
-_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
-_OLDER = re.compile(r".+\.v(.+)")
+_NAME = Pattern(r"[A-Za-z0-9_.\-]{1,128}")
+_OLDER = Pattern(r".+\.v(.+)")
 """What the older versions of a tool are called (`upstream.registered`); no tool may be called so itself."""
 _TEXT_CHARS = 4096
 _CATEGORIES_MOST = 32

@@ -1,0 +1,30 @@
+"""Whether the stores are what the record knows of them: a gateway does not start on one that is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gatewright.cli.checks.finding import Finding
+from gatewright.compose.anchoring import wrong_in
+from gatewright.stores.errors import StoreError
+
+__all__ = ["check_anchors"]
+
+_FIX = (
+    "put the right file back from a backup; or look at `grant list`, `key list` and `server pin`, and run "
+    "`gatewright audit accept`"
+)
+
+
+def check_anchors(folder: Path) -> Iterator[Finding]:
+    """A finding for each store that is behind the record, and for a record that is gone."""
+    try:
+        wrong = wrong_in(folder) if folder.exists() else []
+    except StoreError:  # `check_audit` says so
+        return
+    why = "the record knows more: what was forbidden may be allowed again, and no gateway starts on it"
+    for one in wrong:
+        yield Finding(
+            check="state", subject=str(folder), level="problem", what=one, why=why, fix=_FIX
+        )

@@ -1,0 +1,128 @@
+"""What a name means that a command was given: a server, or a tool by any of its names; and what to say where there is none.
+
+A tool is called as lists show it (`files__read`), or `SERVER/TOOL`, or `SERVER.TOOL`, in every command alike. A gateway that runs
+knows which tools there are, and is asked; without one the configuration says which servers there are, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gatewright.call import KERNEL, SHIPPED
+from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.running import Endpoint, endpoint
+from gatewright.settings import Settings
+from gatewright.validators.nearest import closest
+
+__all__ = ["Subject", "no_server", "servers_of", "split", "subject_of"]
+
+_MARKS = ("/", "__", ".")
+_LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
+"""Reasons for which a tool is missing that may yet appear."""
+
+
+class Subject(NamedTuple):
+    """A server, or one tool by the server's own name for it."""
+
+    server: str
+    tool: str | None = None
+
+
+def servers_of(settings: Settings) -> list[str]:
+    """The ids of all servers that can be named: those of the configuration, and the gateway's own two."""
+    return [*(one.id for one in settings.servers), SHIPPED, KERNEL]
+
+
+def no_server(settings: Settings, name: str) -> CliError:
+    """There is no such server; these come close."""
+    near = closest(name, servers_of(settings), 3)
+    known = ", ".join(sorted(one.id for one in settings.servers)) or "there are none"
+    return CliError(
+        f"no server {name!r} in the configuration",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint=f"did you mean {' or '.join(near)}?" if near else f"servers: {known}",
+    )
+
+
+def split(settings: Settings, text: str) -> Subject | None:
+    """Server and tool of `files/read`, `files__read` or `files.read`, or a server alone; the longest id that fits. None
+    where no server is called so."""
+    names = servers_of(settings)
+    if text in names:
+        return Subject(text)
+    prefixes = [(one, one) for one in names]
+    prefixes += [(one.tool_prefix, one.id) for one in settings.servers if one.tool_prefix]
+    for prefix, server in sorted(prefixes, key=lambda one: -len(one[0])):
+        for mark in _MARKS:
+            begin, found, tool = text.partition(prefix + mark)
+            if found and not begin and tool:
+                return Subject(server, tool)
+    return None
+
+
+def subject_of(settings: Settings, text: str, config: Path | None) -> Subject:
+    """What a name means. Raises `CliError` (exit code 2) where nothing is called so, with the names that come close."""
+    found = split(settings, text)
+    if found is not None and found.tool is None:
+        return found
+    where = _running(config)
+    if where is None:
+        if found is None:
+            raise _nothing(settings, text)
+        note(
+            f"no gateway runs here, so it is not known whether {found.server} has a tool {found.tool!r}"
+        )
+        return found
+    said = _asked(where, text)
+    if said.get("tool_name"):
+        return Subject(str(said["server_id"]), str(said["tool_name"]))
+    if found is not None and _reason(said) in _LATER:
+        note(
+            f"{found.server} is not connected, so it is not known whether it has a tool {found.tool!r}"
+        )
+        return found
+    raise _no_tool(settings, text, found, where)
+
+
+def _running(config: Path | None) -> Endpoint | None:
+    try:
+        return endpoint(config, role="operator")
+    except CliError:
+        return None
+
+
+def _asked(where: Endpoint, text: str) -> dict[str, Any]:
+    """What the gateway takes a tool's name for."""
+    return ask(where, "gatewright/policy/explain", {"agent": "local", "tool": text})
+
+
+def _reason(said: dict[str, Any]) -> str:
+    gates: Iterable[dict[str, Any]] = said.get("gates", ())
+    return next((str(one["reason"]) for one in gates if one.get("gate") == "resolve"), "")
+
+
+def _nothing(settings: Settings, text: str) -> CliError:
+    for mark in _MARKS:
+        server, found, _ = text.partition(mark)
+        if found and server:
+            return no_server(settings, server)
+    return no_server(settings, text)
+
+
+def _no_tool(settings: Settings, text: str, found: Subject | None, where: Endpoint) -> CliError:
+    if found is None:
+        return _nothing(settings, text)
+    tools = ask_all(where, "tools/list", "tools")
+    near = closest(text, [str(one.get("name")) for one in tools], 3)
+    return CliError(
+        f"server {found.server} has no tool {found.tool!r}",
+        code="not_found",
+        exit_code=Exit.USAGE,
+        hint=f"did you mean {' or '.join(near)}?"
+        if near
+        else "`gatewright tool list` shows what there is",
+    )

@@ -1,0 +1,47 @@
+"""What `KEY=TEXT` means: the value that the tool's own schema takes for that argument.
+
+The text itself where the schema takes it as a text; else the JSON value that it spells, where the schema takes that. So
+`n=5` is a number for `["integer", "null"]`, for `anyOf`, `enum` and `$ref` alike, and stays a text where a text would do:
+`KEY:=JSON` says otherwise. What fits neither way goes as it is, so that the gateway says what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatewright.wire import jsonrpc
+
+__all__ = ["SINGLE", "typed"]
+
+SINGLE = frozenset({"integer", "number", "boolean", "object", "array", "null"})
+"""Types whose values are written as JSON."""
+
+_SHARED = ("$schema", "$id", "$defs", "definitions", "properties")
+"""What a reference in an argument's schema may lead to, and what tells how it is read."""
+
+
+def typed(text: str, key: str, schema: Any) -> Any:
+    """The value for the argument `key` of a tool with this input schema."""
+    try:
+        value = jsonrpc.decode(text.encode(errors="surrogateescape"))
+    except ValueError:
+        return text
+    takes = _taking(key, schema)
+    if takes is None or takes(text) or not takes(value):
+        return text
+    return value
+
+
+def _taking(key: str, schema: Any) -> Any:
+    """Says whether the schema takes a value for the argument; None where nobody can tell."""
+    # Only an argument whose schema names no single type pays for the library.
+    from gatewright.validators.schema import compile_schema  # noqa: PLC0415
+    from gatewright.validators.schema_graph import UnusableSchema  # noqa: PLC0415
+
+    if not isinstance(schema, dict):
+        return None
+    try:
+        compiled = compile_schema({one: schema[one] for one in _SHARED if one in schema})
+    except UnusableSchema:
+        return None
+    return lambda value: compiled.objection({key: value}) is None

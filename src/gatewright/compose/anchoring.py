@@ -1,0 +1,183 @@
+"""The stores are held against the record: at the start, and several times a second while the gateway runs.
+
+What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
+operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gatewright.call import Call, Outcome, Unrecorded
+from gatewright.settings import Settings
+from gatewright.stores.anchors import (
+    ACCEPTED,
+    ANCHORED,
+    Anchor,
+    Heads,
+    anchors_of,
+    behind,
+    bereft,
+    forgotten,
+)
+from gatewright.stores.audit import AuditLog
+from gatewright.stores.errors import StoreDamagedError, StoreError
+from gatewright.stores.records import Actor
+from gatewright.stores.retention import Keep
+from gatewright.stores.rows import DATABASE
+
+__all__ = ["POLLED_S", "Anchoring", "accept", "anchoring_of", "record_of", "wrong_in"]
+
+POLLED_S = 0.25
+"""How soon a store that goes back bars all calls."""
+
+log = logging.getLogger("gatewright")
+
+_DO = (
+    "put the right file back from a backup, or, if things are meant to be as they are, look at grants, keys and "
+    "pins, and then run `gatewright audit accept`"
+)
+
+
+def record_of(
+    settings: Settings,
+    random: Callable[[int], bytes],
+    *,
+    took: Callable[[Call, Outcome, float], None],
+    taken: Callable[[], int],
+) -> AuditLog:
+    """The record of the configured state folder. `taken` is the last record that every sink has.
+
+    Raises `StoreDamagedError` where there was another one that is gone, and what `AuditLog` raises.
+    """
+    state, said = settings.storage.path, settings.audit
+    why = bereft(state)
+    if why:
+        raise StoreDamagedError(
+            f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_DO}"
+        )
+    return AuditLog(
+        state,
+        clock=time.time,
+        monotonic=time.monotonic,
+        random=random,
+        sync=said.sync,
+        took=took,
+        keep=Keep(said.retention_days, taken),
+    )
+
+
+async def anchoring_of(state: Path, audit: AuditLog) -> Anchoring:
+    """The stores of a folder held against the record that was just opened, which is closed where they are behind it.
+    Raises `StoreError`."""
+    try:
+        return Anchoring(state, audit)
+    except StoreError:
+        await audit.close()
+        raise
+
+
+class Anchoring:
+    """Between the record and the stores of one gateway. For the event loop's thread."""
+
+    def __init__(self, state: Path, audit: AuditLog) -> None:
+        """Before any store is opened. Raises `StoreDamagedError` where one is behind the record, `StoreError`."""
+        self._audit = audit
+        self._heads = Heads(state)
+        self._known = anchors_of(state)
+        wrong = [*forgotten(state, self._known), *behind(self._known, *self._heads.found())]
+        if wrong:
+            self._heads.close()
+            raise StoreDamagedError(
+                f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
+                f"again: {_DO}"
+            )
+        audit.anchored = _spelled(self._known)
+
+    async def follow(self) -> None:
+        """Look for ever. By itself, so that no store that cannot be followed keeps anybody from looking."""
+        while True:
+            self._try()
+            await asyncio.sleep(POLLED_S)
+
+    def _try(self) -> None:
+        try:
+            self.look()
+        except Unrecorded:  # calls are refused anyway
+            return
+        except Exception:  # nobody knows how the stores are
+            log.exception("the stores could not be looked at")
+            self._bar("they could not be looked at")
+
+    def look(self) -> None:
+        """Bar all calls while a store is behind the record; let the record know of steps. Raises `Unrecorded`."""
+        heads, problems = self._heads.found()
+        wrong = [*behind(self._known, heads, problems), *map(_replaced, self._heads.moved())]
+        if wrong:
+            self._bar("; ".join(wrong))
+            return
+        if self._audit.barred is not None:
+            log.warning("the stores are again what the record says, and calls are taken")
+            self._audit.barred = None
+        steps = {name: one for name, one in heads.items() if one.steps or name in self._known}
+        if steps != self._known:
+            self._audit.event(ANCHORED, details={"stores": _spelled(steps)})
+            self._known = steps
+            self._audit.anchored = _spelled(steps)
+
+    def close(self) -> None:
+        """Let the record know of the last steps, and let go of the files."""
+        self._try()
+        self._heads.close()
+
+    def _bar(self, wrong: str) -> None:
+        if self._audit.barred is None:
+            log.error("calls are refused: the state is behind its record: %s; %s", wrong, _DO)
+            with contextlib.suppress(Unrecorded):
+                self._audit.event(
+                    "dev.gatewright.stores.behind", outcome="failure", details={"wrong": wrong}
+                )
+        self._audit.barred = (
+            "the state of the gateway is behind its record: an operator has to look at its log"
+        )
+
+
+def wrong_in(state: Path) -> list[str]:
+    """What of a state folder is behind its record, each in a few words. Raises `StoreError`."""
+    lost = bereft(state)
+    if lost:
+        return [f"the record is gone, though {lost}"]
+    if not (state / DATABASE).exists():
+        return []
+    heads = Heads(state)
+    try:
+        known = anchors_of(state)
+        return [*forgotten(state, known), *behind(known, *heads.found())]
+    finally:
+        heads.close()
+
+
+def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
+    """Let the record say that the stores are right as they are, though this is wrong of them. Raises `Unrecorded`."""
+    heads = Heads(state)
+    try:
+        found, _ = heads.found()
+    finally:
+        heads.close()
+    said = {"stores": _spelled(found), "were": _spelled(anchors_of(state)), "wrong": wrong}
+    audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
+
+
+def _spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:
+    return {name: msgspec.to_builtins(one) for name, one in anchors.items()}
+
+
+def _replaced(name: str) -> str:
+    return f"another file stands in the place of {name}, which the gateway has open: start it again"

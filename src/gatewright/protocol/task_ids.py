@@ -1,0 +1,110 @@
+"""Where the id of a task stands in messages, and how it is put by another there: all else stays the text that it was.
+
+A task is named by `taskId` (in results and params), by `task.taskId` (what makes one), and in `_meta` of what belongs to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gatewright.wire import jsonrpc
+
+__all__ = ["RELATED", "WORDS", "Created", "created", "listed", "renamed", "renamed_params"]
+
+WORDS = "statusMessage"
+"""What a server says of a task in words of its own. What may be told of them is known where one task is asked for, whose
+tool has its policy; where several are listed, or a server speaks unasked, they are left out."""
+_LONGEST_MS = 10**12
+RELATED = "io.modelcontextprotocol/related-task"
+
+
+class Created(msgspec.Struct, frozen=True):
+    """What a server says of a task that it made: its id, and for how many seconds it keeps it, where it says so."""
+
+    id: str
+    lasts_s: float | None = None
+
+
+def created(raw: bytes, modern: bool) -> Created | None:
+    """The task that a result says was made instead of a result; None where it says no such thing."""
+    try:
+        members = jsonrpc.decode_members(raw)
+        if modern and jsonrpc.decode(members.get("resultType", b"null")) != "task":
+            return None
+        found = jsonrpc.decode(raw if modern else members.get("task", b"null"))
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("taskId"), str):
+        return None
+    ttl = found.get("ttlMs" if modern else "ttl")
+    if not isinstance(ttl, int | float) or isinstance(ttl, bool) or not ttl >= 0:
+        return Created(found["taskId"])
+    return Created(found["taskId"], min(ttl, _LONGEST_MS) / 1000)
+
+
+def renamed(raw: bytes, old: str, new: str) -> bytes:
+    """A result with another id for one task. Raises `ValueError` where it is no object."""
+    members = jsonrpc.decode_members(raw)
+    changed = _put(members, old, new)
+    for name, inner in (("task", ()), ("_meta", (RELATED,))):
+        below = _inside(members.get(name), inner, old, new)
+        if below is not None:
+            members[name] = below
+            changed = True
+    return jsonrpc.encode(members) if changed else raw
+
+
+def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """The same in decoded params, or a decoded result."""
+    if params.get("taskId") == old:
+        params = {**params, "taskId": new}
+    meta = params.get("_meta")
+    related = meta.get(RELATED) if isinstance(meta, dict) else None
+    if isinstance(meta, dict) and isinstance(related, dict) and related.get("taskId") == old:
+        params = {**params, "_meta": {**meta, RELATED: {**related, "taskId": new}}}
+    return params
+
+
+def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
+    """Of one page of a list of tasks those that have a name, by that, and without words (`WORDS`); and the cursor of the next.
+    Raises `ValueError`."""
+    members = jsonrpc.decode_members(raw)
+    try:
+        tasks = msgspec.json.decode(members.get("tasks", b"[]"), type=list[msgspec.Raw])
+    except msgspec.DecodeError as problem:
+        raise ValueError(str(problem)) from None
+    found = []
+    for one in tasks:
+        own = jsonrpc.decode(one)
+        name = own.get("taskId") if isinstance(own, dict) else None
+        if isinstance(name, str) and name in names:
+            shown = jsonrpc.decode_members(renamed(bytes(one), name, names[name]))
+            shown.pop(WORDS, None)
+            found.append(msgspec.Raw(jsonrpc.encode(shown)))
+    cursor = members.get("nextCursor")
+    return found, None if cursor is None else jsonrpc.decode(cursor)
+
+
+def _put(members: dict[str, msgspec.Raw], old: str, new: str) -> bool:
+    found = members.get("taskId")
+    if found is None or jsonrpc.decode(found) != old:
+        return False
+    members["taskId"] = msgspec.Raw(jsonrpc.encode(new))
+    return True
+
+
+def _inside(
+    text: msgspec.Raw | None, path: tuple[str, ...], old: str, new: str
+) -> msgspec.Raw | None:
+    """An object in which the id was put; None where it does not stand there."""
+    if text is None or bytes(text)[:1] != b"{":
+        return None
+    members = jsonrpc.decode_members(text)
+    if not path:
+        return msgspec.Raw(jsonrpc.encode(members)) if _put(members, old, new) else None
+    below = _inside(members.get(path[0]), path[1:], old, new)
+    if below is None:
+        return None
+    return msgspec.Raw(jsonrpc.encode({**members, path[0]: below}))

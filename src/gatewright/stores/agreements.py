@@ -1,0 +1,47 @@
+"""Tools to whose further calls somebody agreed for a while: in memory, bounded, with an end.
+
+Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller and
+one tool as it was defined then; a restart forgets it, and so does another definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gatewright.call import Call, Tool
+
+__all__ = ["KEPT", "Agreements"]
+
+KEPT = 10_000
+"""So many; of more, the oldest goes first."""
+
+_Key = tuple[str, str, str, str]
+
+
+class Agreements:
+    """`clock` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._kept: dict[_Key, tuple[Mapping[str, Any], float]] = {}
+
+    def add(self, call: Call, tool: Tool) -> None:
+        """Somebody agreed to a call of this tool, now."""
+        key = _key(call, tool)
+        self._kept.pop(key, None)
+        self._kept[key] = tool.definition, self._clock()
+        if len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def holds(self, call: Call, tool: Tool, lasts_s: float) -> bool:
+        """Whether that was done no longer ago than that, about the tool as it is now."""
+        found = self._kept.get(_key(call, tool))
+        if found is None:
+            return False
+        definition, at = found
+        return self._clock() - at < lasts_s and definition == tool.definition
+
+
+def _key(call: Call, tool: Tool) -> _Key:
+    return call.caller.kind, call.caller.id, tool.target.server, tool.target.name

@@ -1,0 +1,37 @@
+"""How often somebody may look at a list before that counts as a call: hosts list at every start, reconnection and change, and what
+they may call must not be used up by that.
+
+Each caller has `AT_ONCE` looks at once, and one each `EVERY_S` seconds after that; whoever looks more often pays for it as for any call.
+In memory, bounded: of more than `KEPT` callers those go first that have nothing left to pay off, then all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+__all__ = ["AT_ONCE", "EVERY_S", "KEPT", "Allowance"]
+
+AT_ONCE = 60
+EVERY_S = 0.5
+KEPT = 10_000
+
+
+class Allowance:
+    """`clock` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._due: dict[Hashable, float] = {}
+
+    def take(self, who: Hashable) -> bool:
+        """Whether one more is free."""
+        now = self._clock()
+        due = max(self._due.get(who, now), now) + EVERY_S
+        if due > now + AT_ONCE * EVERY_S:
+            return False
+        if len(self._due) >= KEPT and who not in self._due:
+            self._due = {one: until for one, until in self._due.items() if until > now}
+            if len(self._due) >= KEPT:
+                self._due.clear()
+        self._due[who] = due
+        return True

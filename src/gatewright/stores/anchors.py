@@ -1,0 +1,202 @@
+"""How far each store had come when the record last heard of it, so that a store that was lost or put back is noticed.
+
+Theory. Grants, keys, pins, permissions, approvals and words about participants take things away as well as give them: without
+the file, or with an older copy of it, somebody may do again what was forbidden. The record cannot go back unseen
+(`stores/chain.py`), so it says of each store which file it is (`mark`, a random number in the file) and how many steps
+it has taken (`steps`, which only grows). A store changes first and the record hears of it afterwards: a store may
+be ahead of its record, as after `kill -9`, and never behind it.
+
+A record that is gone altogether is noticed where something of a former gateway is left in the folder: its lock file, or
+a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
+
+What else is in the folder does no harm by its loss: without secrets and logins servers are not reached, and limits,
+tasks and what sessions have read are in memory alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from gatewright.stores import approvals, issued, permissions, pins, room_trust
+from gatewright.stores.database import Database, DatabaseError
+from gatewright.stores.reader import AuditReader
+from gatewright.stores.retention import PRUNED
+from gatewright.stores.rows import Query
+from gatewright.stores.segments import HEAD, segment_numbers, segment_path
+
+__all__ = [
+    "ACCEPTED",
+    "ANCHORED",
+    "STORES",
+    "Anchor",
+    "Heads",
+    "anchors_of",
+    "behind",
+    "bereft",
+    "forgotten",
+]
+
+ANCHORED = "dev.gatewright.stores.anchored"
+"""The stores have taken steps."""
+ACCEPTED = "dev.gatewright.stores.accepted"
+"""An operator says that the stores are right as they are."""
+
+_ROWS_LOST = "dev.gatewright.audit.rows_lost"
+_TABLES = {
+    "keys.db": "key_changes",
+    issued.DATABASE: "grant_changes",
+    permissions.DATABASE: "permission_changes",
+    pins.DATABASE: "pin_changes",
+    approvals.DATABASE: "approval_changes",
+}
+STORES = (*_TABLES, room_trust.FILE)
+"""The files that may not go back."""
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """One store: which file it is, and how many steps it has taken."""
+
+    mark: int
+    steps: int
+
+
+class Heads:
+    """The stores of a folder as they are on the disk now, whoever has them open. For one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[str, tuple[tuple[int, int], Database]] = {}
+        self._first: dict[str, tuple[int, int]] = {}
+        self._rooms: tuple[tuple[int, int], int, Anchor] | None = None
+
+    def found(self) -> tuple[dict[str, Anchor], dict[str, str]]:
+        """The stores that are there, and why the others cannot be read, by name."""
+        heads, problems = {}, {}
+        for name in STORES:
+            try:
+                head = self._rooms_head() if name == room_trust.FILE else self._head(name)
+            except (OSError, DatabaseError, ValueError) as problem:
+                problems[name] = str(problem)
+                continue
+            if head is not None:
+                heads[name] = head
+        return heads, problems
+
+    def moved(self) -> list[str]:
+        """The stores in whose place another file stands than when they were first looked at."""
+        return [
+            name
+            for name, first in self._first.items()
+            if name != room_trust.FILE and name in self._open and self._open[name][0] != first
+        ]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for _, database in self._open.values():
+            database.close()
+        self._open.clear()
+
+    def _head(self, name: str) -> Anchor | None:
+        path = self._folder / name
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return None
+        place = (status.st_dev, status.st_ino)
+        self._first.setdefault(name, place)
+        known = self._open.get(name)
+        if known is None or known[0] != place:
+            if known is not None:
+                known[1].close()
+                del self._open[name]
+            known = place, Database.open_to_look(path)
+            self._open[name] = known
+        return Anchor(known[1].mark, known[1].steps(_TABLES[name]))
+
+    def _rooms_head(self) -> Anchor | None:
+        path = self._folder / room_trust.FILE
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return None
+        place, when = (status.st_dev, status.st_ino), status.st_mtime_ns
+        if self._rooms is None or self._rooms[:2] != (place, when):
+            kept = room_trust.read_kept(path)
+            self._rooms = place, when, Anchor(kept.mark, kept.steps)
+        return self._rooms[2]
+
+
+def anchors_of(folder: Path) -> dict[str, Anchor]:
+    """What the record in `folder` knows of the stores; nothing where it was written before it knew of them.
+    Raises `StoreError`."""
+    reader = AuditReader(folder)
+    newest: tuple[int, dict[str, Anchor]] = (0, {})
+    for event in (ANCHORED, ACCEPTED, PRUNED):
+        for record in reader.query(Query(event_type=event, limit=1)):
+            said = record.get("details", {}).get("stores")
+            if said is not None and record["seq"] > newest[0]:
+                newest = record["seq"], msgspec.convert(said, dict[str, Anchor])
+    return newest[1]
+
+
+def behind(
+    anchors: Mapping[str, Anchor], heads: Mapping[str, Anchor], problems: Mapping[str, str]
+) -> list[str]:
+    """Which stores are not what the record knows, each in a few words."""
+    found = []
+    for name, known in anchors.items():
+        now = heads.get(name)
+        if name in problems:
+            found.append(f"{name} cannot be read: {problems[name]}")
+        elif now is None:
+            if known.steps:
+                found.append(f"{name} is gone: the record knows {_steps(known)} of it")
+        elif now.mark != known.mark:
+            found.append(f"{name} is another file than the one that is recorded")
+        elif now.steps < known.steps:
+            found.append(
+                f"{name} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
+            )
+    return found
+
+
+def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
+    """Whether the record has lost what it knew of the stores, in a few words: `audit.db` is gone, and with it records that
+    nothing else had. Raises `StoreError`."""
+    reader = AuditReader(folder)
+    lost, accepted = (
+        next((one["seq"] for one in reader.query(Query(event_type=event, limit=1))), 0)
+        for event in (_ROWS_LOST, ACCEPTED)
+    )
+    if anchors or lost <= accepted:
+        return []
+    return ["the record has lost its beginning, and what it knew of the stores"]
+
+
+def bereft(folder: Path) -> str:
+    """What shows that a record was here that is gone; empty where nothing does. For a folder that nobody holds."""
+    if not folder.exists() or (folder / HEAD).exists():
+        return ""
+    if any(segment_path(folder, number).stat().st_size for number in segment_numbers(folder)):
+        return ""  # records without a head: whoever opens the record says so
+    if (folder / "lock").exists():
+        return "a gateway has run here"
+    for name, table in _TABLES.items():
+        if not (folder / name).exists():
+            continue
+        try:
+            with closing(Database.open_to_look(folder / name)) as database:
+                waiting = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - a constant
+                if database.steps(table) > waiting:
+                    return f"a gateway has recorded changes of {name}"
+        except DatabaseError:
+            continue  # whoever opens it says so
+    return ""
+
+
+def _steps(one: Anchor) -> str:
+    return "1 change" if one.steps == 1 else f"{one.steps} changes"

@@ -1,0 +1,235 @@
+"""What a WebSocket client sends, on its way to the parser: a little at a time, in turns with all others, and within bounds.
+
+A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
+arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few
+only when it is this connection's turn. All connections of a loop share the time of a turn. While there is more at hand than was parsed,
+nothing more is read from the socket.
+
+Nothing is parsed before the upgrade was answered: who is refused was never listened to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+__all__ = ["FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting"]
+
+TURN_S = 0.002
+"""How long the connections of a loop may parse together before everything else has its turn."""
+FRAMES_A_TURN = 8
+"""So many frames of one connection, then the next one has its turn."""
+FRAMES_PER_S = 5_000.0
+FRAMES_BURST = 20_000.0
+"""Data frames of one connection."""
+CONTROL_PER_S = 50.0
+CONTROL_BURST = 500.0
+"""Pings, pongs and the like."""
+FRAGMENTS = 128
+FRAGMENT_BYTES = 1024
+"""A message may come in so many pieces, and in one more for each kilobyte that it has."""
+
+_CONTROL = 0x8
+_FIN = 0x80
+
+
+class Flood(Exception):  # noqa: N818 - what the client does
+    """The client sends more than it may. The text says what, and is the reason of the closing frame."""
+
+
+class _Allowance:
+    """What may come at once, and what comes back of it each second."""
+
+    __slots__ = ("_at", "_burst", "_left", "_per_s")
+
+    def __init__(self, per_s: float, burst: float, now: float) -> None:
+        self._per_s, self._burst, self._left, self._at = per_s, burst, burst, now
+
+    def take(self, now: float) -> bool:
+        if self._left < 1.0:
+            self._left = min(self._burst, (now - self._at) * self._per_s + self._left)
+            self._at = now
+        self._left -= 1.0
+        return self._left >= 0.0
+
+
+class _Frames:
+    """Where the frames of a stream begin and end. Raises `Flood`."""
+
+    __slots__ = ("_control", "_data", "_fragments", "_head", "_left", "_size")
+
+    def __init__(self, now: float) -> None:
+        self._head = bytearray()
+        self._left = 0  # of the contents of the frame at hand
+        self._fragments = 0
+        self._size = 0
+        self._data = _Allowance(FRAMES_PER_S, FRAMES_BURST, now)
+        self._control = _Allowance(CONTROL_PER_S, CONTROL_BURST, now)
+
+    def upto(self, data: bytes, at: int, most: int, now: float) -> int:
+        """The index up to which `data` may be parsed, from `at`: at most `most` frames begin in between."""
+        head, end = self._head, len(data)
+        while at < end:
+            if self._left:
+                step = min(self._left, end - at)
+                self._left -= step
+                at += step
+                continue
+            if not head and not most:
+                return at
+            missing = _head_bytes(head) - len(head)
+            piece = data[at : at + missing]
+            head += piece
+            at += len(piece)
+            if len(head) == _head_bytes(head):
+                self._begun(now)
+                most -= 1
+        return at
+
+    def _begun(self, now: float) -> None:
+        head, first, size = self._head, self._head[0], self._head[1] & 0x7F
+        if size > 125:
+            size = int.from_bytes(head[2 : 4 if size == 126 else 10])
+        self._left = size
+        head.clear()
+        if first & _CONTROL:
+            if not self._control.take(now):
+                raise Flood(f"more than {CONTROL_PER_S:g} control frames a second")
+            return
+        if not self._data.take(now):
+            raise Flood(f"more than {FRAMES_PER_S:g} frames a second")
+        self._fragments += 1
+        self._size += size
+        if self._fragments > FRAGMENTS + self._size // FRAGMENT_BYTES:
+            raise Flood(f"a message in more than {FRAGMENTS} small pieces; send it whole")
+        if first & _FIN:
+            self._fragments = self._size = 0
+
+
+def _head_bytes(head: bytearray) -> int:
+    """How long the head of a frame is, as far as that is known yet."""
+    if len(head) < 2:
+        return 2
+    size = head[1] & 0x7F
+    return 2 + (4 if head[1] & 0x80 else 0) + (2 if size == 126 else 8 if size == 127 else 0)
+
+
+class Waiting(Protocol):
+    """Who stands in line."""
+
+    def work(self) -> None:
+        """Do a little; whoever has more to do stands in line again."""
+
+
+class Turns:
+    """The connections of one loop that have something to parse, one after the other."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._line: deque[Waiting] = deque()
+        self._scheduled = False
+
+    @property
+    def nobody(self) -> bool:
+        """Whether nobody stands in line."""
+        return not self._line
+
+    def want(self, one: Waiting) -> None:
+        """Stand in line."""
+        self._line.append(one)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled and self._line:
+            self._scheduled = True
+            self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._scheduled = False
+        until = self._loop.time() + TURN_S
+        while self._line:
+            self._line.popleft().work()
+            if self._loop.time() >= until:
+                break
+        self._schedule()
+
+
+class Intake:
+    """One connection's. `parse` takes what is to be parsed now, `flow` whether the socket is to be read, `flood` why the client is
+    sent away."""
+
+    def __init__(
+        self,
+        turns: Turns,
+        now: Callable[[], float],
+        parse: Callable[[bytes], None],
+        flow: Callable[[bool], None],
+        flood: Callable[[str], None],
+    ) -> None:
+        self._turns = turns
+        self._now = now
+        self._parse = parse
+        self._flow = flow
+        self._flood = flood
+        self._frames = _Frames(now())
+        self._data = b""
+        self._at = 0
+        self._held = True
+        self._in_line = False
+        self._over = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether something came that is not parsed yet."""
+        return bool(self._data)
+
+    def take(self, data: bytes) -> None:
+        """Bytes came."""
+        if self._over:
+            return
+        if self._data:
+            data = self._data[self._at :] + data
+        self._data, self._at = data, 0
+        self._next()
+
+    def hold(self, *, held: bool) -> None:
+        """Parse nothing for now, or go on."""
+        self._held = held
+        self._next()
+
+    def stop(self) -> None:
+        """Nothing more is listened to."""
+        self._over = True
+        self._data, self._at = b"", 0
+
+    def _next(self) -> None:
+        if self._over:
+            return
+        self._flow(not self._data)
+        if not self._data or self._held or self._in_line:
+            return
+        self._in_line = True
+        if self._turns.nobody and not self._at:
+            self.work()  # a message or two, as nearly always
+        else:
+            self._turns.want(self)
+
+    def work(self) -> None:
+        """It is this connection's turn (`Turns`)."""
+        self._in_line = False
+        if self._over or self._held or not self._data:
+            return
+        data, at = self._data, self._at
+        try:
+            end = self._frames.upto(data, at, FRAMES_A_TURN, self._now())
+        except Flood as why:
+            self.stop()
+            self._flood(str(why))
+            return
+        self._at = end
+        if end == len(data):
+            self._data, self._at = b"", 0
+        self._parse(data[at:end] if at or end < len(data) else data)
+        self._next()

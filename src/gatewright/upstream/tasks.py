@@ -1,0 +1,182 @@
+"""The methods of tasks, for those that servers made: each is led to the server and the connection that has the task.
+
+Callers know tasks by ids of the gateway's own (`made_tasks`); here they are put by the server's, and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Question
+from gatewright.protocol import task_ids
+from gatewright.protocol.tasks import wanted
+from gatewright.stores.server_tasks import ServerTask
+from gatewright.upstream.made_tasks import MadeTasks
+from gatewright.upstream.server import Server
+from gatewright.upstream.telling import connection_of
+from gatewright.wire import jsonrpc
+from gatewright.wire.versions import is_modern
+
+__all__ = ["LIST", "METHODS", "STATUS", "ServerTasks"]
+
+LIST = "tasks/list"
+METHODS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
+STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
+"""How servers say that a task stands differently: in the one dialect and in the other."""
+
+_PAGES = 64
+_GONE = Failure("invalid_params", "there is no such task")
+
+
+class _Renaming:
+    """The way back of a call about a task, on which that is called what its caller calls it."""
+
+    def __init__(self, back: Back, made: ServerTask) -> None:
+        self._back = back
+        self._made = made
+
+    def emit(self, event: Event) -> None:
+        params = task_ids.renamed_params(event.params, self._made.task, self._made.id)
+        self._back.emit(Event(event.method, params))
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        made = self._made
+        if question.params is not None:
+            params = task_ids.renamed_params(question.params, made.task, made.id)
+            question = replace(question, params=params)
+        return task_ids.renamed_params(await self._back.ask(question), made.id, made.task)
+
+
+class ServerTasks:
+    """See the module's text."""
+
+    def __init__(self, made: MadeTasks) -> None:
+        self.made = made
+
+    async def noticed(self, outcome: Answer, owner: Server, call: Call) -> Outcome:
+        """What a call came to, whose server may have made a task of it."""
+        if not wanted(call):
+            return outcome
+        found = task_ids.created(outcome.raw, is_modern(call.client.revision))
+        if found is None:
+            return outcome
+        connection = connection_of(owner, call.session, self.made.process)
+        made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s)
+        if made is None:
+            return Failure(
+                "upstream_error",
+                f"server {owner.id} says that it made a task, and calls it what another caller's task is called: "
+                "it cannot be told whose it is",
+            )
+        return replace(outcome, raw=task_ids.renamed(outcome.raw, made.task, made.id))
+
+    async def ask(self, owners: Sequence[object], call: Call, back: Back) -> Outcome:
+        """Ask about a task, or about all of them; `owners` are the servers that exist for the caller. Nobody is asked about
+        a task that is not known to be the caller's."""
+        servers = {one.id: one for one in owners if isinstance(one, Server)}
+        if call.method == LIST:
+            return await self._list(servers, call, back)
+        made = self.made.of(call)
+        owner = None if made is None else servers.get(made.server)
+        if made is None or owner is None:
+            return _GONE
+        call.facts["task_of"] = made.of
+        if not self._there(owner, made):
+            await self.made.forget(made)
+            return _GONE
+        params = task_ids.renamed_params(call.params, made.id, made.task)
+        outcome = await self._put(owner, made, call.method, params, call, _Renaming(back, made))
+        if type(outcome) is Answer:
+            return _named(outcome, made)
+        if call.method == "tasks/get" and _unknown(outcome):
+            await self.made.forget(made)
+        return outcome
+
+    def heard(
+        self, server: Server, params: dict[str, Any], session: str | None
+    ) -> tuple[ServerTask, dict[str, Any]] | None:
+        """Whose task a server speaks of, and what it says as that caller may hear it."""
+        connection = connection_of(server, session, self.made.process)
+        made = self.made.heard(server.id, connection, params.get("taskId"))
+        if made is None:
+            return None
+        told = {name: one for name, one in params.items() if name != task_ids.WORDS}
+        return made, task_ids.renamed_params(told, made.task, made.id)
+
+    def _there(self, owner: Server, made: ServerTask) -> bool:
+        session = made.connection.partition("#")[0] or None
+        return connection_of(owner, session, self.made.process) == made.connection
+
+    async def _put(
+        self,
+        owner: Server,
+        made: ServerTask,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+    ) -> Outcome:
+        session = made.connection.partition("#")[0]
+        if session:
+            return await owner.call(method, params, replace(call, session=session), back)
+        return await owner.call_common(method, params, call, back)
+
+    async def _list(self, servers: dict[str, Server], call: Call, back: Back) -> Outcome:
+        if not any("tasks" in one.hello.capabilities for one in servers.values()):
+            return Failure("method_not_found", f"Method not found: {LIST}")
+        groups: dict[tuple[str, str], list[ServerTask]] = {}
+        for one in self.made.all_of(call):
+            groups.setdefault((one.server, one.connection), []).append(one)
+        found: list[msgspec.Raw] = []
+        for (server, _), group in groups.items():
+            owner = servers.get(server)
+            if owner is None or not self._there(owner, group[0]):
+                continue
+            pages = await self._pages(owner, group, call, back)
+            if isinstance(pages, Failure):
+                return pages
+            found += pages
+        return Answer(jsonrpc.encode({"tasks": found}))
+
+    async def _pages(
+        self, owner: Server, group: Sequence[ServerTask], call: Call, back: Back
+    ) -> list[msgspec.Raw] | Failure:
+        """A server lists the tasks of everybody, since to it all are one: its caller gets its own."""
+        names = {one.task: one.id for one in group}
+        found: list[msgspec.Raw] = []
+        params: dict[str, Any] = {}
+        for _ in range(_PAGES):
+            outcome = await self._put(owner, group[0], LIST, params, call, back)
+            if type(outcome) is not Answer:
+                return found  # it has no list: each is asked for by its id
+            try:
+                page, cursor = task_ids.listed(outcome.raw, names)
+            except ValueError as problem:
+                said = f"the tasks of server {owner.id} cannot be read: {problem}"
+                return Failure("upstream_error", said)
+            found += page
+            if not isinstance(cursor, str) or len(found) == len(names):
+                break
+            params = {"cursor": cursor}
+        return found
+
+
+def _named(outcome: Answer, made: ServerTask) -> Outcome:
+    try:
+        return replace(outcome, raw=task_ids.renamed(outcome.raw, made.task, made.id))
+    except ValueError:
+        return Failure("upstream_error", f"what server {made.server} says of a task cannot be read")
+
+
+def _unknown(outcome: Outcome) -> bool:
+    """Whether a server says that it has no such task."""
+    if not isinstance(outcome, Failure) or outcome.error is None:
+        return False
+    try:
+        return bool(jsonrpc.decode(outcome.error).get("code") == jsonrpc.INVALID_PARAMS)
+    except (ValueError, AttributeError):
+        return False

@@ -1,0 +1,68 @@
+"""A server that asks for roots as soon as it is connected has those of the session whose calls it gets, and nobody else's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.behaviour.gateway import Gateway, config, running, server
+from tests.behaviour.hosts import Answerer, host
+
+pytestmark = pytest.mark.timeout(180)
+
+CAN = {"roots": {"listChanged": True}}
+SESSIONS = ("http 2025-03-26", "http 2025-11-25", "websocket 2025-11-25", "sse 2024-11-05")
+"""Every way to have a session in which a server can be answered outside a call; over stdio in `test_roots_that_change`."""
+
+
+@pytest.fixture(scope="module")
+def rooted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    servers = (
+        server("rooted"),
+        server("rooted", "slow", "0.2"),
+        server("rooted", "each", share="session"),
+    )
+    with running(tmp_path_factory.mktemp("rooted"), config(*servers)) as gateway:
+        yield gateway
+
+
+def having(name: str) -> Answerer:
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        return {"roots": [{"uri": f"file:///{name}"}]} if method == "roots/list" else None
+
+    return answer
+
+
+@pytest.mark.parametrize("door", SESSIONS)
+@pytest.mark.parametrize("ident", ["rooted", "slow", "each"])
+async def test_the_first_call_of_a_session_finds_its_roots_there(
+    rooted: Gateway, door: str, ident: str
+) -> None:
+    async with (
+        host(rooted, door, can=CAN, answer=having("ann")) as ann,
+        host(rooted, door, can=CAN, answer=having("bob")) as bob,
+        host(rooted, door) as plain,
+    ):
+        for _ in range(2):
+            for client, roots in ((ann, ["file:///ann"]), (bob, ["file:///bob"]), (plain, [])):
+                said = json.loads(await client.text(f"{ident}__allowed"))
+                assert said["roots"] == roots
+
+
+async def test_roots_that_change_are_asked_for_again(rooted: Gateway) -> None:
+    name = ["one"]
+
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        return {"roots": [{"uri": f"file:///{name[0]}"}]}
+
+    async with host(rooted, "stdio 2025-11-25", can=CAN, answer=answer) as client:
+        assert json.loads(await client.text("rooted__allowed"))["roots"] == ["file:///one"]
+        name[0] = "two"
+        await client.say({"method": "notifications/roots/list_changed"})
+        said: dict[str, Any] = {}
+        while said.get("asked") != 2:
+            said = json.loads(await client.text("rooted__allowed"))
+        assert said["roots"] in (["file:///one"], ["file:///two"])

@@ -1,0 +1,36 @@
+"""`doctor` says which store is behind the record before a gateway refuses to start on it."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+
+from gatewright.cli.checks.anchors import check_anchors
+from gatewright.compose.anchoring import Anchoring
+from gatewright.stores.audit import AuditLog
+from gatewright.stores.callers import Callers
+
+
+def test_a_store_behind_the_record_is_a_problem_with_its_fix(tmp_path: Path) -> None:
+    assert list(check_anchors(tmp_path / "nowhere")) == []
+    assert list(check_anchors(tmp_path)) == []
+    log = AuditLog(tmp_path, clock=time.time, monotonic=time.monotonic, random=os.urandom)
+    anchoring = Anchoring(tmp_path, log)
+    with closing(Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)) as keys:
+        keys.create("ann", by="ops")
+    anchoring.close()
+    log.finish()
+    assert list(check_anchors(tmp_path)) == []
+    (tmp_path / "keys.db").unlink()
+    (found,) = check_anchors(tmp_path)
+    assert (found.level, found.what) == (
+        "problem",
+        "keys.db is gone: the record knows 1 change of it",
+    )
+    assert "gatewright audit accept" in found.fix
+    for path in tmp_path.glob("audit*"):
+        path.unlink()
+    (found,) = check_anchors(tmp_path)
+    assert found.what == "the record is gone, though a gateway has run here"

@@ -1,0 +1,73 @@
+"""Python's `re` backtracks: no text of a stranger meets it. Modules that hold such a text take `gatewright.patterns`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import gatewright
+
+SOURCE = Path(gatewright.__file__).parent
+
+_OPERATOR = "the operator's own configuration or words"
+_AUTHOR = "the author's own code, while he exports or declares it"
+_BOUNDED = "arguments of one call, whose size and work the limits of validators bound; RE2 cannot say what its patterns look ahead to"
+ALLOWED = {
+    "cli/run.py": _OPERATOR,
+    "cli/server_export.py": _OPERATOR,
+    "compose/randomness.py": "bytes of this machine's randomness",
+    "protocol/openapi_schema.py": "a pattern is compiled to see whether it is one, and meets no text",
+    "sdk/export/catalogue.py": _AUTHOR,
+    "sdk/export/sample_text.py": _AUTHOR,
+    "sdk/hints.py": _AUTHOR,
+    "settings/documents.py": "the message of a parser about the operator's own file",
+    "settings/statements.py": _OPERATOR,
+    "settings/substitute.py": _OPERATOR,
+    "validators/code_safety.py": _BOUNDED,
+    "validators/code_source.py": _BOUNDED,
+    "validators/network.py": _BOUNDED,
+    "validators/paths.py": _BOUNDED,
+    "validators/readonly.py": _BOUNDED,
+    "validators/rights.py": _BOUNDED,
+    "validators/sandbox.py": _BOUNDED,
+    "validators/shell_builds.py": _BOUNDED,
+    "validators/shell_options.py": _BOUNDED,
+    "validators/shell_programs.py": _BOUNDED,
+    "validators/shell_scripts.py": _BOUNDED,
+    "validators/shell_special.py": _BOUNDED,
+    "validators/shell_strict.py": _BOUNDED,
+    "validators/shell_subcommands.py": _BOUNDED,
+    "validators/shell_syntax.py": _BOUNDED,
+    "validators/sql_reading.py": _BOUNDED,
+}
+"""Module → why no stranger's text makes it slow. None is added without such a reason."""
+
+
+def imports_re(text: str) -> bool:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import) and any(
+            one.name.split(".")[0] == "re" for one in node.names
+        ):
+            return True
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "re":
+            return True
+    return False
+
+
+def test_every_way_to_import_re_is_found() -> None:
+    assert all(
+        map(
+            imports_re,
+            ("import re", "import re as r", "from re import compile", "def f():\n    import re"),
+        )
+    )
+    assert not any(map(imports_re, ("import re2", "from gatewright.patterns import Pattern", "")))
+
+
+def test_no_module_meets_foreign_text_with_a_pattern_that_backtracks() -> None:
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if imports_re(path.read_text())
+    }
+    assert found == set(ALLOWED)

@@ -1,0 +1,95 @@
+"""What an HTTP client sends is parsed a little at a time, in its order, whatever it becomes on the way."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatewright.transport.http_slices import SLICE_BYTES, Sliced
+from gatewright.transport.websocket_intake import Turns
+from tests.transport.asgi import echo
+from tests.transport.raw_http import connected
+
+POST = b"POST / HTTP/1.1\r\nhost: a\r\n"
+
+
+class Pieces(Sliced):
+    """Keeps what it is to parse."""
+
+    def __init__(self, turns: Turns) -> None:
+        super().__init__(turns)
+        self.got: list[bytes] = []
+        self._paused = False
+
+    def feed(self, data: bytes) -> None:
+        self.got.append(data)
+
+
+class Wire(asyncio.Transport):
+    """Says who its protocol is, and whether it is read."""
+
+    def __init__(self, protocol: asyncio.Protocol) -> None:
+        super().__init__()
+        self.protocol = protocol
+        self.reads = True
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self.protocol
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+    def is_closing(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("size", [1, SLICE_BYTES, SLICE_BYTES + 1, 10 * SLICE_BYTES + 7])
+async def test_much_is_parsed_in_slices_and_nothing_is_read_meanwhile(size: int) -> None:
+    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces.transport = wire = Wire(pieces)
+    whole = bytes(number % 251 for number in range(size))
+    pieces.data_received(whole)
+    assert wire.reads is (size <= SLICE_BYTES)
+    while not wire.reads:
+        await asyncio.sleep(0)
+    assert b"".join(pieces.got) == whole
+    assert max(map(len, pieces.got)) <= SLICE_BYTES
+
+
+async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> None:
+    turns = Turns(asyncio.get_running_loop())
+    heir = Pieces(turns)
+
+    class Upgrading(Pieces):
+        def feed(self, data: bytes) -> None:
+            super().feed(data)
+            wire.protocol = heir
+
+    first = Upgrading(turns)
+    first.transport = heir.transport = wire = Wire(first)
+    first.data_received(b"a" * SLICE_BYTES + b"b" * 100)
+    while not heir.got:
+        await asyncio.sleep(0)
+    assert (first.got, heir.got, wire.reads) == ([b"a" * SLICE_BYTES], [b"b" * 100], True)
+
+
+async def test_nothing_is_parsed_of_a_connection_that_is_gone() -> None:
+    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces.transport = Wire(pieces)
+    pieces.data_received(b"x" * 10 * SLICE_BYTES)
+    pieces.forget()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert pieces.got == []
+
+
+async def test_a_body_of_small_chunks_leaves_turns_to_the_loop() -> None:
+    """Twenty thousand chunks of a byte, in one piece: the loop goes round in between."""
+    async with connected(echo, header_bytes=4096) as client:
+        client.say(POST + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000)
+        client.say(b"0\r\n\r\n")
+        assert await client.hear() == (200, b"x" * 20_000)

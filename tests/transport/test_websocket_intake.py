@@ -1,0 +1,200 @@
+"""What a WebSocket client sends is parsed in turns, within bounds, and not before the upgrade was answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.transport.websocket_intake import (
+    CONTROL_BURST,
+    CONTROL_PER_S,
+    FRAGMENTS,
+    FRAMES_A_TURN,
+    FRAMES_BURST,
+    FRAMES_PER_S,
+    Intake,
+    Turns,
+)
+from tests.transport.collecting import within
+
+PING = b"\x89\x80\x00\x00\x00\x00"
+
+
+def frame(size: int, *, first: int = 0x81, mask: bool = True) -> bytes:
+    """One frame of a client with so many bytes in it."""
+    bit = 0x80 if mask else 0
+    if size < 126:
+        head = bytes([first, bit | size])
+    elif size < 65536:
+        head = bytes([first, bit | 126]) + size.to_bytes(2)
+    else:
+        head = bytes([first, bit | 127]) + size.to_bytes(8)
+    return head + (bytes(4) if mask else b"") + b"x" * size
+
+
+class Wire:
+    """An intake with all that it calls, on a clock that the test sets."""
+
+    def __init__(self, turns: Turns | None = None, *, open_: bool = True) -> None:
+        self.now = 0.0
+        self.parsed: list[bytes] = []
+        self.before: list[Wire] = []
+        self.reads = True
+        self.floods: list[str] = []
+        self.turns = turns or Turns(asyncio.get_running_loop())
+        self.intake = Intake(
+            self.turns, lambda: self.now, self._parse, self._flow, self.floods.append
+        )
+        if open_:
+            self.intake.hold(held=False)
+
+    def _parse(self, data: bytes) -> None:
+        self.parsed.append(data)
+        self.before.append(self)
+
+    def _flow(self, on: bool) -> None:
+        self.reads = on
+
+    async def quiet(self) -> None:
+        """Wait until all is parsed or the client was sent away."""
+
+        async def wait() -> None:
+            while self.intake.waits and not self.floods:
+                await asyncio.sleep(0)
+
+        await within(wait())
+
+    @property
+    def got(self) -> bytes:
+        return b"".join(self.parsed)
+
+
+SIZES = st.lists(st.sampled_from([0, 1, 5, 125, 126, 300, 65535, 65536]), max_size=12)
+
+
+@given(SIZES, st.lists(st.integers(1, 70_000), max_size=8), st.booleans())
+def test_everything_arrives_in_its_order_however_it_is_cut(
+    sizes: list[int], cuts: list[int], mask: bool
+) -> None:
+    whole = b"".join(frame(one, mask=mask) for one in sizes)
+
+    async def run() -> None:
+        wire, at = Wire(), 0
+        for cut in [*cuts, len(whole)]:
+            wire.intake.take(whole[at : at + cut])
+            at += cut
+        await wire.quiet()
+        assert (wire.got, wire.reads, wire.floods) == (whole, True, [])
+
+    asyncio.run(run())
+
+
+async def test_nothing_is_parsed_before_the_upgrade_was_answered() -> None:
+    wire = Wire(open_=False)
+    wire.intake.take(frame(3) * 100)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert (wire.parsed, wire.reads) == ([], False)
+    wire.intake.hold(held=False)
+    await wire.quiet()
+    assert (wire.got, wire.reads) == (frame(3) * 100, True)
+
+
+async def test_a_connection_that_was_refused_was_never_listened_to() -> None:
+    wire = Wire(open_=False)
+    wire.intake.take(frame(1, first=0x01) * 100_000)
+    wire.intake.stop()
+    wire.intake.hold(held=False)
+    assert (wire.parsed, wire.floods, wire.intake.waits) == ([], [], False)
+
+
+async def test_a_turn_has_a_few_frames_of_each_whoever_sent_more() -> None:
+    turns = Turns(asyncio.get_running_loop())
+    many, few = Wire(turns), Wire(turns)
+    many.intake.take(frame(1) * 1000)
+    few.intake.take(frame(1))
+    order: list[Wire] = []
+    many.before = few.before = order
+    await few.quiet()
+    assert order.index(few) <= 2
+    assert max(map(len, many.parsed)) <= FRAMES_A_TURN * len(frame(1))
+    await many.quiet()
+    assert many.got == frame(1) * 1000
+
+
+async def test_the_loop_has_its_turn_while_many_have_much_to_parse() -> None:
+    """Counted in turns, not in seconds: the clock of the turns runs out at each look."""
+
+    class Hasty:
+        def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+            self._loop = loop
+            self._now = 0.0
+
+        def time(self) -> float:
+            self._now += 1.0
+            return self._now
+
+        def call_soon(self, *given: object) -> object:
+            return self._loop.call_soon(*given)  # type: ignore[arg-type]
+
+    turns = Turns(Hasty(asyncio.get_running_loop()))  # type: ignore[arg-type]
+    wires = [Wire(turns) for _ in range(20)]
+    for wire in wires:
+        wire.intake.take(frame(1) * 1000)
+    seen = []
+    while any(wire.intake.waits for wire in wires):
+        seen.append(sum(len(wire.got) for wire in wires))
+        await asyncio.sleep(0)
+    steps = [after - before for before, after in pairwise(seen)]
+    assert max(steps) <= FRAMES_A_TURN * len(frame(1))
+
+
+def floods() -> Iterator[tuple[str, bytes, str]]:
+    begin = frame(1, first=0x01)
+    yield "one byte fragments", begin + frame(1, first=0x00) * FRAGMENTS, "small pieces"
+    yield "empty fragments", begin + frame(0, first=0x00) * FRAGMENTS, "small pieces"
+    yield "unmasked fragments", begin + frame(1, first=0x00, mask=False) * FRAGMENTS, "small pieces"
+    yield "pings", PING * (int(CONTROL_BURST) + 1), "control frames"
+    yield "pongs", b"\x8a\x80\x00\x00\x00\x00" * (int(CONTROL_BURST) + 1), "control frames"
+    mixed = begin + (frame(1, first=0x00) + PING) * FRAGMENTS
+    yield "fragments between pings", mixed, "small pieces"
+    yield "messages", frame(0) * (int(FRAMES_BURST) + 1), "frames a second"
+    yield "binary messages", frame(1, first=0x82) * (int(FRAMES_BURST) + 1), "frames a second"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "words"), list(floods()), ids=[one[0] for one in floods()]
+)
+async def test_a_flood_ends_its_connection_by_name(name: str, sent: bytes, words: str) -> None:
+    wire = Wire()
+    wire.intake.take(sent)
+    await wire.quiet()
+    assert len(wire.floods) == 1, name
+    assert words in wire.floods[0]
+    before = len(wire.parsed)
+    wire.intake.take(sent)  # what it goes on to send is forgotten
+    assert (len(wire.parsed), wire.intake.waits) == (before, False)
+
+
+async def test_what_may_come_each_second_may_come_for_ever() -> None:
+    wire = Wire()
+    for second in range(60):
+        wire.now = float(second)
+        wire.intake.take(PING * int(CONTROL_PER_S))
+        wire.intake.take(frame(2) * 100)
+        await wire.quiet()
+    assert wire.floods == []
+    assert FRAMES_PER_S >= 100
+
+
+async def test_a_large_message_may_have_as_many_pieces_as_kilobytes() -> None:
+    wire = Wire()
+    pieces = [frame(1024, first=0x01), *[frame(1024, first=0x00)] * 2000, frame(1, first=0x80)]
+    wire.intake.take(b"".join(pieces))
+    await wire.quiet()
+    assert (wire.floods, wire.got) == ([], b"".join(pieces))

@@ -1,0 +1,190 @@
+"""Tasks of servers, asked about: the right server, the right connection, the right names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, Caller, Client, Failure, Outcome
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.supervisor import Supervisor
+from tests.upstream.rig import FakeBack, make_call, running, tool_call, within
+
+ANN, BOB = Caller("ann"), Caller("bob")
+CLIENT = Client("2025-11-25")
+RELATED = "io.modelcontextprotocol/related-task"
+
+WORKER = """
+import json, sys
+made, count = {}, 0
+def send(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def meta(name): return {"io.modelcontextprotocol/related-task": {"taskId": name}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, ident, params = asked["method"], asked.get("id"), asked.get("params", {})
+    if method == "initialize":
+        send(id=ident, result={"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "tasks": {"list": {}}},
+                               "serverInfo": {"name": "worker", "version": "1"}})
+    elif method == "tools/list":
+        send(id=ident, result={"tools": [{"name": "work", "inputSchema": {"type": "object"}}]})
+    elif method == "tools/call" and "task" not in params:
+        send(id=ident, result={"content": [], "task": {"taskId": "T-1"}, "seen": [*made]})
+    elif method == "tools/call":
+        name = params["arguments"].get("name") or f"T-{len(made) + 1}"
+        made[name] = {"taskId": name, "status": "working"}
+        send(id=ident, result={"task": made[name], "_meta": meta(name)})
+    elif method == "tasks/list":
+        first = sorted(made)[: 1] if "cursor" not in params else sorted(made)[1:]
+        more = {} if "cursor" in params else {"nextCursor": "more"}
+        send(id=ident, result={"tasks": [made[one] for one in first], **more})
+    elif method == "tasks/result":
+        name = params["taskId"]
+        send(method="notifications/progress", params={"progressToken": params["_meta"]["progressToken"], "progress": 1, "_meta": meta(name)})
+        send(id=ident, result={"content": [], "_meta": meta(name)})
+    elif method in ("tasks/get", "tasks/cancel") and params.get("taskId") in made:
+        name = params["taskId"]
+        if method == "tasks/cancel":
+            made.pop(name)
+        send(method="notifications/tasks/status", params={"taskId": name, "status": "odd"})
+        send(id=ident, result={"taskId": name, "status": "working"})
+    elif ident is not None:
+        send(id=ident, error={"code": -32602, "message": "no such task"})
+"""
+
+
+def worker(folder: Path, ident: str, **more: Any) -> ServerSpec:
+    script = folder / "worker.py"
+    script.write_text(WORKER)
+    return ServerSpec(id=ident, command=sys.executable, args=(str(script),), era="legacy", **more)
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Supervisor]:
+    async with running(worker(tmp_path, "one"), worker(tmp_path, "two")) as supervisor:
+        yield supervisor
+
+
+async def put(supervisor: Supervisor, call: Any, back: FakeBack | None = None) -> Outcome:
+    outcome: Outcome = await within(supervisor.dispatch(call, back or FakeBack()))
+    return outcome
+
+
+async def make(supervisor: Supervisor, server: str, caller: Caller, name: str = "") -> Outcome:
+    call = tool_call(
+        supervisor, f"{server}/work", {"name": name} if name else {}, caller=caller, client=CLIENT
+    )
+    call.params["task"] = {}
+    return await put(supervisor, call)
+
+
+async def made(supervisor: Supervisor, server: str, caller: Caller, session: str = "s1") -> str:
+    call = tool_call(supervisor, f"{server}/work", caller=caller, client=CLIENT, session=session)
+    call.params["task"] = {}
+    outcome = await put(supervisor, call)
+    assert isinstance(outcome, Answer)
+    found = json.loads(outcome.raw)
+    assert found["_meta"][RELATED] == {"taskId": found["task"]["taskId"]}
+    return str(found["task"]["taskId"])
+
+
+async def ask(
+    supervisor: Supervisor, verb: str, task: str, caller: Caller = ANN, **more: Any
+) -> Outcome:
+    back = more.pop("back", None)
+    params = {"taskId": task, **more.pop("params", {})}
+    call = make_call("method", f"tasks/{verb}", params, caller=caller, client=CLIENT, **more)
+    return await put(supervisor, call, back)
+
+
+async def test_two_servers_count_from_one_and_nobody_is_locked_out(pair: Supervisor) -> None:
+    hers, his = await made(pair, "one", ANN), await made(pair, "two", BOB)
+    assert len({hers, his, "T-1"}) == 3
+    for name, owner, other in ((hers, ANN, BOB), (his, BOB, ANN)):
+        mine = await ask(pair, "get", name, owner)
+        assert isinstance(mine, Answer)
+        assert json.loads(mine.raw)["taskId"] == name
+        foreign = await ask(pair, "get", name, other)
+        assert isinstance(foreign, Failure)
+        assert foreign == await ask(pair, "get", "T-1", other)
+        assert foreign == await ask(pair, "get", "task_" + "0" * 32, other)
+
+
+async def test_what_belongs_to_a_task_names_it_as_its_caller_does(pair: Supervisor) -> None:
+    name = await made(pair, "one", ANN)
+    back = FakeBack()
+    params = {"_meta": {"progressToken": "p", RELATED: {"taskId": name}}}
+    outcome = await ask(pair, "result", name, back=back, params=params)
+    assert isinstance(outcome, Answer)
+    assert json.loads(outcome.raw)["_meta"][RELATED] == {"taskId": name}
+    (progress,) = back.of("notifications/progress")
+    assert progress["_meta"][RELATED] == {"taskId": name}
+
+
+async def test_each_is_listed_its_own_from_every_page_of_every_server(pair: Supervisor) -> None:
+    hers = [await made(pair, "one", ANN), await made(pair, "two", ANN)]
+    his = [await made(pair, "one", BOB)]
+    for caller, names in ((ANN, hers), (BOB, his), (Caller("eve"), [])):
+        outcome = await put(pair, make_call("method", "tasks/list", caller=caller, client=CLIENT))
+        assert isinstance(outcome, Answer)
+        assert [one["taskId"] for one in json.loads(outcome.raw)["tasks"]] == names
+
+
+async def test_a_name_that_is_anothers_is_refused_and_one_without_a_wish_is_none(
+    pair: Supervisor,
+) -> None:
+    assert isinstance(await make(pair, "one", ANN, "same"), Answer)
+    taken = await make(pair, "one", BOB, "same")
+    assert isinstance(taken, Failure)
+    assert "another caller's task" in taken.message
+    plain = await put(pair, tool_call(pair, "one/work", caller=BOB, client=CLIENT))
+    assert isinstance(plain, Answer)
+    assert json.loads(plain.raw)["task"] == {"taskId": "T-1"}  # any member of any result
+    assert isinstance(await ask(pair, "get", "T-1", BOB), Failure)
+
+
+async def test_how_a_task_stands_is_told_to_its_caller_alone(pair: Supervisor) -> None:
+    heard: list[tuple[str, Any]] = []
+    for who in (ANN, BOB):
+        pair.watch(who, "", lambda _, method, params, who=who: heard.append((who.id, params)))  # type: ignore[misc]
+    name = await made(pair, "one", ANN)
+    await ask(pair, "get", name)
+    assert heard == [("ann", {"taskId": name, "status": "odd"})]
+
+
+async def test_a_task_of_a_connection_that_is_gone_is_gone(pair: Supervisor) -> None:
+    name = await made(pair, "one", ANN)
+    link = pair.fleet.servers["one"].link
+    assert link is not None
+    link.close("the test wants another one")
+    await within(pair.fleet.servers["one"]._main.ready(20.0))
+    assert isinstance(await ask(pair, "get", name), Failure)
+    assert isinstance(await made(pair, "one", BOB), str)  # which counts from one again
+
+
+async def test_a_task_is_asked_for_where_it_was_made_from_every_session(tmp_path: Path) -> None:
+    async with running(worker(tmp_path, "one", share="session")) as supervisor:
+        first = await made(supervisor, "one", ANN, "s1")
+        second = await made(supervisor, "one", ANN, "s2")
+        assert first != second
+        for name in (first, second):
+            found = await ask(supervisor, "get", name, session="s2")
+            assert isinstance(found, Answer)
+        supervisor.forget("s1")
+        assert isinstance(await ask(supervisor, "get", first, session="s2"), Failure)
+        assert isinstance(await ask(supervisor, "get", second, session="s2"), Answer)
+
+
+async def test_a_task_that_its_server_does_not_know_any_more_is_forgotten(pair: Supervisor) -> None:
+    name = await made(pair, "one", ANN)
+    assert isinstance(await ask(pair, "cancel", name), Answer)
+    gone = await ask(pair, "get", name)
+    assert isinstance(gone, Failure)
+    assert gone.error is not None
+    again = await ask(pair, "get", name)
+    assert isinstance(again, Failure)
+    assert again.error is None

@@ -1,0 +1,60 @@
+"""The page about messages says what the table in the code says, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gatewright.call import Mgp
+from gatewright.compose.parts import EXTENSIONS
+from gatewright.links.endpoint import Endpoint
+from gatewright.links.sendable import Sendable
+from gatewright.protocol.mcp_client import Hello
+from gatewright.wire.methods import WORDS, Word
+from gatewright.wire.permissions import RULED
+from gatewright.wire.versions import LEGACY, MODERN
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "messages.md"
+EVERY = (*LEGACY, *MODERN)
+REGISTRY = frozenset({"mgp/discovery/register", "mgp/discovery/deregister"})
+"""The registry is the operator's file, and no client's."""
+TAKEN = {
+    "notifications/initialized": "the connection",
+    "notifications/cancelled": "the call that it names",
+    "notifications/progress": "the server that asked",
+    "notifications/roots/list_changed": "the servers of the session",
+}
+
+
+def row(word: Word) -> str:
+    """One line of the page."""
+    which = "all" if word.revisions == EVERY else ", ".join(word.revisions)
+    cells = (
+        f"`{word.method}`",
+        word.extension or which,
+        of_clients(word) if "client" in word.by else "",
+        _of_servers(word) if "server" in word.by else "",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def of_clients(word: Word) -> str:
+    """What a client reads that sends it."""
+    if word.notification:
+        return TAKEN.get(word.method, "dropped, recorded")
+    if word.method in RULED:
+        return "operators are answered"
+    served = not word.extension or word.extension in EXTENSIONS
+    return "answered" if served and word.method not in REGISTRY else "-32601"
+
+
+def _of_servers(word: Word) -> str:
+    mgp = Mgp("0.2.0", EXTENSIONS)
+    one = Sendable(lambda: Endpoint(id="a", methods=()))
+    if not any(one.allows(word.method, Hello(name, mgp=mgp)) for name in word.revisions):
+        return "dropped, logged" if word.notification else "-32601"
+    return "passes"
+
+
+def test_every_message_has_its_row_and_no_row_has_another_message() -> None:
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    assert rows == [row(word) for word in WORDS]
