@@ -64,7 +64,9 @@ async def test_no_secret_comes_in_what_is_said_outside_calls_and_asked_in_them(
             note = await client.note("notifications/message")
             assert note["params"]["data"].startswith("found [REDACTED:github-token:")
             await client.call("late__ask", text=f"found {TOKEN} here")
-            assert asked[0]["message"].startswith("found [REDACTED:github-token:")
+            assert asked[0]["message"].startswith(
+                'Server "late" asks: found [REDACTED:github-token:'
+            )
             if not door.startswith("stdio"):  # that gateway is another one
                 gateway.reload({**configured, "redaction": {"level": "off"}})
                 await client.call("late__later", text=TOKEN)

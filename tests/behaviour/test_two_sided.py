@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.behaviour.two_sided import GRANTS, House
+from tests.behaviour.two_sided import House
+from tests.behaviour.two_sided_judge import GRANTS
 
 _EACH = 100
 _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
@@ -37,6 +38,10 @@ STRAY = [
     ("notifications/resources/list_changed", {}),
     ("notifications/message", {"level": "error", "logger": "gatewright", "data": ""}),
     ("notifications/message", {"level": "error", "logger": "one/db", "data": ""}),
+    (
+        "notifications/message",
+        {"level": "error", "_meta": {"io.modelcontextprotocol/subscriptionId": 1}},
+    ),
     ("notifications/tasks/status", {"taskId": "1", "status": "working"}),
     ("notifications/elicitation/complete", {"elicitationId": "1"}),
     ("notifications/mgp.audit", {"event_type": "TOOL_EXECUTED"}),

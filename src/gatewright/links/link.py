@@ -39,6 +39,8 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_LOG = "notifications/message"
+"""Log lines are said of requests alone, whatever subscription a server writes onto them."""
 _numbers = itertools.count(1)
 
 
@@ -299,7 +301,7 @@ class Link(abc.ABC):
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif method in OF_THE_SERVER or self._is_ours(params):
+        elif method in OF_THE_SERVER or (method != _LOG and self._is_ours(params)):
             self._unsolicited(method, params)
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)

@@ -40,8 +40,6 @@ CHANGES: Mapping[str, str] = {
 }
 """The notifications after which lists are fetched anew, and which."""
 
-_ALL = frozenset(CHANGES.values())
-
 STDERR_LINES = 200
 
 
@@ -170,8 +168,7 @@ class Server:
 
     def link_of(self, session: str | None) -> Link | None:
         """The connection that serves a session, while it is there."""
-        keeper = self._lanes.own(session)
-        return self._main.link if keeper is None else keeper.link
+        return (self._lanes.own(session) or self._main).link
 
     def call(
         self, method: str, params: dict[str, Any], call: Call, back: Back
@@ -313,7 +310,9 @@ class Server:
     async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
         """Fetch what changed by the server's own word, or everything where it said nothing."""
         async with self._loading:  # an older answer must not overwrite a newer one
-            listing = await fetch_listing(link, self.spec, self.listing, stale or _ALL)
+            listing = await fetch_listing(
+                link, self.spec, self.listing, stale or {*CHANGES.values()}
+            )
             if self._main.link is link:
                 self.listing = listing
                 self._told.listed(self.id, listing, stale)
@@ -361,8 +360,7 @@ class Server:
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
         permits = self._told.permits()
-        found = {} if permits is None else permits.of(self.id)
-        return {name: one.value for name, one in found.items()}
+        return {} if not permits else {key: one.value for key, one in permits.of(self.id).items()}
 
     @property
     def state(self) -> State:
