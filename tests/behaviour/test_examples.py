@@ -55,8 +55,18 @@ def test_the_example_has_nothing_to_complain_about() -> None:
     assert [server.problem for server in found.servers] == [None]
 
 
-def test_the_example_serves_callers_without_a_key_what_it_grants_them(shell: Shell) -> None:
-    with serving(shell, "--config", CONFIG) as gateway:
+def hurried(folder: Path) -> str:
+    """The example, but for this: a call does not wait for somebody's word, it is told to come back."""
+    (folder / "demo_server.py").write_text((EXAMPLES / "demo_server.py").read_text())
+    text = Path(CONFIG).read_text() + "\n[approvals]\nhold_s = 0\n"
+    (folder / "hurried.toml").write_text(text)
+    return str(folder / "hurried.toml")
+
+
+def test_the_example_serves_callers_without_a_key_what_it_grants_them(
+    shell: Shell, tmp_path: Path
+) -> None:
+    with serving(shell, "--config", hurried(tmp_path)) as gateway:
         listing = post(
             gateway.url, {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         )
@@ -74,14 +84,14 @@ def test_the_example_serves_callers_without_a_key_what_it_grants_them(shell: She
         assert refused["result"]["isError"] is True
         denied = shell.run("audit", "query", "--outcome", "denied").rows
         assert [(row[2], row[3], row[5]) for row in denied] == [
-            ("anonymous", "demo/delete_all_notes", "confirmation_required")
+            ("anonymous", "demo/delete_all_notes", "permission_deferred")
         ]
 
 
-def test_a_person_at_a_terminal_confirms_what_is_dangerous(shell: Shell) -> None:
+def test_a_person_at_a_terminal_confirms_what_is_dangerous(shell: Shell, tmp_path: Path) -> None:
     call = ("tool", "call", "demo__delete_all_notes")
-    with serving(shell, "--config", CONFIG):
-        assert shell.run(*call).error["code"] == "confirmation_required"
+    with serving(shell, "--config", hurried(tmp_path)):
+        assert shell.run(*call).error["code"] == "permission_deferred"
         declined = shell.run_at_terminal(*call, answers="n\n")
         assert (declined.code, "not confirmed" in declined.out) == (6, True)
         left = shell.run_at_terminal(*call, answers="\x04")

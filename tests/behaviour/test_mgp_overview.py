@@ -87,6 +87,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Any:
             {"agent": "*", "server": "echo"},
             {"agent": "*", "server": "extras"},
         ],
+        approvals={"approver": "caller"},
     )
     with running(tmp_path_factory.mktemp("guarded"), content) as gateway:
         yield gateway

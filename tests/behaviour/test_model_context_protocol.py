@@ -99,6 +99,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     content = config(
         {"id": "mine", "python": tools, "tools": {"memory_get": {"validator": "paths"}}},
         {"id": "trusting", "python": tools, "trust_gateway": "trusted"},
+        approvals={"approver": "caller"},
     )
     with running(home, content) as gateway:
         yield gateway

@@ -46,6 +46,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
                 {"agent": "keeper", "server": "pets", "tool": "redirect", "permission": "deny"},
             ],
             gateway={"anonymous": "deny", "unprefixed": True},
+            approvals={"approver": "caller"},
         )
         with running(folder, content) as gateway:
             callers = Callers(folder / "state" / "keys.db", clock=time.time, random=os.urandom)

@@ -29,6 +29,7 @@ from gatewright.stores.anchors import (
 )
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.errors import StoreDamagedError, StoreError
+from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import Actor
 from gatewright.stores.retention import Keep
 from gatewright.stores.rows import DATABASE
@@ -60,6 +61,7 @@ def record_of(
     state, said = settings.storage.path, settings.audit
     why = bereft(state)
     if why:
+        FolderLock(state).release()  # another gateway that just starts there is the nearer reason
         raise StoreDamagedError(
             f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_DO}"
         )

@@ -9,8 +9,9 @@ from gatewright.validators.lookalike import seen
 
 __all__ = ["OWN", "taken_for"]
 
-OWN = (KERNEL, SHIPPED, "kernel", "local")
-"""The owner of kernel tools, the owner of shipped ones, and what records and people call the gateway and its own host."""
+OWN = (KERNEL, SHIPPED, "kernel")
+"""The owner of kernel tools, the owner of shipped ones, and what people call the gateway. `local` is a caller and no server, and many
+configurations call a server so."""
 
 _LEET = str.maketrans("345", "eas")
 

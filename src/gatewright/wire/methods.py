@@ -119,13 +119,13 @@ _MGP = {
     "tool_discovery": ("tools/discover", "tools/request", "tools/session", "tools/session/evict"),
 }
 _MGP_SAID = {
-    "mgp.audit": "audit",
-    "mgp.lifecycle": "lifecycle",
-    "mgp.stream.chunk": "streaming",
-    "mgp.stream.progress": "streaming",
-    "mgp.stream.gap": "streaming",
-    "mgp.event": "bidirectional",
-    "mgp.callback.request": "bidirectional",
+    "notifications/mgp.audit": "audit",
+    "notifications/mgp.lifecycle": "lifecycle",
+    "notifications/mgp.stream.chunk": "streaming",
+    "notifications/mgp.stream.progress": "streaming",
+    "notifications/mgp.stream.gap": "streaming",
+    "notifications/mgp.event": "bidirectional",
+    "notifications/mgp.callback.request": "bidirectional",
 }
 _ASKED_OF_US = frozenset({"permission/request", "permission/await"})
 
@@ -137,7 +137,7 @@ def _all() -> Iterator[Word]:
             by = _BOTH if name in _ASKED_OF_US else _CLIENT
             yield Word(f"mgp/{name}", by, extension=extension)
     for name, extension in _MGP_SAID.items():
-        yield Word(NOTIFICATIONS + name, _SERVER, extension=extension)
+        yield Word(name, _SERVER, extension=extension)
     yield Word(f"{NOTIFICATIONS}mgp.stream.pace", _CLIENT, extension="streaming")
 
 
