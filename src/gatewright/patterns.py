@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, AnyStr, Generic
 
 import re2  # type: ignore[import-untyped]
@@ -332,18 +333,24 @@ def _escape(pattern: str, at: int, meanings: dict[str, str], *, in_class: bool) 
     return pattern[at : at + 2], 2
 
 
-_PIECES = Pattern(r"[A-Z]+|[a-z]+|[0-9]+")
+_KINDS = {
+    letter: kind
+    for kind, letters in enumerate((ascii_uppercase, ascii_lowercase, digits), 1)
+    for letter in letters
+}
+_CAPITALS, _SMALL = _KINDS["A"], _KINDS["a"]
 
 
 def words_of(name: str) -> list[str]:
     """The words of a name as programs write it: `awsHTTPKey2` is aws, HTTP, Key, 2."""
     found: list[str] = []
-    ended = -1
-    for piece in _PIECES.finditer(name):
-        said = piece[0]
-        if said[0].islower() and piece.start() == ended and found[-1][-1].isupper():
+    before = None
+    for kind, letters in groupby(name, _KINDS.get):
+        said = "".join(letters)
+        if kind == _SMALL and before == _CAPITALS:
             said = found[-1][-1] + said  # the last capital is of this word
             found[-1:] = [found[-1][:-1]] if len(found[-1]) > 1 else []
-        found.append(said)
-        ended = piece.end()
+        if kind:
+            found.append(said)
+        before = kind
     return found
