@@ -19,7 +19,17 @@ from typing import Any, AnyStr, Generic
 
 import re2  # type: ignore[import-untyped]
 
-__all__ = ["ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "escape", "words_of"]
+__all__ = [
+    "ASCII",
+    "DOTALL",
+    "IGNORECASE",
+    "MULTILINE",
+    "AnyOf",
+    "Match",
+    "Pattern",
+    "escape",
+    "words_of",
+]
 
 IGNORECASE, MULTILINE, DOTALL, ASCII = 1, 2, 4, 8
 _FLAGS = {IGNORECASE: "i", MULTILINE: "m", DOTALL: "s"}
@@ -220,6 +230,15 @@ class Pattern(Generic[AnyStr]):
             return text, 0
         pieces.append(text[at:])
         return text[:0].join(pieces), number
+
+
+class AnyOf(Pattern[str]):
+    """What fits where one of several patterns fits, each with the flags of its own: one question in place of several.
+    It has no text in the words of `re`; its parts have."""
+
+    def __init__(self, *patterns: Pattern[str]) -> None:
+        super().__init__("")
+        self._text = "|".join(f"(?:{one._text})" for one in patterns)
 
 
 class _Offsets:

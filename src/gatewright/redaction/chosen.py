@@ -111,7 +111,7 @@ def _introduced(text: bytes) -> Iterator[Finding]:
 
 
 def _before_next(said: bytes) -> bytes:
-    found = _NEXT.after(said, 0)
+    found = _NEXT.after(said, 0) if b"&" in said else None
     return said if found is None else said[: found[0][0]]
 
 
@@ -130,7 +130,9 @@ def _candidates(text: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_chosen(said: bytes) -> bool:
-    return said.isascii() and not _HOST.fits(said) and looks_chosen(said.decode())
+    return (
+        said.isascii() and not (b"." in said and _HOST.fits(said)) and looks_chosen(said.decode())
+    )
 
 
 def _called(text: bytes) -> Iterator[Finding]:

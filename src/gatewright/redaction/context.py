@@ -131,6 +131,7 @@ _VALUE_MOST = 4096
 _JUDGED = 512
 """So much of a value without quotes says whether it is a secret."""
 _QUOTE_SIGNS = (b'"', b"'", b"`")
+_OPENS = (*_QUOTE_SIGNS, b"\\")
 _LINE_ENDS = (b"\\n", b"\\r", b"\\t")
 _REFERENCES = (b"${", b"{{")
 _OPENING = (b"(", b"[", b"{")
@@ -149,6 +150,8 @@ class _Values:
 
     def behind(self, at: int) -> tuple[int, int, bool]:
         """(start, end, whether it is quoted) of the value that begins at `at`; a scheme before it is left out."""
+        if self._text[at : at + 1] not in _OPENS:
+            return *self._unquoted(at), False
         start = _OPENED.end_at(self._text, at)
         if start == at:
             return *self._unquoted(at), False
