@@ -101,3 +101,20 @@ def test_a_bounded_search_finds_what_windows_find(words: list[str]) -> None:
     text, pattern = "".join(words).encode(), r"token[a-z]{0,20}(?:: |=)(a{0,40}b?)"
     windowed = Pattern(pattern, captures=True)
     assert list(Pattern(pattern, captures=True, bounded=True).all(text)) == list(windowed.all(text))
+
+
+@pytest.mark.parametrize(("bounded", "most"), [(True, 1.0), (False, 2.0)])
+def test_a_text_without_a_match_is_read_once_where_the_search_is_bounded(
+    bounded: bool, most: float
+) -> None:
+    text, pattern = b"x" * 100_000, Pattern("token", bounded=bounded)
+    search, read = pattern._match, 0
+
+    def counted(how: object, said: bytes, at: int, end: int) -> object:
+        nonlocal read
+        read += end - at
+        return search(how, said, at, end)
+
+    pattern.__dict__["_match"] = counted
+    assert pattern.after(text, 0) is None
+    assert len(text) <= read <= most * len(text)
