@@ -17,7 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatewright
-from gatewright.patterns import ASCII, DOTALL, IGNORECASE, MULTILINE, Pattern, escape, words_of
+from gatewright.patterns import (
+    ASCII,
+    DOTALL,
+    IGNORECASE,
+    MULTILINE,
+    AnyOf,
+    Pattern,
+    escape,
+    words_of,
+)
 
 FLAGS = {IGNORECASE: re.IGNORECASE, MULTILINE: re.MULTILINE, DOTALL: re.DOTALL, ASCII: re.ASCII}
 NOISE = "aZ_0 \n\t-:=/.\\\"'{}[]<>%é密"
@@ -134,3 +143,15 @@ def test_all_places_of_a_long_text_are_found_in_one_reading() -> None:
         assert sum(1 for _ in pattern.finditer(text)) == count
         cost.append(time.thread_time() - begun)
     assert cost[1] < 8 * cost[0] + 0.05
+
+
+@pytest.mark.parametrize("text", ["AB", "ab", "Ab", "a\nb", "12", "\u0661", "Ax", "", "AB12"])
+def test_any_of_several_fits_what_one_of_them_fits_with_its_own_flags(text: str) -> None:
+    several = [
+        Pattern(r"ab|a.b", IGNORECASE | DOTALL),
+        Pattern(r"\d{1,2}"),
+        Pattern(r"\d\d", ASCII),
+        Pattern(r"A\w?"),
+    ]
+    assert AnyOf(*several).fits(text) is any(one.fits(text) for one in several)
+    assert AnyOf(*several).within(text) is any(one.within(text) for one in several)

@@ -13,12 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, AnyStr, Generic
 
 import re2  # type: ignore[import-untyped]
 
-__all__ = ["ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "escape", "words_of"]
+__all__ = [
+    "ASCII",
+    "DOTALL",
+    "IGNORECASE",
+    "MULTILINE",
+    "AnyOf",
+    "Match",
+    "Pattern",
+    "escape",
+    "words_of",
+]
 
 IGNORECASE, MULTILINE, DOTALL, ASCII = 1, 2, 4, 8
 _FLAGS = {IGNORECASE: "i", MULTILINE: "m", DOTALL: "s"}
@@ -221,6 +232,15 @@ class Pattern(Generic[AnyStr]):
         return text[:0].join(pieces), number
 
 
+class AnyOf(Pattern[str]):
+    """What fits where one of several patterns fits, each with the flags of its own: one question in place of several.
+    It has no text in the words of `re`; its parts have."""
+
+    def __init__(self, *patterns: Pattern[str]) -> None:
+        super().__init__("")
+        self._text = "|".join(f"(?:{one._text})" for one in patterns)
+
+
 class _Offsets:
     """From bytes to characters, for places that come in order: each byte is counted once."""
 
@@ -332,18 +352,24 @@ def _escape(pattern: str, at: int, meanings: dict[str, str], *, in_class: bool) 
     return pattern[at : at + 2], 2
 
 
-_PIECES = Pattern(r"[A-Z]+|[a-z]+|[0-9]+")
+_KINDS = {
+    letter: kind
+    for kind, letters in enumerate((ascii_uppercase, ascii_lowercase, digits), 1)
+    for letter in letters
+}
+_CAPITALS, _SMALL = _KINDS["A"], _KINDS["a"]
 
 
 def words_of(name: str) -> list[str]:
     """The words of a name as programs write it: `awsHTTPKey2` is aws, HTTP, Key, 2."""
     found: list[str] = []
-    ended = -1
-    for piece in _PIECES.finditer(name):
-        said = piece[0]
-        if said[0].islower() and piece.start() == ended and found[-1][-1].isupper():
+    before = None
+    for kind, letters in groupby(name, _KINDS.get):
+        said = "".join(letters)
+        if kind == _SMALL and before == _CAPITALS:
             said = found[-1][-1] + said  # the last capital is of this word
             found[-1:] = [found[-1][:-1]] if len(found[-1]) > 1 else []
-        found.append(said)
-        ended = piece.end()
+        if kind:
+            found.append(said)
+        before = kind
     return found

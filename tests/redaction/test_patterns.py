@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from re import _parser as parser  # type: ignore[attr-defined]
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.redaction.patterns import Next, OnLine, Pattern, Run, Several, either
+from gatewright.redaction import chosen, context
+from gatewright.redaction.patterns import REACH, Next, OnLine, Pattern, Run, Several, either
+
+BOUNDED = {
+    f"{module.__name__.rsplit('.')[-1]}.{name}": pattern
+    for module in (chosen, context)
+    for name, pattern in vars(module).items()
+    if isinstance(pattern, Pattern) and pattern.bounded
+}
 
 
 def test_all_matches_are_found_with_their_groups() -> None:
@@ -74,3 +84,37 @@ def test_an_option_is_found_behind_a_program_on_its_line_alone(words: list[str])
 def test_a_match_longer_than_any_window_is_found_whole() -> None:
     text = b"x" * 5000 + b"<" + b"a" * 100_000 + b">" + b"y" * 5000
     assert Pattern("<a+>").after(text, 0) == [(5000, 105_002)]
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_what_is_called_bounded_takes_no_more_than_the_reach(name: str) -> None:
+    assert parser.parse(BOUNDED[name].text).getwidth()[1] <= REACH
+
+
+def test_the_searches_that_meet_all_of_a_text_are_bounded() -> None:
+    assert {f"context.{one}" for one in ("_named", "_after_words", "_in_url", "_key")} <= {*BOUNDED}
+    assert "chosen._words" in BOUNDED
+
+
+@given(st.lists(st.sampled_from(["token", ": ", "a", " ", "\n", "b" * 900, "=", "é"]), max_size=30))
+def test_a_bounded_search_finds_what_windows_find(words: list[str]) -> None:
+    text, pattern = "".join(words).encode(), r"token[a-z]{0,20}(?:: |=)(a{0,40}b?)"
+    windowed = Pattern(pattern, captures=True)
+    assert list(Pattern(pattern, captures=True, bounded=True).all(text)) == list(windowed.all(text))
+
+
+@pytest.mark.parametrize(("bounded", "most"), [(True, 1.0), (False, 2.0)])
+def test_a_text_without_a_match_is_read_once_where_the_search_is_bounded(
+    bounded: bool, most: float
+) -> None:
+    text, pattern = b"x" * 100_000, Pattern("token", bounded=bounded)
+    search, read = pattern._match, 0
+
+    def counted(how: object, said: bytes, at: int, end: int) -> object:
+        nonlocal read
+        read += end - at
+        return search(how, said, at, end)
+
+    pattern.__dict__["_match"] = counted
+    assert pattern.after(text, 0) is None
+    assert len(text) <= read <= most * len(text)

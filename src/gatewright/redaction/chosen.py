@@ -22,8 +22,8 @@ Finding = tuple[int, int, str]
 
 _ENGLISH = (
     "(?i:pass ?word|passwd|passphrase|passcode|wi-?fi key|unseal key|(?:bind|admin|root|db)[ _]?pw)|"
-    r"\b(?i:pw|pwd|pass|creds)\b[\"'*]{0,2}[ \t]*[:=]|DB_PASS|API_(?:KEY|TOKEN)|(?i:secret[ _]?key|api[ _-]?key|api_secret|client_?secret)|"
-    r"(?:AUTH|NONCE|LOGGED_IN)_SALT|requirepass|masterauth|bindpw|authtok|_PASS\b|(?i:(?:api|access|auth)[_ -]?token)|\b[tT]oken (?:[a-z]+ ){0,3}?(?:[a-z]+:|->)|\b[tT]oken(?:: ?| )(?:[sS]tring|&?str)\b"
+    r"\b(?i:pw|pwd|pass|creds)\b[\"'*]{0,2}[ \t]{0,128}[:=]|DB_PASS|API_(?:KEY|TOKEN)|(?i:secret[ _]?key|api[ _-]?key|api_secret|client_?secret)|"
+    r"(?:AUTH|NONCE|LOGGED_IN)_SALT|requirepass|masterauth|bindpw|authtok|_PASS\b|(?i:(?:api|access|auth)[_ -]?token)|\b[tT]oken (?:[a-z]{1,32} ){0,3}?(?:[a-z]{1,32}:|->)|\b[tT]oken(?:: ?| )(?:[sS]tring|&?str)\b"
 )
 _WORD = f"(?:{_ENGLISH}|{FOREIGN})"
 _PROGRAMS = (
@@ -64,11 +64,11 @@ HINTS = either(
     ]
 )
 
-_words = Pattern(_WORD)
-_DIGIT = Pattern("[0-9]")
-_LINE_END = Pattern(r"[\r\n]")
+_words = Pattern(_WORD, bounded=True)
+_DIGIT = Pattern("[0-9]", bounded=True)
+_LINE_END = Pattern(r"[\r\n]", bounded=True)
 _calls = Pattern(f"{_CALLS}[( ]")
-_mnemonic = Pattern(_MNEMONIC, captures=True)
+_mnemonic = Pattern(_MNEMONIC, captures=True, bounded=True)
 
 _VALUE = r"([^\s\x0b\"'`<>|\\,;]{6,64})"
 _OPEN = r"(?:<!\[CDATA\[|(?:\\?[\"'`*_@b(\xab]){0,4})"
@@ -111,7 +111,7 @@ def _introduced(text: bytes) -> Iterator[Finding]:
 
 
 def _before_next(said: bytes) -> bytes:
-    found = _NEXT.after(said, 0)
+    found = _NEXT.after(said, 0) if b"&" in said else None
     return said if found is None else said[: found[0][0]]
 
 
@@ -130,7 +130,9 @@ def _candidates(text: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_chosen(said: bytes) -> bool:
-    return said.isascii() and not _HOST.fits(said) and looks_chosen(said.decode())
+    return (
+        said.isascii() and not (b"." in said and _HOST.fits(said)) and looks_chosen(said.decode())
+    )
 
 
 def _called(text: bytes) -> Iterator[Finding]:

@@ -89,25 +89,23 @@ _PROGRAMS = (
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
-_named = Pattern(_NAMED)
-_named_parts = Pattern(_NAMED, captures=True)
-_named_after = Pattern(f"{_NAMED_AFTER}{_IDENT}{{0,40}}")
+_named = Pattern(_NAMED, captures=True, bounded=True)
+_named_after = Pattern(f"{_NAMED_AFTER}{_IDENT}{{0,40}}", bounded=True)
 _named_after_parts = Pattern(f"{_PAIR_NAME}([A-Za-z0-9_./-]+)", captures=True)
-_beside_vendor = Pattern(_BESIDE_VENDOR)
-_beside_vendor_parts = Pattern(_BESIDE_VENDOR, captures=True)
+_beside_vendor = Pattern(_BESIDE_VENDOR, captures=True, bounded=True)
 _in_name = Pattern(rf"(?:^|[^A-Za-z])({_VENDOR})", captures=True)
-_after_words = Pattern(_AFTER_WORDS, captures=True)
-_key = Pattern(_KEY, captures=True)
-_in_url = Pattern(_IN_URL, captures=True)
-_user_in_url = Pattern(_USER_IN_URL, captures=True)
-_pem = Pattern(_PEM)
+_after_words = Pattern(_AFTER_WORDS, captures=True, bounded=True)
+_key = Pattern(_KEY, captures=True, bounded=True)
+_in_url = Pattern(_IN_URL, captures=True, bounded=True)
+_user_in_url = Pattern(_USER_IN_URL, captures=True, bounded=True)
+_pem = Pattern(_PEM, bounded=True)
 _putty = Pattern(_PUTTY, captures=True)
 _options = Pattern(_OPTIONS, captures=True)
 
-_PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_ENDS = Pattern("-----END ")
+_PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", bounded=True)
+_PEM_ENDS = Pattern("-----END ", bounded=True)
 _PEM_BODY = Pattern(r"(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
-_PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}")
+_PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}", bounded=True)
 _COOKIES = Pattern(r"[^\s\x0b=;,\"']{1,256}=[^\s\x0b=]")
 _PARAMETERS = Pattern(r"[A-Za-z_-]{1,256}=[\"\w]")
 _TO_LINE_END = Pattern(r"[^\r\n\\]*")
@@ -133,6 +131,7 @@ _VALUE_MOST = 4096
 _JUDGED = 512
 """So much of a value without quotes says whether it is a secret."""
 _QUOTE_SIGNS = (b'"', b"'", b"`")
+_OPENS = (*_QUOTE_SIGNS, b"\\")
 _LINE_ENDS = (b"\\n", b"\\r", b"\\t")
 _REFERENCES = (b"${", b"{{")
 _OPENING = (b"(", b"[", b"{")
@@ -151,6 +150,8 @@ class _Values:
 
     def behind(self, at: int) -> tuple[int, int, bool]:
         """(start, end, whether it is quoted) of the value that begins at `at`; a scheme before it is left out."""
+        if self._text[at : at + 1] not in _OPENS:
+            return *self._unquoted(at), False
         start = _OPENED.end_at(self._text, at)
         if start == at:
             return *self._unquoted(at), False
@@ -180,10 +181,9 @@ class _Values:
 def _names(text: bytes) -> Iterator[Finding]:
     """Values beside names of secrets, in any notation that writes `name`, a sign, `value`."""
     at, values = 0, _Values(text)
-    while (spans := _named.after(text, at)) is not None:
-        at = max(spans[0][1], at + 1)
-        parts = _named_parts.at(text, *spans[0])
-        if parts is None or not _is_named(text, *parts[1]):
+    while (parts := _named.after(text, at)) is not None:
+        at = max(parts[0][1], at + 1)
+        if not _is_named(text, *parts[1]):
             continue
         start, end, quoted = values.behind(parts[0][1])
         if _sign(text[slice(*parts[3])] if parts[3][0] >= 0 else b"") in _WEAK:
@@ -273,9 +273,8 @@ def _is_phrase(name: str) -> bool:
 
 
 def _vendors(text: bytes) -> Iterator[Finding]:
-    for spans in _beside_vendor.all(text):
-        parts = _beside_vendor_parts.at(text, *spans[0])
-        if parts is None or text[parts[0][1] : parts[0][1] + 1] in _OPENING:
+    for parts in _beside_vendor.all(text):
+        if text[parts[0][1] : parts[0][1] + 1] in _OPENING:
             continue
         vendor, value = _text(text, parts[1]), _text(text, parts[2])
         bare = text[parts[2][0] - 1 : parts[2][0]] not in _QUOTE_SIGNS

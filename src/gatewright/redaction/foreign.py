@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gatewright.patterns import IGNORECASE, Pattern
 
-__all__ = ["FOREIGN", "FOREIGN_HINT", "is_foreign_name", "is_foreign_word"]
+__all__ = ["FOREIGN", "FOREIGN_HINT", "FOREIGN_WORD", "is_foreign_name"]
 
 _PLAIN = (
     "contrasenya|mot[ _-]?de[ _-]?passe|clave[ _-](?:secreta|privada|de[ _-](?:acceso|api))|geheimnis|"
@@ -36,15 +36,10 @@ FOREIGN = f"(?i:{_PLAIN})|" + "|".join(_bytes(one) for word in _WRITTEN for one 
 
 FOREIGN_HINT = f"{FOREIGN}|" + "|".join(_escaped(one) for word in _WRITTEN for one in _cases(word))
 
-_ANY = Pattern("|".join((_PLAIN, *_WRITTEN)).replace("i", "[i\u0130\u0131]"), IGNORECASE)
-"""With both letters i of Turkish, which are no pair of cases anywhere else."""
+FOREIGN_WORD = Pattern("|".join((_PLAIN, *_WRITTEN)).replace("i", "[i\u0130\u0131]"), IGNORECASE)
+"""One such word. With both letters i of Turkish, which are no pair of cases anywhere else."""
 
 
 def is_foreign_name(name: str) -> bool:
     """Whether a member of this name is a secret in another language."""
-    return _ANY.within(name)
-
-
-def is_foreign_word(text: str) -> bool:
-    """Whether a text is but such a word: a label and its translation."""
-    return _ANY.fits(text)
+    return FOREIGN_WORD.within(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, count
 
 __all__ = ["json_strings"]
 
@@ -11,5 +11,6 @@ def json_strings(raw: bytes) -> list[tuple[int, int]]:
     """(start, end) of each string, its quotes included, in order. One that is not closed is none."""
     if b"\\" in raw:  # escaped backslashes first: what is left before a quote escapes it
         raw = raw.replace(b"\\\\", b"..").replace(b'\\"', b"..")
-    ends = list(accumulate(len(piece) + 1 for piece in raw.split(b'"')))
-    return [(start - 1, end) for start, end in zip(ends[:-1:2], ends[1:-1:2], strict=False)]
+    ends = list(accumulate(map(len, raw.split(b'"'))))  # without the quotes themselves
+    pairs = zip(ends[:-1:2], ends[1:-1:2], count(0, 2), strict=False)
+    return [(start + quotes, end + quotes + 2) for start, end, quotes in pairs]

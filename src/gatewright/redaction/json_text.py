@@ -17,7 +17,6 @@ import msgspec
 
 from gatewright.redaction.context import is_paired, of_member
 from gatewright.redaction.json_strings import json_strings
-from gatewright.redaction.patterns import Pattern
 from gatewright.redaction.scanner import Scanner
 
 __all__ = ["Mark", "redacted_json"]
@@ -25,9 +24,8 @@ __all__ = ["Mark", "redacted_json"]
 Mark = Callable[[str, bytes], bytes]
 """(rule, secret) → what stands in its place; printable ASCII without quotes and backslashes."""
 
-_COLON = Pattern(r"[ \t\r\n]*:[ \t\r\n]*")
-_LIST = Pattern(r"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*")
-_COMMA = Pattern(r"[ \t\r\n]*,[ \t\r\n]*")
+_COLON, _LIST, _COMMA = b":", b":[", b","
+_BLANK = b" \t\r\n"
 _HANDLES = frozenset(
     {b"nextCursor", b"requestState", b"progressToken", b"cursor", b"taskId", b"relatedRequestId"}
 )
@@ -90,9 +88,9 @@ class _Text:
     def _judge(self, at: int) -> None:
         if at in self._new or self._is_handle(at):
             return
-        if self._follows(_COLON, at):
+        if self._is_name(at):
             self._members(at)
-        elif at and self._follows(_COLON, at - 1) and is_paired(self._said(at - 1)):
+        elif at and self._is_name(at - 1) and is_paired(self._said(at - 1)):
             self._paired(at)
         self._replace(at)
 
@@ -170,16 +168,21 @@ class _Text:
                 return said
         return written[1:-1].decode("utf-8", "replace")
 
-    def _follows(self, sign: Pattern, at: int) -> bool:
-        return sign.at(self._raw, self._tokens[at][1]) is not None
+    def _is_name(self, at: int) -> bool:
+        """Whether a colon stands behind this string."""
+        end = self._tokens[at][1]
+        sign = self._raw[end : end + 1]
+        if sign in _BLANK:
+            last = self._starts[at + 1] if at + 1 < len(self._starts) else len(self._raw)
+            sign = self._raw[end:last].lstrip(_BLANK)[:1]
+        return sign == _COLON
 
-    def _is_next(self, sign: Pattern, at: int) -> bool:
+    def _is_next(self, sign: bytes, at: int) -> bool:
         """Whether between a string and the next one there is this sign, and nothing else."""
         if at + 1 >= len(self._tokens):
             return False
-        begun = self._tokens[at][1]
-        ended = sign.end_at(self._raw, begun)
-        return begun < ended == self._tokens[at + 1][0]
+        between = self._raw[self._tokens[at][1] : self._starts[at + 1]]
+        return between == sign or between.translate(None, _BLANK) == sign
 
     def _is_handle(self, at: int) -> bool:
         """Whether this is the value of a handle, at the top of the text."""

@@ -15,8 +15,8 @@ from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 
-from gatewright.patterns import ASCII, DOTALL, IGNORECASE, Pattern, words_of
-from gatewright.redaction.foreign import is_foreign_name, is_foreign_word
+from gatewright.patterns import ASCII, DOTALL, IGNORECASE, AnyOf, Pattern, words_of
+from gatewright.redaction.foreign import FOREIGN_WORD, is_foreign_name
 
 __all__ = ["is_example", "is_secret_name", "looks_chosen", "looks_random", "may_be_secret"]
 
@@ -80,6 +80,9 @@ _UUID = Pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGEST = Pattern(r"(?:sha\d{1,3}|md5|blake\w+|etag|crc32)[-:~=].*|(?:0x)?[0-9a-fA-F]+", IGNORECASE)
 _VERSION = Pattern(r"v?\d+(?:[.\-+:T/]\w{1,10})+Z?")
 _RANGE = Pattern(r"[\^~<>=v ]*\d+(?:\.(?:\d+|x|\*)){1,3}(?:-[a-z]+[.\d]*)?")
+_NO_SECRET = AnyOf(_PLACEHOLDER, _CODE, _RANGE, FOREIGN_WORD)
+_NOT_RANDOM = AnyOf(_PLACEHOLDER, _CODE, _VERSION)
+_NOT_CHOSEN = AnyOf(_PLACEHOLDER, _CODE, _VERSION, _UUID)
 _SEPARATORS = Pattern(r"[-_./+=~:,@]+")
 _WORD_OR_NUMBER = Pattern(r"[A-Z]?[a-z]+\d{0,2}|[A-Z]{1,12}|\d+|v\d+|")
 
@@ -115,9 +118,7 @@ def may_be_secret(value: str, *, quoted: bool) -> bool:
     """
     if len(value) < (6 if value.isdigit() else 4):
         return False
-    if _is_placeholder(value) or _CODE.fits(value) or _RANGE.fits(value):
-        return False
-    if is_foreign_word(value):
+    if _is_repeated(value) or _NO_SECRET.fits(value):
         return False
     if " " in value.strip():
         return any(letter.isdigit() for letter in value) and value.count(" ") <= 6
@@ -133,9 +134,9 @@ def looks_random(value: str, least: int = 10, *, digests: bool = False) -> bool:
 
     Hashes, ids and the like are not meant unless `digests` says so.
     """
-    if len(value) < least or _is_placeholder(value) or _CODE.fits(value):
+    if len(value) < least or _is_repeated(value) or "://" in value or _NOT_RANDOM.fits(value):
         return False
-    if "://" in value or _VERSION.fits(value) or _is_identifier(value):
+    if _is_identifier(value):
         return False
     if not digests and (_UUID.fits(value) or _DIGEST.fits(value)):
         return False
@@ -146,9 +147,9 @@ def looks_random(value: str, least: int = 10, *, digests: bool = False) -> bool:
 
 def looks_chosen(value: str) -> bool:
     """Whether this is what a person takes for a password: letters, and digits or signs among them."""
-    if not 6 <= len(value) <= 128 or _is_placeholder(value) or _CODE.fits(value):
+    if not 6 <= len(value) <= 128 or _is_repeated(value) or "://" in value:
         return False
-    if "://" in value or _VERSION.fits(value) or _UUID.fits(value) or _NOTED.begins(value):
+    if _NOT_CHOSEN.fits(value) or _NOTED.begins(value):
         return False
     digits = sum(letter.isdigit() for letter in value)
     if not digits or not any(letter.isalpha() for letter in value):
@@ -201,8 +202,8 @@ _PICTURED = Pattern(r"(?i:example|examplekey)\Z|(?i:[-_](?:your|my|some|the)[-_]
 _VOWELS = dict.fromkeys(map(ord, "aeiouyAEIOUY"), "\0")
 
 
-def _is_placeholder(value: str) -> bool:
-    return (len(value) > 3 and len(set(value.lower())) == 1) or _PLACEHOLDER.fits(value)
+def _is_repeated(value: str) -> bool:
+    return len(value) > 3 and len(set(value.lower())) == 1
 
 
 def _turns(value: str) -> int:

@@ -1,8 +1,9 @@
 """RE2 on bytes: linear in the text whatever it holds, and many times as fast as `re`.
 
-One search is linear; many of them are only if none reads far beyond what it finds. A pattern that waits for something
-at the far end of a line would be begun anew behind each place, so searches see a window that grows, and what may stand anywhere on a line
-is an `OnLine`.
+One search is linear; many of them are only if none reads far beyond what it finds. RE2 reads on behind a match only as long
+as an earlier one may still grow, so what is `bounded` is searched in all of the text at once. A pattern that waits for something
+at the far end of a line would be begun anew behind each place, so its searches see a window that grows, and what may stand
+anywhere on a line is an `OnLine`.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
-__all__ = ["Next", "OnLine", "Pattern", "Run", "Several", "Span", "either"]
+__all__ = ["REACH", "Next", "OnLine", "Pattern", "Run", "Several", "Span", "either"]
 
 _MEMORY = 64 << 20
 _UNANCHORED = re2._Anchor.UNANCHORED
 _AT_START = re2._Anchor.ANCHOR_START
 _WHOLE = re2._Anchor.ANCHOR_BOTH
 _WINDOW = 2048
-_SLACK = 768
-"""What ends so near to the end of a window may go on behind it; longer than what any bounded pattern takes."""
+REACH = 768
+"""What ends so near to the end of a window may go on behind it; no bounded pattern takes more."""
 _NOTHING = (-1, -1)
 
 Span = tuple[int, int]
@@ -38,16 +39,17 @@ def _options(*, captures: bool) -> re2.Options:
 
 class Pattern:
     """One pattern, compiled when it is first used. RE2's own wrapper makes an object of each match, which
-    costs more than the match."""
+    costs more than the match. What is `bounded` never takes more than `REACH` bytes."""
 
-    def __init__(self, text: str, *, captures: bool = False) -> None:
-        self._text = text
+    def __init__(self, text: str, *, captures: bool = False, bounded: bool = False) -> None:
+        self.text = text
+        self.bounded = bounded
         self._captures = captures
 
     @cached_property
     def _match(self) -> Any:
         options = _options(captures=self._captures)
-        return re2.compile(self._text.encode("latin-1"), options)._regexp.Match
+        return re2.compile(self.text.encode("latin-1"), options)._regexp.Match
 
     def hits(self, text: bytes) -> bool:
         """Whether it matches anywhere."""
@@ -67,9 +69,10 @@ class Pattern:
         """The spans of the first match that begins at `at` or later, and ends at `end` at the latest."""
         last = len(text) if end is None else end
         size = _WINDOW
-        while (stop := at + size) < last:
-            spans: list[Span] = self._match(_UNANCHORED, text, at, stop)
-            if spans[0] != _NOTHING and spans[0][1] <= stop - _SLACK:
+        spans: list[Span]
+        while not self.bounded and (stop := at + size) < last:
+            spans = self._match(_UNANCHORED, text, at, stop)
+            if spans[0] != _NOTHING and spans[0][1] <= stop - REACH:
                 return spans
             size *= 4
         spans = self._match(_UNANCHORED, text, at, last)
@@ -138,7 +141,7 @@ class OnLine:
         while (begun := self._begin.after(text, at)) is not None:
             at = begun[0][1]
             line_end = line.after(at)[0]
-            found = self._within.after(text, at - 1, min(len(text), line_end + _SLACK))
+            found = self._within.after(text, at - 1, min(len(text), line_end + REACH))
             if found is None or found[0][0] > line_end:
                 at = max(at, line_end)
                 continue
@@ -146,7 +149,7 @@ class OnLine:
             at = found[0][1]
 
 
-_LINE_END = Pattern(r"[\r\n|;]")
+_LINE_END = Pattern(r"[\r\n|;]", bounded=True)
 
 
 class Several:

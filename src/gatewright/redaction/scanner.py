@@ -197,7 +197,7 @@ def _secret_rules() -> tuple[tuple[str, Rule], ...]:
 
 @lru_cache(1)
 def _base64() -> Pattern:
-    return Pattern(_hidden())
+    return Pattern(_hidden(), bounded=True)
 
 
 @lru_cache(len(FORMATS))
