@@ -20,6 +20,7 @@ from gatewright.redaction import Redactor
 from gatewright.transport.workers import Busy, Overtime, Workers
 from gatewright.validators import BUILT_IN
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.read_definition import read_definition
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
@@ -222,3 +223,11 @@ async def test_the_loop_goes_on_while_a_worker_is_busy(beside: Beside) -> None:
 
 def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value).encode())
+
+
+async def test_definitions_are_read_beside_or_by_whoever_asked(beside: Beside) -> None:
+    tools = [a_tool(name) for name in ("a", "b")]
+    found = await beside.read("srv", tools)
+    assert found == [read_definition(one.target.name, one.definition) for one in tools]
+    for problem in (Busy(), Overtime()):
+        assert await Beside(Never(problem)).read("srv", tools) is None

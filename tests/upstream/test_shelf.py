@@ -11,7 +11,7 @@ from gatewright.call import Security
 from gatewright.protocol.mcp_client import Hello
 from gatewright.settings.model import ToolRule
 from gatewright.upstream.listing import Listing
-from gatewright.upstream.shelf import Shelf, build_shelf, encode_definition
+from gatewright.upstream.shelf import Shelf, Shelved, build_shelf, encode_definition, shelve
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.wire import jsonrpc
 
@@ -227,3 +227,20 @@ def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> N
     found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
     assert [one.target.name for one in found.tools] == ["small"]
     assert any("'large' is left out: its definition has" in one for one in found.warnings)
+
+
+def test_resources_without_number_are_offered_up_to_a_bound_that_is_named() -> None:
+    many = [{"uri": f"file:///{n}", "name": "n"} for n in range(10_001)]
+    found = shelf(resources=many)
+    assert len(found.resources) == 10_000
+    assert found.warnings == ("resources: only the first 10000 are offered",)
+
+
+async def test_a_shelf_made_in_slices_is_the_one_that_is_made_at_once() -> None:
+    spec, said = ServerSpec(id="s"), listing(tools=[tool("a"), tool("b")], prompts=[{"name": "p"}])
+    made = await shelve(spec, said, None)
+    assert made == Shelved(spec, said, build_shelf(spec, said))
+    again = await shelve(spec, listing(tools=[tool("a")]), made)
+    assert again.shelf.tools[0] is made.shelf.tools[0]
+    other = await shelve(ServerSpec(id="s", hints=False), listing(tools=[tool("a")]), made)
+    assert other.shelf.tools[0] is not made.shelf.tools[0]

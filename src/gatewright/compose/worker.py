@@ -23,6 +23,7 @@ from gatewright.redaction import Redactor
 from gatewright.redaction.invisible import visible_value
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators import Checks, checks_for
+from gatewright.validators.read_definition import read_definition
 from gatewright.validators.schema import compile_schema
 from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire import jsonrpc
@@ -31,6 +32,7 @@ __all__ = ["MODULE", "answered", "main"]
 
 MODULE = "gatewright.compose.worker"
 _NICE = 5
+_definitions = msgspec.json.Decoder(list[tuple[str, dict[str, msgspec.Raw]]])
 
 Answered = tuple[dict[str, Any], bytes]
 
@@ -129,11 +131,18 @@ def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     return {"objection": msgspec.to_builtins(objection)}, b""
 
 
+def _read(_: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is definitions of tools, each with the name; what is to be known of each comes back."""
+    found = [read_definition(name, definition) for name, definition in _definitions.decode(load)]
+    return {}, msgspec.json.encode(found)
+
+
 _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "judge": _judge,
     "clean": _clean,
     "fit": _fit,
     "look": _look,
+    "read": _read,
 }
 
 
