@@ -109,16 +109,30 @@ class Beside:
             return None
         return None if "error" in msgspec.json.decode(answer) else _reads.decode(found)
 
+    async def check(
+        self, call: Call, schema: bytes, bounds: tuple[int, int]
+    ) -> tuple[Objection, list[dict[str, str]]] | Refusal | None:
+        """What is wrong with the arguments of a call by the schema of their tool, and every flaw in words."""
+        order = {"do": "check", **_of_schema(schema, bounds)}
+        try:
+            said = await self._said(call, order, jsonrpc.encode(call.arguments), JUDGE_S)
+        except Busy:
+            return Refusal("resource_exhausted", _BUSY, retry_after_ms=_BUSY_MS)
+        except Overtime:
+            text = f"the arguments take more than {JUDGE_S} s to be checked against their schema; send less"
+            return Refusal("invalid_args", text, {"rule": "too_costly"})
+        if "ok" in said:
+            return None
+        if "objection" in said:
+            return msgspec.convert(said["objection"], Objection), said["flaws"]
+        text = f"the arguments could not be checked against their schema: {said['error']}"
+        return Refusal("invalid_args", text, {"rule": "schema"})
+
     async def fit(
         self, call: Call, raw: bytes, schema: bytes, bounds: tuple[int, int]
     ) -> Objection | None:
         """What is wrong with the structured content of a result."""
-        order = {
-            "do": "fit",
-            "schema": schema.decode(),
-            "depth": bounds[0],
-            "subschemas": bounds[1],
-        }
+        order = {"do": "fit", **_of_schema(schema, bounds)}
         try:
             said = await self._said(call, order, raw, _FIT_S)
         except Busy:
@@ -140,6 +154,10 @@ class Beside:
         answer, _ = await self.workers.run(call.caller.id, head, load, seconds)
         said: dict[str, Any] = msgspec.json.decode(answer)
         return said
+
+
+def _of_schema(schema: bytes, bounds: tuple[int, int]) -> dict[str, Any]:
+    return {"schema": schema.decode(), "depth": bounds[0], "subschemas": bounds[1]}
 
 
 def _of(security: Security) -> dict[str, Any]:
