@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.redaction.patterns import Next, OnLine, Pattern, Run, Several, either
+from gatewright.redaction.patterns import Next, OnLine, Pattern, Run, Several, compiled, either
 
 
 def test_all_matches_are_found_with_their_groups() -> None:
@@ -65,7 +65,9 @@ def test_an_option_is_found_behind_a_program_on_its_line_alone(words: list[str])
     found = list(OnLine(r"\bzip[ ]", r"[ ]-P ?([a-z]{6})").all(text))
     for start, end in found:
         line = text[:end].split(b"\n")[-1]
-        assert text[start:end] == b"abcdef"
+        option = re.search(rb" -P ?([a-z]{6})\Z", text[:end])
+        assert option is not None
+        assert option.span(1) == (start, end)
         assert b"zip " in line
     plain = re.search(rb"\bzip (?:[^\r\n|;]*? )??-P ?([a-z]{6})", text)
     assert (plain is None) is (not found)
@@ -74,3 +76,11 @@ def test_an_option_is_found_behind_a_program_on_its_line_alone(words: list[str])
 def test_a_match_longer_than_any_window_is_found_whole() -> None:
     text = b"x" * 5000 + b"<" + b"a" * 100_000 + b">" + b"y" * 5000
     assert Pattern("<a+>").after(text, 0) == [(5000, 105_002)]
+
+
+def test_all_patterns_can_be_compiled_before_somebody_waits_for_them() -> None:
+    unused = Pattern("ab+c"), Several(["a", "b"])
+    assert not any("_match" in vars(one) for one in unused)
+    assert compiled() >= 2
+    assert all("_match" in vars(one) for one in unused)
+    assert (unused[0].hits(b"abc"), unused[1].hits(b"b")) == (True, [1])

@@ -50,6 +50,7 @@ from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
+from gatewright.redaction.patterns import compiled
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.guard import Guard
@@ -123,6 +124,7 @@ class Gateway:
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
         self._put_together()
+        compiled()  # before anybody is served: 0.1 s in which the loop does nothing else
         self.watchdog.start()
         self.supervisor.start()
         self.sinks.start()
