@@ -38,7 +38,7 @@ _ALL_AT_ONCE = 128 * 1024
 """Bytes of a definition, and of a list of them, that are read where they are, one after the other."""
 _BATCH = 256 * 1024
 """Bytes of definitions that are read together."""
-_JUDGED_AT_ONCE = 20
+_JUDGED_AT_ONCE = 5
 Mode = Literal["first-use", "approve", "off"]
 
 

@@ -63,6 +63,9 @@ class Shelved(msgspec.Struct, frozen=True):
 
 _ENTRIES = 10_000
 """Prompts, and resources. No host shows more, and everybody waits while names are given to them."""
+_WARNINGS = 100
+_WARNING_CHARS = 400
+"""Each is a line of the log."""
 _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 
@@ -94,7 +97,7 @@ def _steps(
     templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
-    return Shelf(tuple(tools), tuple(prompts), tuple(resources), templates, tuple(warnings))
+    return Shelf(tuple(tools), tuple(prompts), tuple(resources), templates, _few(warnings))
 
 
 async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
@@ -114,6 +117,8 @@ def _tools(
     found: list[Tool] = []
     for name, definition in _named(listing, "tools", "name", warnings):
         yield
+        if not name:
+            continue
         word = spec.word(name)
         if word is not None and not word.enabled:
             continue
@@ -224,6 +229,8 @@ def _entries(
     found: list[Entry] = []
     for name, definition in _named(listing, section, key, warnings):
         yield
+        if not name:
+            continue
         if len(found) >= _ENTRIES:
             warnings.append(f"{section}: only the first {_ENTRIES} are offered")
             break
@@ -234,7 +241,7 @@ def _entries(
 def _named(
     listing: Listing, section: Section, key: str, warnings: list[str]
 ) -> Iterable[tuple[str, Definition]]:
-    """Definitions with the member that names them; a name that occurs twice counts once."""
+    """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left out."""
     seen: set[str] = set()
     for definition in listing.of(section):
         try:
@@ -243,11 +250,19 @@ def _named(
             name = None
         if not isinstance(name, str) or not name:
             warnings.append(f"{section}: an entry without a usable {key!r} is left out")
+            name = ""
         elif name in seen:
             warnings.append(f"{section}: {name!r} is listed twice; the first one counts")
-        else:
-            seen.add(name)
-            yield name, definition
+            name = ""
+        seen.add(name)
+        yield name, definition
+
+
+def _few(warnings: list[str]) -> tuple[str, ...]:
+    """As many as somebody reads, and how many more there are."""
+    shown = tuple(one[:_WARNING_CHARS] for one in warnings[:_WARNINGS])
+    more = len(warnings) - len(shown)
+    return (*shown, f"{more:,} more of its entries are odd or left out") if more else shown
 
 
 def _decoded(definition: Definition, key: str) -> Any:
