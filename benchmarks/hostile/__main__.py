@@ -28,6 +28,8 @@ from urllib.parse import urlsplit
 from benchmarks.commands import gatewright
 from benchmarks.hostile.arguments import TOOLS, calls, frames
 from benchmarks.hostile.results import FLOODS, NAMES
+from benchmarks.hostile_floods import FLOODS as DOOR_FLOODS
+from benchmarks.hostile_floods import Flood
 from benchmarks.mcp_client import Session
 from benchmarks.processes import ROOT, Trouble, end, started
 
@@ -71,6 +73,12 @@ server = "hostile"
 """
 
 Attack = Callable[[], str]
+
+LISTS = (
+    ("again", b"tools/list", ("descriptions", "schemas", "one", "small", "unnamed")),
+    ("resources", b"resources/list", ("many", "long", "twice")),
+)
+"""Which tool of the hostile server makes it list something else, how that is asked for, and what there is."""
 
 
 def configured(folder: Path) -> Path:
@@ -157,12 +165,21 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
             yield f"ggen_door.{name}", partial(hostile.post, "/rpc", _ggen(tool, arguments))
     for name, frame in frames(size):
         yield name, partial(hostile.mcp, frame)
+    yield from _of_servers(hostile, result)
+    for name, flood in DOOR_FLOODS.items():
+        yield f"door.{name}", partial(_poured, hostile, flood)
+
+
+def _of_servers(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
     for name in NAMES:
         yield f"result.{name}", partial(hostile.call, "result", _order(name, result))
     for name in FLOODS:
         yield f"flood.{name}", partial(hostile.call, "flood", _order(name, 20_000))
-    for name in ("descriptions", "schemas", "one", "small"):
-        yield f"tools_list.{name}", partial(_listed, hostile, _order(name, min(result, 4_000_000)))
+    yield "error.tokens", partial(hostile.call, "error", _order("", result))
+    for tool, method, kinds in LISTS:
+        for name in kinds:
+            order = _order(name, min(result, 4_000_000))
+            yield f"{method.decode()}.{name}", partial(_listed, hostile, tool, method, order)
 
 
 def _order(kind: str, size: int) -> bytes:
@@ -174,11 +191,15 @@ def _ggen(tool: str, arguments: bytes) -> bytes:
     return head + tool.encode() + b'","arguments":' + arguments + b"}}"
 
 
-def _listed(hostile: Hostile, order: bytes) -> str:
-    said = hostile.call("again", order)
+def _poured(hostile: Hostile, flood: Flood) -> str:
+    return f"{flood(f'http://{hostile.host}:{hostile.port}', 1.0)} pieces"
+
+
+def _listed(hostile: Hostile, tool: str, method: bytes, order: bytes) -> str:
+    said = hostile.call(tool, order)
     time.sleep(1.5)
-    hostile.mcp(b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}')
-    hostile.call("again", b'{"kind":"","size":0}')
+    hostile.mcp(b'{"jsonrpc":"2.0","id":8,"method":"%b"}' % method)
+    hostile.call(tool, b'{"kind":"","size":0}')
     time.sleep(0.5)
     return said
 

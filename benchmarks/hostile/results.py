@@ -10,7 +10,9 @@ import base64
 import json
 from typing import Any
 
-__all__ = ["FLOODS", "NAMES", "definitions", "events", "made", "tools_of"]
+from benchmarks import hostile_texts
+
+__all__ = ["FLOODS", "NAMES", "definitions", "events", "made", "resources_of", "tools_of"]
 
 _TEXTS = {
     "tokens": "token: a ",
@@ -45,7 +47,12 @@ _SHAPES = (
     "structured",
     "integer",
 )
-NAMES = (*(f"text.{name}" for name in _TEXTS), *(f"shape.{name}" for name in _SHAPES))
+_SAID = tuple(hostile_texts.names())[::211]
+NAMES = (
+    *(f"text.{name}" for name in _TEXTS),
+    *(f"shape.{name}" for name in _SHAPES),
+    *(f"said.{name}" for name in _SAID),
+)
 FLOODS = ("progress", "log", "secrets", "unknown", "list_changed", "updated", "orphans", "broken")
 """Kinds of messages that come in thousands during a call."""
 
@@ -56,6 +63,8 @@ def made(name: str, size: int) -> bytes:
     if kind == "text":
         unit = _TEXTS[what]
         return _content(unit * (size // len(unit.encode())))
+    if kind == "said":
+        return _content(hostile_texts.text(what, size))
     return _shape(what, size)
 
 
@@ -147,7 +156,17 @@ def tools_of(kind: str, size: int) -> list[dict[str, Any]]:
         return [_tool(f"t{one}", pattern) for one in range(size // 2400)]
     if kind == "one":
         return [_tool("t", None, words * (size // 3200))]
+    if kind == "unnamed":
+        return [{"title": "a"}] * (size // 15)
     return [_tool(f"t{one}") for one in range(size // 90)]
+
+
+def resources_of(kind: str, size: int) -> list[dict[str, Any]]:
+    """A hostile `resources/list`, of about so many bytes."""
+    if kind == "twice":
+        return [{"uri": "a://b", "name": "a"}] * (size // 30)
+    text = "a" * 10_000 if kind == "long" else ""
+    return [{"uri": f"a://{text}{one}", "name": "a"} for one in range(size // (40 + len(text)))]
 
 
 def _json(value: Any) -> bytes:

@@ -1,5 +1,5 @@
-"""An MCP server over stdio that sends what it is told to: `result` a named result, `flood` thousands of messages, `again` another
-list of tools. All other tools answer `ok`.
+"""An MCP server over stdio that sends what it is told to: `result` a named result, `flood` thousands of messages, `again` and
+`resources` another list of tools or resources, `error` a large error. All other tools answer `ok`.
 
     python benchmarks/hostile/server.py
 """
@@ -16,12 +16,12 @@ if __package__ in {None, ""}:  # started as a file, as a gateway starts its chil
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.hostile.arguments import TOOLS
-from benchmarks.hostile.results import definitions, events, made, tools_of
+from benchmarks.hostile.results import definitions, events, made, resources_of, tools_of
 
 __all__ = ["main"]
 
 _REVISION = "2025-11-25"
-_PLAIN = ("echo", "result", "flood", "again")
+_PLAIN = ("echo", "result", "flood", "again", "resources", "error")
 _BATCH = 500
 
 
@@ -34,6 +34,7 @@ def _write(data: bytes) -> None:
 class _Server:
     def __init__(self) -> None:
         self._more: list[dict[str, Any]] = []
+        self._resources: list[dict[str, Any]] = []
         names = (*_PLAIN, *TOOLS)
         self._tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
         self._tools += definitions()
@@ -46,12 +47,14 @@ class _Server:
             offers = {
                 "tools": {"listChanged": True},
                 "logging": {},
-                "resources": {"subscribe": True},
+                "resources": {"subscribe": True, "listChanged": True},
             }
             about = {"serverInfo": {"name": "hostile", "version": "1"}, "capabilities": offers}
             self._say(ident, {"protocolVersion": _REVISION, **about})
         elif method == "tools/list":
             self._say(ident, {"tools": [*self._tools, *self._more]})
+        elif method == "resources/list":
+            self._say(ident, {"resources": self._resources})
         elif method == "tools/call":
             self._call(ident, message["params"])
         else:
@@ -73,6 +76,13 @@ class _Server:
         elif params["name"] == "again":
             self._more = tools_of(kind, size) if size else []
             _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
+        elif params["name"] == "resources":
+            self._resources = resources_of(kind, size) if size else []
+            _write(b'{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}\n')
+        elif params["name"] == "error":
+            error = {"code": -32000, "message": "no", "data": "token: a " * (size // 9)}
+            _write(json.dumps({"jsonrpc": "2.0", "id": ident, "error": error}).encode() + b"\n")
+            return
         self._say(ident, {"content": [{"type": "text", "text": "ok"}]})
 
     def _say(self, ident: Any, result: Any) -> None:

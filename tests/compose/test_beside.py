@@ -15,11 +15,13 @@ from gatewright.call import Answer, Call, Event, Failure, Refusal, verdict_of
 from gatewright.compose.beside import Beside, workers
 from gatewright.filters.output_schema import OutputSchema
 from gatewright.filters.redact import Redact, Rules
+from gatewright.gates.schema import Schema
 from gatewright.gates.validators import Validators
 from gatewright.redaction import Redactor
 from gatewright.transport.workers import Busy, Overtime, Workers
 from gatewright.validators import BUILT_IN
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.read_definition import read_definition
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
@@ -222,3 +224,60 @@ async def test_the_loop_goes_on_while_a_worker_is_busy(beside: Beside) -> None:
 
 def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value).encode())
+
+
+async def test_definitions_are_read_beside_or_by_whoever_asked(beside: Beside) -> None:
+    tools = [a_tool(name) for name in ("a", "b")]
+    found = await beside.read("srv", tools)
+    assert found == [read_definition(one.target.name, one.definition) for one in tools]
+    for problem in (Busy(), Overtime()):
+        assert await Beside(Never(problem)).read("srv", tools) is None
+
+
+ONE_OF = {"oneOf": [{"properties": {"k": {"const": n}}, "required": ["k"]} for n in range(40)]}
+
+
+@pytest.mark.parametrize("last", [{"k": 1}, {"k": 99}, "token: a"])
+async def test_large_arguments_are_checked_as_small_ones_are(beside: Beside, last: object) -> None:
+    """MGP-14.3-14"""
+    schema = {"type": "object", "properties": {"list": {"items": {"type": "object", **ONE_OF}}}}
+    tool = a_tool(schema=schema)
+    tool = replace(tool, definition={**tool.definition, "inputSchema": _raw(schema)})
+    call = a_tool_call(tool, arguments={"list": [{"k": 1}] * 600 + [last]})
+    found = await verdict_of(Schema(beside=beside.check), call, Mute())
+    assert found == await verdict_of(Schema(), call, Mute())
+    assert (found is call) == (last == {"k": 1})
+    assert beside.workers.orders == 1
+
+
+async def test_arguments_that_cannot_be_checked_in_time_are_refused() -> None:
+    call = a_tool_call(a_tool(schema={"type": "object"}), arguments={"list": [1] * 600})
+    for problem, reason in ((Overtime(), "invalid_args"), (Busy(), "resource_exhausted")):
+        found = await verdict_of(Schema(beside=Beside(Never(problem)).check), call, Mute())
+        assert isinstance(found, Refusal)
+        assert found.reason == reason
+
+
+async def test_an_error_of_many_words_is_cleaned_as_a_short_one_is(beside: Beside) -> None:
+    """GRH-out-1"""
+    error = json.dumps({"code": 1, "message": "m", "data": f"{FILLER}{TOKEN}"}).encode()
+    for failure in (
+        Failure("upstream_error", f"it said {TOKEN}", {"code": 1}, error=error),
+        Failure("upstream_error", f"{FILLER} {TOKEN}", {"code": 1}),
+        Refusal("invalid_args", "no", {"flaws": [f"{FILLER} {TOKEN}"]}),
+    ):
+        call, other = a_call(facts={}), a_call(facts={})
+        later = Redact(Rules(SECRETS), beside.clean).outcome(call, failure)
+        assert not isinstance(later, Answer | Refusal | Failure)
+        assert await later == Redact(Rules(SECRETS)).outcome(other, failure)
+        assert call.facts == other.facts
+    assert beside.workers.orders == 3
+
+
+async def test_an_error_that_cannot_be_cleaned_in_time_is_not_passed_on() -> None:
+    failure = Failure("upstream_error", FILLER + TOKEN)
+    later = Redact(Rules(SECRETS), Beside(Never(Overtime())).clean).outcome(a_call(), failure)
+    assert not isinstance(later, Answer | Refusal | Failure)
+    found = await later
+    assert isinstance(found, Failure)
+    assert (found.reason, TOKEN in found.message) == ("output_invalid", False)

@@ -9,6 +9,7 @@ import msgspec
 
 from gatewright.compose.worker import answered
 from gatewright.redaction import Redactor
+from gatewright.validators.read_definition import Read, read_definition
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 POLICY = Redactor(b"key", personal=frozenset({"email"}), terms=("Nightjar",)).policy
@@ -68,3 +69,17 @@ def test_results_are_fitted_to_their_schema() -> None:
 def test_what_cannot_be_followed_is_an_error() -> None:
     assert "error" in said(b"", do="dance")[0]
     assert "error" in said(b"[", do="judge", names="paths", options={}, pointers={}, tool="t")[0]
+
+
+def test_definitions_come_back_read_in_their_order() -> None:
+    definitions = [{"name": "a", "description": "x"}, {"description": "y", "name": "b"}]
+    load = json.dumps([[one["name"], one] for one in definitions]).encode()
+    head, found = said(load, do="read")
+    assert head == {}
+    assert msgspec.json.decode(found, type=list[Read]) == [
+        read_definition(
+            one["name"], {k: msgspec.Raw(json.dumps(v).encode()) for k, v in one.items()}
+        )
+        for one in definitions
+    ]
+    assert "error" in said(b'[["a",{"x":NaN}]]', do="read")[0]

@@ -184,6 +184,7 @@ def test_what_is_said_outside_calls_is_cleaned_but_for_its_handles(
 ) -> None:
     """GRH-out-1"""
     found = FILTER.said("srv", method, params)
+    assert found is not None
     assert set(found) == set(params)
     for name, value in found.items():
         assert (TOKEN in value) == (name in kept)
@@ -223,3 +224,14 @@ def test_a_secret_in_two_chunks_of_one_call_is_replaced_and_counted() -> None:
     assert by.rest(call) is None
     assert by.rest(other) is None
     assert other.facts == {}
+
+
+@pytest.mark.parametrize("data", ["x" * 70_000, ["x"] * 10_000, {"deep": [{"x" * 70_000: 1}]}])
+def test_what_is_too_large_to_be_said_outside_a_call_is_not_passed_on_and_logged(
+    caplog: pytest.LogCaptureFixture, data: object
+) -> None:
+    assert FILTER.said("srv", "notifications/message", {"data": data}) is None
+    assert "server srv: 'notifications/message' was not passed on" in caplog.text
+    assert "65536 bytes at most" in caplog.text
+    off = Redact(Rules(SECRETS, servers={"srv": None}))
+    assert off.said("srv", "notifications/message", {"data": data}) == {"data": data}

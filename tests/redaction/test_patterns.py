@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.redaction import chosen, context
-from gatewright.redaction.patterns import REACH, Next, OnLine, Pattern, Run, Several, either
+from gatewright.redaction.patterns import (
+    REACH,
+    Next,
+    OnLine,
+    Pattern,
+    Run,
+    Several,
+    compiled,
+    either,
+)
 
 BOUNDED = {
     f"{module.__name__.rsplit('.')[-1]}.{name}": pattern
@@ -75,7 +84,9 @@ def test_an_option_is_found_behind_a_program_on_its_line_alone(words: list[str])
     found = list(OnLine(r"\bzip[ ]", r"[ ]-P ?([a-z]{6})").all(text))
     for start, end in found:
         line = text[:end].split(b"\n")[-1]
-        assert text[start:end] == b"abcdef"
+        option = re.search(rb" -P ?([a-z]{6})\Z", text[:end])
+        assert option is not None
+        assert option.span(1) == (start, end)
         assert b"zip " in line
     plain = re.search(rb"\bzip (?:[^\r\n|;]*? )??-P ?([a-z]{6})", text)
     assert (plain is None) is (not found)
@@ -118,3 +129,11 @@ def test_a_text_without_a_match_is_read_once_where_the_search_is_bounded(
     pattern.__dict__["_match"] = counted
     assert pattern.after(text, 0) is None
     assert len(text) <= read <= most * len(text)
+
+
+def test_all_patterns_can_be_compiled_before_somebody_waits_for_them() -> None:
+    unused = Pattern("ab+c"), Several(["a", "b"])
+    assert not any("_match" in vars(one) for one in unused)
+    assert compiled() >= 2
+    assert all("_match" in vars(one) for one in unused)
+    assert (unused[0].hits(b"abc"), unused[1].hits(b"b")) == (True, [1])

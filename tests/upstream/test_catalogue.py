@@ -13,6 +13,7 @@ from gatewright.protocol.mcp_client import Hello
 from gatewright.settings import ToolRule
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.listing import Listing
+from gatewright.upstream.shelf import Shelved, build_shelf
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.view import Profile
 from tests.upstream.rig import LEGACY
@@ -221,3 +222,17 @@ def _seconds(work: Any) -> float:
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
+
+
+def test_a_shelf_that_was_made_is_taken_where_it_is_of_this_list_and_these_words() -> None:
+    spec, said = ServerSpec(id="a"), listing(tools=[tool("t")])
+    made = Shelved(spec, said, build_shelf(spec, said))
+    found = Catalogue([spec])
+    assert found.put("a", said, made)
+    assert found.shelf("a") is made.shelf
+    for other in (ServerSpec(id="a", hints=False), spec):
+        fresh = Catalogue([other])
+        fresh.put("a", said if other is not spec else listing(tools=[tool("u")]), made)
+        assert fresh.shelf("a") is not made.shelf
+    again = Catalogue([]).renewed([spec], None, EVERYTHING, {"a": said}, {"a": made})
+    assert again.shelf("a") is made.shelf

@@ -115,3 +115,12 @@ def test_what_is_recorded_is_told_to_those_who_want_it_and_may_hear_it() -> None
     assert turns == [True]
     other()
     assert turns == [True, False]
+
+
+def test_what_may_not_travel_at_all_is_told_to_nobody() -> None:
+    hub = Hub(may_see)
+    heard, _ = listening(hub, ANN, "")
+    hub.clean = lambda server, method, params: None if "bad" in params else params
+    hub.tell("open", "notifications/x", {"bad": 1})
+    hub.tell("open", "notifications/x", {"good": 1})
+    assert heard == [("open", "notifications/x", {"good": 1})]

@@ -126,3 +126,13 @@ async def test_the_end_of_the_connection_is_no_empty_list() -> None:
 def test_a_server_that_never_spoke_offers_nothing() -> None:
     assert EMPTY.of("tools") == ()
     assert EMPTY.hello.revision == ""
+
+
+async def test_a_list_has_a_bound_over_all_its_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gatewright.upstream.listing._MOST_BYTES", 1000)
+    pages = [{"tools": [{"name": "a" * 600}], "nextCursor": one} for one in ("2", "3")]
+    listing, _ = await fetched({"tools": {}}, tools_list=pages)
+    assert listing.failures == {
+        "tools": "tools/list failed: tools/list: the list has more than 1000 bytes"
+    }
+    assert listing.of("tools") == ()

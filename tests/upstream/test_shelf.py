@@ -11,7 +11,14 @@ from gatewright.call import Security
 from gatewright.protocol.mcp_client import Hello
 from gatewright.settings.model import ToolRule
 from gatewright.upstream.listing import Listing
-from gatewright.upstream.shelf import Shelf, build_shelf, encode_definition
+from gatewright.upstream.shelf import (
+    Shelf,
+    Shelved,
+    _steps,
+    build_shelf,
+    encode_definition,
+    shelve,
+)
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.wire import jsonrpc
 
@@ -227,3 +234,39 @@ def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> N
     found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
     assert [one.target.name for one in found.tools] == ["small"]
     assert any("'large' is left out: its definition has" in one for one in found.warnings)
+
+
+def test_resources_without_number_are_offered_up_to_a_bound_that_is_named() -> None:
+    many = [{"uri": f"file:///{n}", "name": "n"} for n in range(10_001)]
+    found = shelf(resources=many)
+    assert len(found.resources) == 10_000
+    assert found.warnings == ("resources: only the first 10000 are offered",)
+
+
+async def test_a_shelf_made_in_slices_is_the_one_that_is_made_at_once() -> None:
+    spec, said = ServerSpec(id="s"), listing(tools=[tool("a"), tool("b")], prompts=[{"name": "p"}])
+    made = await shelve(spec, said, None)
+    assert made == Shelved(spec, said, build_shelf(spec, said))
+    again = await shelve(spec, listing(tools=[tool("a")]), made)
+    assert again.shelf.tools[0] is made.shelf.tools[0]
+    other = await shelve(ServerSpec(id="s", hints=False), listing(tools=[tool("a")]), made)
+    assert other.shelf.tools[0] is not made.shelf.tools[0]
+
+
+def test_of_warnings_without_number_a_few_are_said_and_the_rest_counted() -> None:
+    found = shelf(prompts=[{"title": "no name"}] * 150, tools=[tool("x" * 5000, inputSchema=7)] * 2)
+    assert len(found.warnings) == 101
+    assert found.warnings[-1] == "51 more of its entries are odd or left out"
+    assert max(map(len, found.warnings)) == 400
+
+
+@pytest.mark.parametrize(
+    "entry", [{"title": "no name"}, {"name": "a", "uri": "a"}, {"name": "\x00" * 9}]
+)
+@pytest.mark.parametrize("section", ["tools", "prompts", "resources"])
+def test_each_entry_is_a_step_after_which_others_have_a_turn(
+    section: str, entry: dict[str, Any]
+) -> None:
+    """Those that are left out too: a list of nothing else is no reason to keep everybody waiting."""
+    steps = _steps(ServerSpec(id="s"), listing(**{section: [entry] * 300}))
+    assert len(list(steps)) == 300

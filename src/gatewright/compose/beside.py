@@ -6,7 +6,7 @@ What is small is done at once where it is asked for; nothing here is on the way 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from gatewright.gates import Judged
 from gatewright.redaction import Clean, Redactor
 from gatewright.transport.workers import Busy, Overtime, Workers
 from gatewright.validators.objection import Objection
+from gatewright.validators.read_definition import Read
 from gatewright.wire import jsonrpc
 
 __all__ = ["JUDGE_S", "Beside", "workers"]
@@ -26,7 +27,10 @@ JUDGE_S = 3
 _FIT_S = 5
 _CLEAN_S = 25
 _BUSY_MS = 1000
+_READ_S = 10
 _LOOK = b'{"do":"look"}'
+_READ = b'{"do":"read"}'
+_reads = msgspec.json.Decoder(list[Read])
 _BUSY = "too much waits to be judged already; send less at a time"
 
 
@@ -96,16 +100,39 @@ class Beside:
         rules: Mapping[str, int] = said["rules"]
         return Clean(load or raw, list(Counter(rules).elements()))
 
+    async def read(self, server: str, tools: Sequence[Tool]) -> Sequence[Read] | None:
+        """What is to be known of the definitions of tools that a server lists; None where it was not found out."""
+        load = msgspec.json.encode([(tool.target.name, tool.definition) for tool in tools])
+        try:
+            answer, found = await self.workers.run(f"server {server}", _READ, load, _READ_S)
+        except (Busy, Overtime):
+            return None
+        return None if "error" in msgspec.json.decode(answer) else _reads.decode(found)
+
+    async def check(
+        self, call: Call, schema: bytes, bounds: tuple[int, int]
+    ) -> tuple[Objection, list[dict[str, str]]] | Refusal | None:
+        """What is wrong with the arguments of a call by the schema of their tool, and every flaw in words."""
+        order = {"do": "check", **_of_schema(schema, bounds)}
+        try:
+            said = await self._said(call, order, jsonrpc.encode(call.arguments), JUDGE_S)
+        except Busy:
+            return Refusal("resource_exhausted", _BUSY, retry_after_ms=_BUSY_MS)
+        except Overtime:
+            text = f"the arguments take more than {JUDGE_S} s to be checked against their schema; send less"
+            return Refusal("invalid_args", text, {"rule": "too_costly"})
+        if "ok" in said:
+            return None
+        if "objection" in said:
+            return msgspec.convert(said["objection"], Objection), said["flaws"]
+        text = f"the arguments could not be checked against their schema: {said['error']}"
+        return Refusal("invalid_args", text, {"rule": "schema"})
+
     async def fit(
         self, call: Call, raw: bytes, schema: bytes, bounds: tuple[int, int]
     ) -> Objection | None:
         """What is wrong with the structured content of a result."""
-        order = {
-            "do": "fit",
-            "schema": schema.decode(),
-            "depth": bounds[0],
-            "subschemas": bounds[1],
-        }
+        order = {"do": "fit", **_of_schema(schema, bounds)}
         try:
             said = await self._said(call, order, raw, _FIT_S)
         except Busy:
@@ -127,6 +154,10 @@ class Beside:
         answer, _ = await self.workers.run(call.caller.id, head, load, seconds)
         said: dict[str, Any] = msgspec.json.decode(answer)
         return said
+
+
+def _of_schema(schema: bytes, bounds: tuple[int, int]) -> dict[str, Any]:
+    return {"schema": schema.decode(), "depth": bounds[0], "subschemas": bounds[1]}
 
 
 def _of(security: Security) -> dict[str, Any]:

@@ -50,6 +50,7 @@ from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
+from gatewright.redaction.patterns import compiled
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.guard import Guard
@@ -110,18 +111,20 @@ class Gateway:
         self.events = Events(self.audit)
         self._office = Office(self._state, self.events)
         self.desk = desk_of(self.settings, self.audit.event)
+        self.beside = Beside(workers())
         self.pinning = Pinning(
             Pins(self._state / PINS, clock=time.time),
             self.audit.event,
             kernel_names_of(self._office),
+            self.beside.read,
         )
         self.pinning.adopt(self.settings)
         self.permitting = permitting_of(self.settings, self.desk, self.audit.event)
-        self.beside = Beside(workers())
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
         self._put_together()
+        compiled()  # before anybody is served: 0.1 s in which the loop does nothing else
         self.watchdog.start()
         self.supervisor.start()
         self.sinks.start()
@@ -167,7 +170,10 @@ class Gateway:
             local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
             startup_wait_s=settings.gateway.startup_wait_s,
         )
-        self.supervisor.shelved = self.pinning.shelved
+        self.supervisor.looks, self.supervisor.shelved = (
+            self.pinning.look_ahead,
+            self.pinning.shelved,
+        )
         self.supervisor.permits = self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
@@ -307,6 +313,9 @@ class Gateway:
                 patience_s=settings.gateway.startup_wait_s,
                 anew=anew,
             )
+            for one in staged.fresh:
+                tools = () if one.shelved is None else one.shelved.shelf.tools
+                await self.pinning.look_ahead(one.id, tools, settings)
             before = self.supervisor.catalogue
             fleet = self.supervisor.fleet_of(staged, profiles_of(settings), table.sight)
             self._switch(settings, table, fleet)

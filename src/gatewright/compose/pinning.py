@@ -6,8 +6,9 @@ very object that was judged before costs one look into a table, however often it
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -16,11 +17,11 @@ from gatewright.call import Target, Tool
 from gatewright.settings import Settings
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
-from gatewright.validators.definition import canonical_definition
+from gatewright.upstream.slices import in_slices
 from gatewright.validators.lookalike import keys, twins
-from gatewright.validators.poisoning import suspicion
+from gatewright.validators.read_definition import Read, read_definition
 
-__all__ = ["Pinning", "Record", "pinned_sight"]
+__all__ = ["Pinning", "Reading", "Record", "pinned_sight"]
 
 log = logging.getLogger("gatewright.pins")
 
@@ -32,6 +33,12 @@ _WHY: Mapping[Standing, str] = {
     "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with "
     "`gatewright server pin ID --forget`",
 }
+_ONE_AT_ONCE = 16 * 1024
+_ALL_AT_ONCE = 128 * 1024
+"""Bytes of a definition, and of a list of them, that are read where they are, one after the other."""
+_BATCH = 256 * 1024
+"""Bytes of definitions that are read together."""
+_JUDGED_AT_ONCE = 5
 Mode = Literal["first-use", "approve", "off"]
 
 
@@ -49,6 +56,10 @@ class Record(Protocol):
         """Raises `Unrecorded`."""
 
 
+Reading = Callable[[str, Sequence[Tool]], Awaitable[Sequence[Read] | None]]
+"""Reads the definitions of a server's tools beside the event loop; None where that cannot be done now."""
+
+
 class _Judged(msgspec.Struct, frozen=True, gc=False):
     definition: Mapping[str, msgspec.Raw]
     why: str
@@ -58,10 +69,19 @@ class Pinning:
     """The pins of one gateway. `version` changes whenever an answer may have changed, except with what a server
     lists: whoever takes a listing knows that everything may be different."""
 
-    def __init__(self, store: Pins, record: Record, own: Collection[str] = ()) -> None:
-        """`own` are the names of the gateway's own tools, as hosts see them."""
+    def __init__(
+        self,
+        store: Pins,
+        record: Record,
+        own: Collection[str] = (),
+        beside: Reading | None = None,
+    ) -> None:
+        """`own` are the names of the gateway's own tools, as hosts see them. What is large is read `beside` the loop,
+        where somebody does that."""
         self.version = 0
         self._own = own
+        self._beside = beside
+        self._read: dict[Target, tuple[Mapping[str, msgspec.Raw], Read]] = {}
         self._store = store
         self._record = record
         self._modes: Mapping[str, Mode] = {}
@@ -70,10 +90,61 @@ class Pinning:
 
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says about each server."""
-        modes: Mapping[str, Mode] = {server.id: server.pin for server in settings.servers}
+        modes = _modes(settings)
         if modes != self._modes:
             self._modes = modes
             self._again()
+
+    async def look_ahead(
+        self, server: str, tools: Sequence[Tool], settings: Settings | None = None
+    ) -> None:
+        """Read and judge what a server lists before anybody sees it, so that nobody waits while that is done. `settings` are
+        those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
+        modes = self._modes if settings is None else _modes(settings)
+        mode = modes.get(server)
+        try:
+            if mode != "off":
+                await self._read_ahead(server, tools)
+            if mode is not None and mode != "off":
+                await self._judge_ahead(server, tools, mode)
+        except Exception:
+            log.exception("server %s: its tools could not be looked at ahead", server)
+
+    async def _read_ahead(self, server: str, tools: Sequence[Tool]) -> None:
+        for batch in _batches([tool for tool in tools if not self._has_read(tool)]):
+            found = None
+            if self._beside is not None and _is_large(batch):
+                found = await self._beside(server, batch)
+            if found is None:
+                await in_slices(self._reading(batch))
+                continue
+            for tool, read in zip(batch, found, strict=True):
+                self._read[tool.target] = (tool.definition, read)
+
+    async def _judge_ahead(self, server: str, tools: Sequence[Tool], mode: Mode) -> None:
+        """Judge what nobody can see yet; a tool that is shown already is judged when its other definition is."""
+        shown = {tool.target for tool in self._shelves.get(server, ())}
+        fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
+        alike = self._alike(server, tools) if fresh else {}
+        for at in range(0, len(fresh), _JUDGED_AT_ONCE):
+            self._take(server, fresh[at : at + _JUDGED_AT_ONCE], alike, mode)
+            await asyncio.sleep(0)
+
+    def _reading(self, tools: Sequence[Tool]) -> Generator[None, None, None]:
+        for tool in tools:
+            self._read_of(tool)
+            yield
+
+    def _has_read(self, tool: Tool) -> bool:
+        before = self._read.get(tool.target)
+        return before is not None and before[0] is tool.definition
+
+    def _read_of(self, tool: Tool) -> Read:
+        before = self._read.get(tool.target)
+        if before is None or before[0] is not tool.definition:
+            before = tool.definition, read_definition(tool.target.name, tool.definition)
+            self._read[tool.target] = before
+        return before[1]
 
     def shelved(self, server: str, tools: Sequence[Tool]) -> None:
         """Judge what a server lists now. Raises `StoreError`."""
@@ -81,6 +152,8 @@ class Pinning:
         listed = {tool.target for tool in tools}
         for target in [one for one in self._judged if one.server == server and one not in listed]:
             del self._judged[target]
+        for target in [one for one in self._read if one.server == server and one not in listed]:
+            del self._read[target]
         if self._modes.get(server, "off") != "off":
             self._judge(server, tools)
 
@@ -88,9 +161,16 @@ class Pinning:
         fresh = [tool for tool in tools if not self._knows(tool)]
         if not fresh:
             return
-        alike = self._alike(server, tools)
-        seen = {tool.target.name: _seen(tool, alike.get(tool.target.name, "")) for tool in fresh}
-        ask_first = self._modes[server] == "approve"
+        self._take(server, fresh, self._alike(server, tools), self._modes[server])
+
+    def _take(
+        self, server: str, fresh: Sequence[Tool], alike: Mapping[str, str], mode: Mode
+    ) -> None:
+        seen = {
+            tool.target.name: _seen(tool, self._read_of(tool), alike.get(tool.target.name, ""))
+            for tool in fresh
+        }
+        ask_first = mode == "approve"
         standing = self._store.judge(server, list(seen.values()), ask_first=ask_first)
         for tool in fresh:
             name = tool.target.name
@@ -192,10 +272,36 @@ def _whole(server: str, name: str) -> str:
     return f"{server}__{name}"
 
 
-def _seen(tool: Tool, alike: str) -> Seen:
-    text, digest, decoded = canonical_definition(tool.definition)
-    why = suspicion(tool.target.name, decoded)
-    return Seen(tool.target.name, text, digest, "; ".join(one for one in (why, alike) if one))
+def _seen(tool: Tool, read: Read, alike: str) -> Seen:
+    why = "; ".join(one for one in (read.why, alike) if one)
+    return Seen(tool.target.name, read.text, read.digest, why)
+
+
+def _modes(settings: Settings) -> Mapping[str, Mode]:
+    return {server.id: server.pin for server in settings.servers}
+
+
+def _size(tool: Tool) -> int:
+    return sum(len(bytes(one)) for one in tool.definition.values())
+
+
+def _is_large(batch: Sequence[Tool]) -> bool:
+    sizes = [_size(tool) for tool in batch]
+    return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
+
+
+def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
+    """As many together as a worker reads in some tenths of a second."""
+    batch: list[Tool] = []
+    size = 0
+    for tool in tools:
+        batch.append(tool)
+        size += _size(tool)
+        if size > _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _actor(action: str, by: str) -> Actor:

@@ -252,7 +252,7 @@ class Judges:
         facts = off, limits.schema_depth, limits.subschemas
         if self._schema is None or facts != self._schema_of:
             bounds = Compiled(limits.schema_depth, limits.subschemas)
-            self._schema = gates.Schema(off, bounds)
+            self._schema = gates.Schema(off, bounds, self._beside.check if self._beside else None)
             self._schema_of = facts
         return self._schema
 

@@ -23,7 +23,9 @@ from gatewright.redaction import Redactor
 from gatewright.redaction.invisible import visible_value
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators import Checks, checks_for
-from gatewright.validators.schema import compile_schema
+from gatewright.validators.misfits import MOST, misfits
+from gatewright.validators.read_definition import read_definition
+from gatewright.validators.schema import CompiledSchema, compile_schema
 from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire import jsonrpc
 
@@ -31,6 +33,7 @@ __all__ = ["MODULE", "answered", "main"]
 
 MODULE = "gatewright.compose.worker"
 _NICE = 5
+_definitions = msgspec.json.Decoder(list[tuple[str, dict[str, msgspec.Raw]]])
 
 Answered = tuple[dict[str, Any], bytes]
 
@@ -112,15 +115,30 @@ def _look(order: Mapping[str, Any], load: bytes) -> Answered:
     return {"removed": removed}, jsonrpc.encode(cleaned) if removed else b""
 
 
+@lru_cache(maxsize=32)
+def _schema(text: str, depth: int, subschemas: int) -> tuple[Any, CompiledSchema]:
+    schema = jsonrpc.decode(text.encode())
+    return schema, compile_schema(schema, depth, subschemas)
+
+
+def _check(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`schema` (its text), `depth` and `subschemas`; the load is arguments. Every flaw of them is told."""
+    text, schema = _schema(order["schema"], order["depth"], order["subschemas"])
+    arguments = jsonrpc.decode(load)
+    objection = schema.objection(arguments)
+    if objection is None:
+        return {"ok": True}, b""
+    flaws = misfits(text, arguments, schema.violations(arguments, MOST))
+    return {"objection": msgspec.to_builtins(objection), "flaws": flaws}, b""
+
+
 def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     """`schema` (its text), `depth` and `subschemas`; the load is a result, whose `structuredContent` has to fit."""
     found = jsonrpc.decode_members(load).get("structuredContent")
     if found is None:
         return {"ok": True}, b""
     try:
-        schema = compile_schema(
-            jsonrpc.decode(order["schema"].encode()), order["depth"], order["subschemas"]
-        )
+        schema = _schema(order["schema"], order["depth"], order["subschemas"])[1]
     except UnusableSchema as problem:
         return {"unusable": str(problem)}, b""
     objection = schema.objection(jsonrpc.decode(found))
@@ -129,11 +147,19 @@ def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     return {"objection": msgspec.to_builtins(objection)}, b""
 
 
+def _read(_: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is definitions of tools, each with the name; what is to be known of each comes back."""
+    found = [read_definition(name, definition) for name, definition in _definitions.decode(load)]
+    return {}, msgspec.json.encode(found)
+
+
 _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "judge": _judge,
     "clean": _clean,
+    "check": _check,
     "fit": _fit,
     "look": _look,
+    "read": _read,
 }
 
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.redaction import Clean, Redactor
 from gatewright.redaction.chunks import CHUNK, Chunks, text_of, with_text
+from gatewright.validators.leaves import outweighs
 from gatewright.wire import jsonrpc
 
 __all__ = ["AT_ONCE", "REPORT", "Cleaning", "Redact", "Rules", "reported"]
@@ -94,7 +95,27 @@ class Redact:
                 return outcome
             _count(call, clean.rules)
             return replace(outcome, raw=reported(outcome.raw, clean))
+        if self._beside is not None and _length(outcome) > AT_ONCE:  # type: ignore[arg-type]
+            return self._large_spoken(call, outcome, redactor, self._beside)  # type: ignore[arg-type]
         return _spoken(call, outcome, redactor)  # type: ignore[arg-type]
+
+    async def _large_spoken(
+        self, call: Call, outcome: Refusal | Failure, redactor: Redactor, beside: Cleaning
+    ) -> Outcome:
+        """A refusal or failure of many words, all of them cleaned as one text."""
+        error = outcome.error if isinstance(outcome, Failure) else None
+        said = {"message": outcome.message, "details": dict(outcome.details), "error": error and msgspec.Raw(error)}  # fmt: skip
+        found = await beside(call, redactor, jsonrpc.encode(said), report=False)
+        if isinstance(found, Failure):
+            return found
+        if not found.rules:
+            return outcome
+        _count(call, found.rules)
+        clean = jsonrpc.decode_members(found.text)
+        members: dict[str, Any] = {
+            one: jsonrpc.decode(clean[one]) for one in ("message", "details")
+        }
+        return replace(outcome, **members, **({"error": bytes(clean["error"])} if error else {}))
 
     async def _large(
         self, call: Call, answer: Answer, redactor: Redactor, beside: Cleaning
@@ -179,10 +200,21 @@ class Redact:
             _count(call, rules)
         return None if params is None else Event(CHUNK, params)
 
-    def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The params of what a server says outside any call, without what the server's policy takes out."""
+    def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """The params of what a server says outside any call, without what the server's policy takes out; None for what is
+        too large to be cleaned while everybody waits, and so is not passed on."""
         redactor = self._rules.servers.get(server, self._rules.default)
-        return params if redactor is None else _told(method, params, redactor)[0]
+        if redactor is None:
+            return params
+        if outweighs(params, AT_ONCE):
+            log.warning(
+                "server %s: %s was not passed on: outside a call it may have %d bytes at most",
+                server,
+                ascii(method)[:100],
+                AT_ONCE,
+            )
+            return None
+        return _told(method, params, redactor)[0]
 
     def _of(self, call: Call) -> Redactor | None:
         target = call.speaker
@@ -247,6 +279,14 @@ def reported(raw: bytes, clean: Clean) -> bytes:
     meta[REPORT] = msgspec.Raw(msgspec.json.encode(report))
     result["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
     return msgspec.json.encode(result)
+
+
+def _length(outcome: Refusal | Failure) -> int:
+    """About how many bytes the words of a refusal or failure have; `AT_ONCE` and one where its details alone are too many."""
+    if outcome.details and outweighs(outcome.details, AT_ONCE):
+        return AT_ONCE + 1
+    error = outcome.error if isinstance(outcome, Failure) else None
+    return len(outcome.message) + len(error or b"")
 
 
 def _spoken(call: Call, outcome: Refusal | Failure, redactor: Redactor) -> Refusal | Failure:

@@ -6,17 +6,28 @@ unless the operator says so for that server.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.leaves import outweighs
 from gatewright.validators.misfits import MOST, misfits
 from gatewright.validators.objection import Objection
-from gatewright.validators.schema import CompiledSchema
 from gatewright.wire import jsonrpc
 
-__all__ = ["Schema"]
+__all__ = ["AT_ONCE", "Checking", "Schema"]
+
+AT_ONCE = 64 * 1024
+"""Characters of arguments that are checked where they are; more is checked beside the loop."""
+_A_VALUE = 128
+"""As many characters a value counts for: a rule such as `oneOf` or `multipleOf` looks at each of them for long."""
+
+Checking = Callable[
+    [Call, bytes, tuple[int, int]],
+    Awaitable[tuple[Objection, list[dict[str, str]]] | Refusal | None],
+]
+"""Checks the arguments of a call against a schema (its text, and the bounds of `Compiled`): the objection and every flaw."""
 
 _NO_OBJECT = Refusal(
     "invalid_args",
@@ -30,12 +41,19 @@ class Schema:
 
     name = "schema"
 
-    def __init__(self, off: Container[str] = frozenset(), compiled: Compiled | None = None) -> None:
-        """`off` holds the servers whose schemas are not enforced."""
+    def __init__(
+        self,
+        off: Container[str] = frozenset(),
+        compiled: Compiled | None = None,
+        beside: Checking | None = None,
+    ) -> None:
+        """`off` holds the servers whose schemas are not enforced; large arguments are checked `beside` the loop, where
+        somebody does that."""
         self.off = off
+        self._beside = beside
         self.compiled = compiled or Compiled()
 
-    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool = call.tool
         if tool is None or tool.target.server in self.off:
             return call
@@ -44,8 +62,9 @@ class Schema:
             result = self.compiled.of(output, jsonrpc.decode)
             if isinstance(result, str):
                 return _unusable(tool, "output schema", result, "its results cannot be checked")
-        if tool.schema is None:
-            return call
+        return call if tool.schema is None else self._fitting(call, tool)
+
+    def _fitting(self, call: Call, tool: Tool) -> Call | Refusal | Awaitable[Call | Refusal]:
         compiled = self.compiled.of(tool.schema)
         if isinstance(compiled, str):
             return _unusable(tool, "input schema", compiled, "its arguments cannot be checked")
@@ -54,15 +73,24 @@ class Schema:
             arguments = {}
         elif type(arguments) is not dict:
             return _NO_OBJECT
+        if self._beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
+            return self._large(call, tool, self._beside)
         objection = compiled.objection(arguments)
-        return call if objection is None else _refused(tool, compiled, arguments, objection)
+        if objection is None:
+            return call
+        flaws = misfits(tool.schema, arguments, compiled.violations(arguments, MOST))
+        return _refused(tool, objection, flaws)
+
+    async def _large(self, call: Call, tool: Tool, beside: Checking) -> Call | Refusal:
+        text = bytes(tool.definition.get("inputSchema") or jsonrpc.encode(tool.schema))
+        found = await beside(call, text, self.compiled.bounds)
+        if found is None or isinstance(found, Refusal):
+            return found or call
+        return _refused(tool, *found)
 
 
-def _refused(
-    tool: Tool, compiled: CompiledSchema, arguments: dict[str, Any], objection: Objection
-) -> Refusal:
+def _refused(tool: Tool, objection: Objection, flaws: list[dict[str, str]]) -> Refusal:
     """Every flaw is told, so that one correction is enough; the first one is the refusal's own."""
-    flaws = misfits(tool.schema, arguments, compiled.violations(arguments, MOST))
     where = "arguments" + objection.path
     said = [one["message"] for one in flaws] or [f"{where}: {objection.message}"]
     return Refusal(

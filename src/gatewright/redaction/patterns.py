@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
+from weakref import WeakSet
 
 import re2  # type: ignore[import-untyped]
 
-__all__ = ["REACH", "Next", "OnLine", "Pattern", "Run", "Several", "Span", "either"]
+__all__ = ["REACH", "Next", "OnLine", "Pattern", "Run", "Several", "Span", "compiled", "either"]
 
 _MEMORY = 64 << 20
 _UNANCHORED = re2._Anchor.UNANCHORED
@@ -26,6 +27,9 @@ REACH = 768
 _NOTHING = (-1, -1)
 
 Span = tuple[int, int]
+
+_made: WeakSet[Pattern | Several] = WeakSet()
+"""All that there are, some of which nobody has used yet."""
 
 
 def _options(*, captures: bool) -> re2.Options:
@@ -45,11 +49,16 @@ class Pattern:
         self.text = text
         self.bounded = bounded
         self._captures = captures
+        _made.add(self)
 
     @cached_property
     def _match(self) -> Any:
         options = _options(captures=self._captures)
         return re2.compile(self.text.encode("latin-1"), options)._regexp.Match
+
+    def ready(self) -> None:
+        """Compile it, and let it make what it makes with its first search."""
+        self.hits(b"")
 
     def hits(self, text: bytes) -> bool:
         """Whether it matches anywhere."""
@@ -157,6 +166,7 @@ class Several:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
+        _made.add(self)
 
     @cached_property
     def _match(self) -> Any:
@@ -166,9 +176,21 @@ class Several:
         found.Compile()
         return found._set.Match
 
+    def ready(self) -> None:
+        """The same."""
+        self.hits(b"")
+
     def hits(self, text: bytes) -> list[int]:
         """The numbers of those that match, in no order."""
         return list(self._match(text) or ())
+
+
+def compiled() -> int:
+    """Compile every pattern now that would be when it is first used, in the middle of somebody's call; how many there are."""
+    every = list(_made)
+    for one in every:
+        one.ready()
+    return len(every)
 
 
 def either(patterns: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
 from gatewright.upstream.names import wrap_uri
-from gatewright.upstream.shelf import Shelf, build_shelf
+from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View
 from gatewright.wire.groundhog import About
@@ -72,12 +72,14 @@ class Catalogue:
 
     # -- what servers say ----------------------------------------------------------------------------
 
-    def put(self, server: str, listing: Listing) -> bool:
-        """Take what a server offers now. False where nothing changed."""
+    def put(self, server: str, listing: Listing, made: Shelved | None = None) -> bool:
+        """Take what a server offers now, with the shelf that was `made` of it. False where nothing changed."""
         if self._listings.get(server) == listing:
             return False
         self._listings[server] = listing
-        self._shelves[server] = build_shelf(self._specs[server], listing, self._shelves.get(server))
+        spec = self._specs[server]
+        ready = _ready(spec, listing, made)
+        self._shelves[server] = ready or build_shelf(spec, listing, self._shelves.get(server))
         self._changed()
         return True
 
@@ -87,9 +89,10 @@ class Catalogue:
         profiles: Mapping[str, Profile] | None,
         sight: Sight,
         fresh: Mapping[str, Listing],
+        shelved: Mapping[str, Shelved] = {},
     ) -> Catalogue:
         """The catalogue of another configuration. What servers said stays said, but for those in
-        `fresh`, which are others than before and say that."""
+        `fresh`, which are others than before and say that. `shelved` are shelves that were made already."""
         made = Catalogue(specs, profiles, sight)
         made.version = self.version + 1
         made.linked = self.linked
@@ -97,19 +100,20 @@ class Catalogue:
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:
                 made._listings[spec.id] = listing
-                made._shelves[spec.id] = self._reshelved(spec, listing)
+                made._shelves[spec.id] = self._reshelved(spec, listing, shelved.get(spec.id))
         shown = _shown(self._specs.values()), self._profiles, self._shelves
         if shown == (_shown(specs), made._profiles, made._shelves):
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
 
-    def _reshelved(self, spec: ServerSpec, listing: Listing) -> Shelf:
+    def _reshelved(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf:
         """The shelf for a listing under other words; what would be the same is the same."""
         before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
         if before is None or shelf is None or _judged(before) != _judged(spec):
-            return build_shelf(spec, listing)
-        same = self._listings.get(spec.id) is listing
-        return shelf if same else build_shelf(spec, listing, shelf)
+            return _ready(spec, listing, made) or build_shelf(spec, listing)
+        if self._listings.get(spec.id) is listing:
+            return shelf
+        return _ready(spec, listing, made) or build_shelf(spec, listing, shelf)
 
     def shelf(self, server: str) -> Shelf:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
@@ -253,6 +257,13 @@ class Catalogue:
         items = self.view(profile).items(method)
         texts = [item.text(mgp) for n, item in enumerate(items) if visible is None or n in visible]
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
+
+
+def _ready(spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf | None:
+    """The shelf that was made, where it is of this listing and by the same words."""
+    if made is None or made.listing is not listing or _judged(made.spec) != _judged(spec):
+        return None
+    return made.shelf
 
 
 def _judged(spec: ServerSpec) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ ANNOUNCED: Mapping[str, str] = {
 AUDIT = "notifications/mgp.audit"
 UPDATED = "notifications/resources/updated"
 
-Clean = Callable[[str, str, dict[str, Any]], dict[str, Any]]
+Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
 """Server id, method and params of one notification; returns its params as they may be told."""
 
 Take = Callable[[str, str, dict[str, Any]], None]
@@ -119,7 +119,18 @@ class Hub:
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
         that nobody else shares. With `owner`, to that caller only: kind, id, and session where it has no name."""
-        params = self.clean(server, method, params) if params and self._listeners else params
+        clean = self.clean(server, method, params) if params and self._listeners else params
+        if clean is not None:
+            self._told(server, method, clean, session, owner)
+
+    def _told(
+        self,
+        server: str,
+        method: str,
+        params: dict[str, Any],
+        session: str | None,
+        owner: tuple[str, str, str] | None,
+    ) -> None:
         seen: dict[tuple[str, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:

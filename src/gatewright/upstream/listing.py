@@ -33,6 +33,8 @@ KINDS: Mapping[Section, tuple[str, str]] = {
 
 _PAGE_S = 30.0
 _MOST = 100_000
+_MOST_BYTES = 32 * 1024 * 1024
+"""Of one list, all pages together."""
 
 _page = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
@@ -86,8 +88,12 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
     found: list[Definition] = []
     cursor: str | None = None
     seen: set[str] = set()
+    size = 0
     for _ in range(spec.catalogue.pages):
         raw = await link.fetch(method, {} if cursor is None else {"cursor": cursor}, _PAGE_S)
+        size += len(raw)
+        if size > _MOST_BYTES:
+            raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
         try:
             members = jsonrpc.decode_members(raw)
             found.extend(_page.decode(members.get(section, b"[]")))

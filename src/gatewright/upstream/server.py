@@ -29,6 +29,7 @@ from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.screen import Screen
 from gatewright.upstream.session_sink import SessionSink, session_keeper
+from gatewright.upstream.shelf import Shelved, shelve
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
@@ -56,6 +57,7 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
+        self.shelved: Shelved | None = None  # what was made of it
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self.stderr_count = 0
         """How many lines there were, those included that are not kept any more."""
@@ -310,12 +312,13 @@ class Server:
     async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
         """Fetch what changed by the server's own word, or everything where it said nothing."""
         async with self._loading:  # an older answer must not overwrite a newer one
-            listing = await fetch_listing(
-                link, self.spec, self.listing, stale or {*CHANGES.values()}
-            )
+            only = stale or {*CHANGES.values()}
+            listing = await fetch_listing(link, self.spec, self.listing, only)
+            found = await shelve(self.spec, listing, self.shelved)
+            await self._told.looks(self.id, found.shelf.tools)
             if self._main.link is link:
-                self.listing = listing
-                self._told.listed(self.id, listing, stale)
+                self.listing, self.shelved = listing, found
+                self._told.listed(self.id, found, stale)
 
     async def _make(
         self,

@@ -7,7 +7,7 @@ the server's status says which and why; nothing is cut or corrected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gatewright.call import Target, Tool
 from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
+from gatewright.upstream.slices import in_slices
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
 from gatewright.validators.annotations import Hinted, hinted
@@ -26,7 +27,7 @@ from gatewright.validators.security import effective_security, problems
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
-__all__ = ["Entry", "Shelf", "build_shelf", "encode_definition"]
+__all__ = ["Entry", "Shelf", "Shelved", "build_shelf", "encode_definition", "shelve"]
 
 _TEMPLATES = 500
 """Any of them may have to be compared with a URI that somebody asks for."""
@@ -52,6 +53,19 @@ class Shelf(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class Shelved(msgspec.Struct, frozen=True):
+    """What a server listed, and what was made of it by the words of `spec`."""
+
+    spec: ServerSpec
+    listing: Listing
+    shelf: Shelf
+
+
+_ENTRIES = 10_000
+"""Prompts, and resources. No host shows more, and everybody waits while names are given to them."""
+_WARNINGS = 100
+_WARNING_CHARS = 400
+"""Each is a line of the log."""
 _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 
@@ -61,20 +75,35 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
 
     `before` is what the same server offered last; tools that did not change are taken from it.
     """
+    steps = _steps(spec, listing, before)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            shelf: Shelf = done.value
+            return shelf
+
+
+def _steps(
+    spec: ServerSpec, listing: Listing, before: Shelf | None = None
+) -> Generator[None, None, Shelf]:
+    """The same, one definition a step."""
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
-    tools = tuple(_tools(spec, listing, known, warnings))
-    found = list(_entries(spec, listing, "resourceTemplates", "uriTemplate", warnings))
+    tools = yield from _tools(spec, listing, known, warnings)
+    found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
     if len(found) > _TEMPLATES:
         warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
     templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
-    return Shelf(
-        tools,
-        tuple(_entries(spec, listing, "prompts", "name", warnings)),
-        tuple(_entries(spec, listing, "resources", "uri", warnings)),
-        templates,
-        tuple(warnings),
-    )
+    prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
+    resources = yield from _entries(spec, listing, "resources", "uri", warnings)
+    return Shelf(tuple(tools), tuple(prompts), tuple(resources), templates, _few(warnings))
+
+
+async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
+    """The same in slices, so that others have their turn however much is listed."""
+    known = before.shelf if before is not None and before.spec is spec else None
+    return Shelved(spec, listing, await in_slices(_steps(spec, listing, known)))
 
 
 def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str]) -> bytes:
@@ -84,15 +113,18 @@ def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str])
 
 def _tools(
     spec: ServerSpec, listing: Listing, known: Mapping[str, Tool], warnings: list[str]
-) -> Iterable[Tool]:
-    count = 0
+) -> Generator[None, None, list[Tool]]:
+    found: list[Tool] = []
     for name, definition in _named(listing, "tools", "name", warnings):
+        yield
+        if not name:
+            continue
         word = spec.word(name)
         if word is not None and not word.enabled:
             continue
-        if count >= spec.catalogue.tools:
+        if len(found) >= spec.catalogue.tools:
             warnings.append(f"only the first {spec.catalogue.tools} tools are offered")
-            return
+            break
         tool = known.get(name)
         try:
             if tool is None or tool.definition != definition:
@@ -100,9 +132,9 @@ def _tools(
         except (ValueError, UnusableSchema) as problem:
             warnings.append(f"tool {name!r} is left out: {problem}")
             continue
-        count += 1
         _look(spec, name, definition, warnings)
-        yield tool
+        found.append(tool)
+    return found
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
@@ -193,15 +225,23 @@ def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[st
 
 def _entries(
     spec: ServerSpec, listing: Listing, section: Section, key: str, warnings: list[str]
-) -> Iterable[Entry]:
+) -> Generator[None, None, list[Entry]]:
+    found: list[Entry] = []
     for name, definition in _named(listing, section, key, warnings):
-        yield Entry(Target(spec.id, name), definition)
+        yield
+        if not name:
+            continue
+        if len(found) >= _ENTRIES:
+            warnings.append(f"{section}: only the first {_ENTRIES} are offered")
+            break
+        found.append(Entry(Target(spec.id, name), definition))
+    return found
 
 
 def _named(
     listing: Listing, section: Section, key: str, warnings: list[str]
 ) -> Iterable[tuple[str, Definition]]:
-    """Definitions with the member that names them; a name that occurs twice counts once."""
+    """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left out."""
     seen: set[str] = set()
     for definition in listing.of(section):
         try:
@@ -210,11 +250,19 @@ def _named(
             name = None
         if not isinstance(name, str) or not name:
             warnings.append(f"{section}: an entry without a usable {key!r} is left out")
+            name = ""
         elif name in seen:
             warnings.append(f"{section}: {name!r} is listed twice; the first one counts")
-        else:
-            seen.add(name)
-            yield name, definition
+            name = ""
+        seen.add(name)
+        yield name, definition
+
+
+def _few(warnings: list[str]) -> tuple[str, ...]:
+    """As many as somebody reads, and how many more there are."""
+    shown = tuple(one[:_WARNING_CHARS] for one in warnings[:_WARNINGS])
+    more = len(warnings) - len(shown)
+    return (*shown, f"{more:,} more of its entries are odd or left out") if more else shown
 
 
 def _decoded(definition: Definition, key: str) -> Any:

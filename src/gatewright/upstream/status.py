@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from gatewright.call import Tool
 from gatewright.upstream.admission import Permits
 from gatewright.upstream.keeper import State
-from gatewright.upstream.listing import Listing
+from gatewright.upstream.shelf import Shelved
 
-__all__ = ["Status", "Told"]
+__all__ = ["Status", "Told", "no_look"]
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,10 +35,14 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     stderr: tuple[str, ...] = ()
 
 
+async def no_look(_: str, __: Sequence[Tool]) -> None:
+    """Look at nothing."""
+
+
 class Told(msgspec.Struct, frozen=True):
     """Whom a server tells what: all of it is called on the event loop and must not block."""
 
-    listed: Callable[[str, Listing, frozenset[str]], None]
+    listed: Callable[[str, Shelved, frozenset[str]], None]
     """Server id, what it offers now, and of which kinds the server itself said that they changed."""
     said: Callable[[str, str, dict[str, Any], str | None], None]
     """Server id, method, params, and the session whose own connection said it."""
@@ -45,5 +50,7 @@ class Told(msgspec.Struct, frozen=True):
     """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
     permits: Callable[[], Permits | None] = lambda: None
     """Who decides what the server may have; nobody: it may have everything."""
+    looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
+    """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,12 +25,12 @@ from gatewright.upstream.dispatch import Builtin, Dispatch
 from gatewright.upstream.fleet import Fleet, reconnects
 from gatewright.upstream.hub import ANNOUNCED, AUDIT, Hub, Listener, Take
 from gatewright.upstream.keeper import State
-from gatewright.upstream.listing import Listing
 from gatewright.upstream.local import LocalServer
 from gatewright.upstream.server import CHANGES, Server
+from gatewright.upstream.shelf import Shelved
 from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.status import Status, Told
+from gatewright.upstream.status import Status, Told, no_look
 from gatewright.upstream.tasks import STATUS
 from gatewright.upstream.view import Profile
 
@@ -76,6 +76,8 @@ class Supervisor:
         self.info = info
         self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
         """Hears of the tools of each server that lists others than before."""
+        self.looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
+        """Looks at tools before anybody hears of them, and may take its time."""
         self.hub = Hub(self._may_see, self._uris)
         self.sightings = Sightings(self.hub, lambda: self.catalogue)
         self._event = event
@@ -124,9 +126,9 @@ class Supervisor:
     def _made(self, spec: ServerSpec, authorizer: Authorizer | None) -> Server:
         """A server that speaks for its id only while it stands in the fleet."""
 
-        def listed(server: str, listing: Listing, announced: frozenset[str]) -> None:
+        def listed(server: str, shelved: Shelved, announced: frozenset[str]) -> None:
             if self._servers.get(server) is made:
-                self._listed(server, listing, announced)
+                self._listed(server, shelved, announced)
 
         def said(
             server: str, method: str, params: dict[str, Any], session: str | None = None
@@ -139,7 +141,8 @@ class Supervisor:
             else:
                 self.hub.tell(server, method, params, session)
 
-        told = Told(listed, said, self._event, lambda: self.permits, self.hub.leads_here)
+        later = lambda: self.permits, lambda *one: self.looks(*one)  # noqa: PLW0108
+        told = Told(listed, said, self._event, *later, self.hub.leads_here)
         made = Server(spec, self.info, told, authorizer)
         return made
 
@@ -215,7 +218,8 @@ class Supervisor:
         """The fleet of the other configuration. Changes nothing yet."""
         fresh = {server.id: server.listing for server in staged.fresh}
         specs = self._listable([*staged.specs.values()])
-        catalogue = self.catalogue.renewed(specs, profiles, sight, fresh)
+        shelved = {one.id: one.shelved for one in staged.fresh if one.shelved is not None}
+        catalogue = self.catalogue.renewed(specs, profiles, sight, fresh, shelved)
         local, builtin = self._local, self._builtin
         return Fleet(staged.specs, staged.servers, local, catalogue, self.fleet, builtin)
 
@@ -347,9 +351,9 @@ class Supervisor:
 
     # -- what servers say ----------------------------------------------------------------------------
 
-    def _listed(self, server: str, listing: Listing, announced: frozenset[str]) -> None:
-        before = self.catalogue.listing(server)
-        changed = self.catalogue.put(server, listing)
+    def _listed(self, server: str, shelved: Shelved, announced: frozenset[str]) -> None:
+        before, listing = self.catalogue.listing(server), shelved.listing
+        changed = self.catalogue.put(server, listing, shelved)
         if changed:
             self._look_at(server)
         for method, name in CHANGES.items():

@@ -49,13 +49,13 @@ _EACH = 8
 """What a value weighs besides its characters."""
 
 
-def outweighs(value: Any, most: int) -> bool:
-    """Whether the characters of a value, and eight for each value in it, are more than so many. Ends as soon as they are."""
+def outweighs(value: Any, most: int, each: int = _EACH) -> bool:
+    """Whether the characters of a value, and `each` for each value in it, are more than so many. Ends as soon as they are."""
     weight = 0
     stack = [value]
     while stack:
         found = stack.pop()
-        weight += _EACH
+        weight += each
         if type(found) is str:
             weight += len(found)
         elif type(found) is dict:
@@ -63,7 +63,7 @@ def outweighs(value: Any, most: int) -> bool:
             stack.extend(found.values())
         elif type(found) is list:
             stack.extend(found)
-        if weight > most or len(stack) > most:
+        if weight > most or weight + len(stack) * each > most:
             return True
     return False
 
