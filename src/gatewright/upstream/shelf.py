@@ -50,6 +50,8 @@ class Shelf(msgspec.Struct, frozen=True):
     resources: tuple[Entry, ...] = ()
     templates: tuple[tuple[Entry, Template], ...] = ()
     warnings: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """The tools that its server lists and nobody sees, because they cannot be used safely or are too many: each with why."""
 
 
 _MOST_BYTES = 256 * 1024
@@ -63,7 +65,8 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
     """
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
-    tools = tuple(_tools(spec, listing, known, warnings))
+    left_out: list[tuple[str, str]] = []
+    tools = tuple(_tools(spec, listing, known, warnings, left_out))
     found = list(_entries(spec, listing, "resourceTemplates", "uriTemplate", warnings))
     if len(found) > _TEMPLATES:
         warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
@@ -74,6 +77,7 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
         tuple(_entries(spec, listing, "resources", "uri", warnings)),
         templates,
         tuple(warnings),
+        tuple(left_out),
     )
 
 
@@ -83,26 +87,33 @@ def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str])
 
 
 def _tools(
-    spec: ServerSpec, listing: Listing, known: Mapping[str, Tool], warnings: list[str]
+    spec: ServerSpec,
+    listing: Listing,
+    known: Mapping[str, Tool],
+    warnings: list[str],
+    left_out: list[tuple[str, str]],
 ) -> Iterable[Tool]:
-    count = 0
+    count, most = 0, f"only the first {spec.catalogue.tools} tools are offered"
     for name, definition in _named(listing, "tools", "name", warnings):
         word = spec.word(name)
         if word is not None and not word.enabled:
             continue
         if count >= spec.catalogue.tools:
-            warnings.append(f"only the first {spec.catalogue.tools} tools are offered")
-            return
+            left_out.append((name, most))
+            continue
         tool = known.get(name)
         try:
             if tool is None or tool.definition != definition:
                 tool = _tool(spec, name, definition)
         except (ValueError, UnusableSchema) as problem:
             warnings.append(f"tool {name!r} is left out: {problem}")
+            left_out.append((name, str(problem)))
             continue
         count += 1
         _look(spec, name, definition, warnings)
         yield tool
+    if any(why == most for _, why in left_out):
+        warnings.append(most)
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
