@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from gatewright.links.connect import Around
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.links.questions import Outside
 from gatewright.protocol.mcp_client import ASKABLE, Hello
-from gatewright.redaction import without_secrets
 from gatewright.upstream.admission import Admission
 from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
@@ -30,6 +29,7 @@ from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.screen import Screen
 from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.standard_error import StandardError
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
 
@@ -39,8 +39,6 @@ CHANGES: Mapping[str, str] = {
     f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
 }
 """The notifications after which lists are fetched anew, and which."""
-
-STDERR_LINES = 200
 
 
 class Server:
@@ -56,9 +54,6 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
-        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self.stderr_count = 0
-        """How many lines there were, those included that are not kept any more."""
         self.wishes = Wishes(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
@@ -67,6 +62,7 @@ class Server:
         self._authorizer = authorizer
         self._admission: Admission | None = None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
+        self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
         self._main = Keeper(
             spec,
@@ -112,8 +108,7 @@ class Server:
         """Take the place of another one: what clients wanted to hear of it they want to hear of this, and
         its last log lines stand before the first of this one."""
         self.wishes.follow(before.wishes)
-        self.stderr.extendleft(reversed(before.stderr))
-        self.stderr_count += before.stderr_count
+        self.stderr.follow(before.stderr)
         link = self._main.link
         if link is not None and link.open:
             self.spawn(self.wishes.renew(link))
@@ -323,9 +318,12 @@ class Server:
         capabilities: Mapping[str, Any],
         outside: Outside | None = None,
     ) -> Link:
-        admits = None if self._admission is None else sink
+        admits, main = None if self._admission is None else sink, sink is self
+        if main:
+            self.stderr.attempt()
+        process = partial(self.stderr.process, main=main)
         around = Around(
-            self._info, sink, self._stderr, self._leave, self._authorizer, outside, admits=admits
+            self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
         )
         return await reach(self.spec, around, capabilities)
 
@@ -349,13 +347,8 @@ class Server:
                 self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
             self._told.event("SERVER_CONNECTED", self.id, {})
         elif state == "disconnected":
+            self.stderr.failed()
             self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
-
-    def _stderr(self, line: str) -> None:
-        clean = without_secrets(line.encode("utf-8", "replace")).decode()
-        self.stderr.append(clean)
-        self.stderr_count += 1
-        self._log.info("%s", clean)
 
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
@@ -386,7 +379,8 @@ class Server:
             restarts=self._main.restarts,
             dropped=link.dropped if link is not None else 0,
             warnings=tuple(self.listing.failures.values()),
-            stderr=tuple(self.stderr),
+            stderr=tuple(self.stderr.lines),
+            last_words=self.stderr.last_words if link is None else self.stderr.present,
         )
 
 

@@ -32,6 +32,9 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: int = 0
     warnings: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
+    """The last lines of all its processes."""
+    last_words: tuple[str, ...] = ()
+    """Those of the very process that failed last, up to that; of the present one where it is connected."""
 
 
 class Told(msgspec.Struct, frozen=True):
