@@ -170,6 +170,8 @@ def test_a_grant_ahead_of_its_server_is_issued_where_that_is_said(
 def test_every_name_of_a_tool_is_the_same_grant(shell: Shell, operator: str) -> None:
     for name in ("demo__add", "demo/add", "demo.add"):
         shell.run("grant", "add", "ann", name, "--key", operator)
+        issued = shell.run("grant", "list", "--tool", name, "--agent", "ann", "--json").document
+        assert [one["tool"] for one in issued if one["agent"] == "ann"] == ["add"]
         shown = shell.run("grant", "show", "ann", name, "--json").document
         assert (shown["server_id"], shown["tool_name"]) == ("demo", "add")
         assert shell.run("grant", "revoke", "ann", name, "--key", operator).code == 0
