@@ -165,6 +165,12 @@ class Server:
         """The connection that serves a session, while it is there."""
         return (self._lanes.own(session) or self._main).link
 
+    def roots_late(self, session: str | None) -> bool:
+        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
+        could say which they are now."""
+        keeper = self._lanes.own(session)
+        return keeper is not None and keeper.roots_late()
+
     def call(
         self, method: str, params: dict[str, Any], call: Call, back: Back
     ) -> Coroutine[Any, Any, Outcome]:
@@ -196,10 +202,12 @@ class Server:
         known = relisting.count
         while True:
             link = keeper.link
-            if link is None or not link.open or relisting.unlisted or relisting.count != known:
+            stale = relisting.unlisted or relisting.count != known
+            if link is None or not link.open or keeper.late or stale:
                 waits = min(self.spec.restart_wait_s, deadline - now)
                 with keeper.waits(back):
                     ready = await self._ready(keeper, call, known, deadline, waits, unsent)
+                    await keeper.told(ready)
                 if isinstance(ready, Failure):
                     return replace(ready, details={**ready.details, "sent": False})
                 link = ready
