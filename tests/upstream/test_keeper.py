@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -385,30 +384,3 @@ async def test_a_server_that_loses_a_permission_is_closed_until_it_has_it_again(
         keeper.again()
         await plug.until("connected", 2)
         assert await within(keeper.ready(DEADLINE)) is plug.made[1]
-
-
-@pytest.mark.parametrize(
-    ("link", "late"),
-    [
-        (None, True),
-        (SimpleNamespace(wants_roots=True, busy=False), True),
-        (SimpleNamespace(wants_roots=True, busy=True), False),
-        (SimpleNamespace(wants_roots=False, busy=False), False),
-    ],
-)
-async def test_other_roots_are_told_once_with_the_next_call_to_who_asks_outside_calls(
-    link: Any, late: bool
-) -> None:
-    keeper, told = Keeper.__new__(Keeper), []
-    keeper.link, keeper.late = link, False
-
-    async def tells(one: Any) -> None:
-        told.append(one)
-
-    keeper.tells = tells
-    assert keeper.roots_late() is late
-    await keeper.told(Failure("restarting"))
-    assert told == []
-    for _ in range(2):
-        await keeper.told("ready")  # type: ignore[arg-type]
-    assert told == ["ready"] * late
