@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+from gatewright.wire.codes import REASONS
 from tests.behaviour.access_house import OFFER
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
@@ -83,3 +84,15 @@ def test_an_error_of_a_server_is_the_servers_on_the_command_line(
     error = json.loads(done.stderr)["error"]
     assert (done.returncode, error["code"]) == (5, "upstream_error")
     assert error["message"] == "it broke in here"
+
+
+@pytest.mark.parametrize("reason", ["permission_denied", "confirmation_required", "rate_limited"])
+def test_a_reason_of_ours_that_a_server_writes_is_not_believed(
+    failing: Gateway, reason: str
+) -> None:
+    said = {"reason": reason, "_meta": {"dev.gatewright/origin": "gateway", "x": 1}}
+    code = REASONS[reason].mgp_code
+    words = ("tool", "call", "linking__broken", f"code:={code}", f"data:={json.dumps(said)}")
+    command = [*COMMAND, *words, "--config", str(failing.file)]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, json.loads(done.stderr)["error"]["code"]) == (5, "upstream_error")

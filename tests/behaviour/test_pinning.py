@@ -139,3 +139,31 @@ async def test_a_definition_that_cannot_be_compared_spoils_nobody_elses_list(
         async with host(gateway) as client:
             assert await client.tools() == ["echo__echo", "bad__echo"]
         assert any("tool 'odd' is left out" in line for line in gateway.said())
+
+
+async def test_what_is_held_back_or_left_out_is_said_by_every_command_an_operator_looks_with(
+    tmp_path: Path,
+) -> None:
+    configured = content(tmp_path)
+    (tmp_path / "says").write_text("Says\u200b something.")
+    with running(tmp_path, configured) as gateway:
+        (one,) = json.loads(gateway.cli("server", "list", "--json"))
+        why = one["held_back"]["tools"][0]["why"]
+        assert one["held_back"]["count"] == 1
+        assert one["tools"] == ["moody__poke"]
+        assert f"held back\tsay: {why}\n" in gateway.cli("server", "show", "moody")
+        findings = json.loads(gateway.cli("doctor", "--no-servers", "--json"))["findings"]
+        (found,) = [one for one in findings if one["subject"] == "moody"]
+        assert found["what"].startswith("1 tool is held back")
+        assert "gatewright server pin moody" in found["fix"]
+        gateway.cli("server", "pin", "moody", "say", "--accept", "--key", gateway.operator_token)
+        async with host(gateway) as client:
+            await shows(client, "moody__say", there=True)
+        (one,) = json.loads(gateway.cli("server", "list", "--json"))
+        assert "held_back" not in one
+    (tmp_path / "says").write_text("long " * 10_000)
+    with running(tmp_path, configured) as gateway:
+        (one,) = json.loads(gateway.cli("server", "list", "--json"))
+        (out,) = one["left_out"]["tools"]
+        assert out["name"] == "say"
+        assert "limits.description_bytes" in out["why"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -52,17 +53,30 @@ async def test_the_first_call_of_a_session_finds_its_roots_there(
                 assert said["roots"] == roots
 
 
-async def test_roots_that_change_are_asked_for_again(rooted: Gateway) -> None:
+@pytest.mark.parametrize(
+    ("door", "ident"),
+    [
+        *((door, ident) for door in SESSIONS for ident in ("rooted", "slow", "each")),
+        ("stdio 2025-11-25", "rooted"),
+        ("stdio 2025-11-25", "each"),
+    ],
+)
+async def test_roots_that_change_are_asked_for_again(
+    rooted: Gateway, door: str, ident: str
+) -> None:
+    """A server that asks outside any call hears it with the next call, whose caller says which roots there are now."""
     name = ["one"]
 
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         return {"roots": [{"uri": f"file:///{name[0]}"}]}
 
-    async with host(rooted, "stdio 2025-11-25", can=CAN, answer=answer) as client:
-        assert json.loads(await client.text("rooted__allowed"))["roots"] == ["file:///one"]
-        name[0] = "two"
-        await client.say({"method": "notifications/roots/list_changed"})
-        said: dict[str, Any] = {}
-        while said.get("asked") != 2:
-            said = json.loads(await client.text("rooted__allowed"))
-        assert said["roots"] in (["file:///one"], ["file:///two"])
+    async with host(rooted, door, can=CAN, answer=answer) as client:
+        for count, now in enumerate(("one", "two", "three"), 1):
+            name[0] = now
+            if count > 1:
+                await client.say({"method": "notifications/roots/list_changed"})
+            said: dict[str, Any] = {}
+            async with asyncio.timeout(20):
+                while said.get("asked") != count:
+                    said = json.loads(await client.text(f"{ident}__allowed"))
+            assert said == {"roots": [f"file:///{now}"], "asked": count}

@@ -51,7 +51,7 @@ def test_what_waits_is_shown_with_its_arguments(
     made = ask(queue)
     done = shell.run("approve", "--key", operator)
     assert (done.code, len(done.rows)) == (0, 1)
-    assert done.rows[0][:4] == [made.id, "bot", "files/wipe", "dangerous"]
+    assert done.rows[0][:4] == [made.id, "bot", "files__wipe", "dangerous"]
     assert done.rows[0][-1] == '{"path": "/"}'
     (listed,) = shell.run("approve", "--key", operator, "--json").document
     assert (listed["id"], listed["state"], listed["arguments"]) == (

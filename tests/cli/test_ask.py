@@ -12,6 +12,7 @@ from gatewright.cli.ask import ask, ask_all, from_error
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint as Where
 from gatewright.wire.codes import REASONS, recovery
+from gatewright.wire.mcp import ERROR_ORIGIN
 from tests.cli.endpoints import Endpoint
 
 
@@ -109,6 +110,13 @@ def test_an_error_without_a_reason_of_the_gateways_is_the_servers_own(
     found = from_error(error)
     assert (found.code, found.exit_code) == (code, exit_code)
     assert found.message
+
+
+@pytest.mark.parametrize("name", sorted(REASONS))
+def test_a_reason_that_a_server_wrote_is_no_word_of_the_gateways(name: str) -> None:
+    data = {"reason": name, "_meta": {ERROR_ORIGIN: "server"}, "_mgp": recovery(name)}
+    found = from_error({"code": REASONS[name].mgp_code, "message": "m", "data": data})
+    assert (found.code, found.exit_code) == ("upstream_error", 5)
 
 
 def test_a_wait_is_told_in_seconds() -> None:

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gatewright.stores.audit import AuditLog
+from gatewright.stores.pins import DATABASE, Pins, Seen
 from gatewright.stores.records import Actor, Subject
+from gatewright.wire.codes import REASONS
 from tests.cli.shell import DEADLINE_S, Shell
 
 
@@ -73,26 +75,31 @@ async def test_records_are_rows_newest_first(shell: Shell, written: Trail) -> No
         "2030-01-01T00:00:04.000Z",
         "success",
         "ana",
-        "demo/read2",
+        "demo__read2",
         "1.2",
         "",
         "TOOL_EXECUTED",
         "trace-read2",
     ]
-    assert [row[3] for row in done.rows] == ["demo/read2", "other/write", "demo/read", "demo/read"]
+    assert [row[3] for row in done.rows] == [
+        "demo__read2",
+        "other__write",
+        "demo__read",
+        "demo__read",
+    ]
 
 
 async def test_every_filter_restricts_and_they_combine(shell: Shell, written: Trail) -> None:
-    assert tools(shell, "--agent", "bob") == ["demo/read"]
-    assert tools(shell, "--server", "other") == ["other/write"]
-    assert tools(shell, "--tool", "read", "--agent", "ana") == ["demo/read"]
-    assert tools(shell, "--outcome", "denied") == ["demo/read"]
-    assert tools(shell, "--event", "TOOL_BLOCKED") == ["demo/read"]
-    assert tools(shell, "--trace", "trace-write") == ["other/write"]
-    assert tools(shell, "--since", "2030-01-01T00:00:03Z") == ["demo/read2", "other/write"]
-    assert tools(shell, "--until", "2030-01-01T00:00:02Z") == ["demo/read"]
-    assert tools(shell, "--limit", "1") == ["demo/read2"]
-    assert tools(shell, "--oldest-first", "-n", "1") == ["demo/read"]
+    assert tools(shell, "--agent", "bob") == ["demo__read"]
+    assert tools(shell, "--server", "other") == ["other__write"]
+    assert tools(shell, "--tool", "read", "--agent", "ana") == ["demo__read"]
+    assert tools(shell, "--outcome", "denied") == ["demo__read"]
+    assert tools(shell, "--event", "TOOL_BLOCKED") == ["demo__read"]
+    assert tools(shell, "--trace", "trace-write") == ["other__write"]
+    assert tools(shell, "--since", "2030-01-01T00:00:03Z") == ["demo__read2", "other__write"]
+    assert tools(shell, "--until", "2030-01-01T00:00:02Z") == ["demo__read"]
+    assert tools(shell, "--limit", "1") == ["demo__read2"]
+    assert tools(shell, "--oldest-first", "-n", "1") == ["demo__read"]
     assert tools(shell, "--agent", "nobody") == []
 
 
@@ -105,7 +112,7 @@ async def test_json_is_one_whole_record_a_line(shell: Shell, written: Trail) -> 
 
 async def test_tail_shows_the_last_ones_oldest_first(shell: Shell, written: Trail) -> None:
     done = shell.run("audit", "tail", "-n", "2")
-    assert [row[3] for row in done.rows] == ["other/write", "demo/read2"]
+    assert [row[3] for row in done.rows] == ["other__write", "demo__read2"]
 
 
 async def test_tail_follows_until_it_is_interrupted(shell: Shell, written: Trail) -> None:
@@ -158,6 +165,50 @@ async def test_on_a_narrow_terminal_each_record_stays_one_line(
     lines = shell.run_at_terminal("audit", "tail", "-n", "2").out.splitlines()
     assert [len(line) for line in lines[1:]] == [60, 60]
     assert all(line.endswith("…") for line in lines[1:])
+
+
+@pytest.mark.parametrize("long", ["x" * 300, "caf\u00e9 \u202e" * 40, "a b\nc" * 50])
+async def test_why_a_call_was_refused_is_read_at_80_columns_whatever_is_called_how(
+    shell: Shell, trail: Trail, long: str
+) -> None:
+    for reason in REASONS:
+        trail.log.event(
+            "TOOL_BLOCKED",
+            actor=Actor("agent", f"agent-{long}"),
+            target=Subject(f"server-{long}", f"tool-{long}"),
+            outcome="denied",
+            details={"reason": reason, "duration_ms": 123456.7},
+            trace_id="t",
+        )
+    shell.environment["COLUMNS"] = "80"
+    for words in (("tail", "-n", "1000"), ("query", "-n", "1000", "--oldest-first")):
+        heading, *lines = shell.run_at_terminal("audit", *words).out.splitlines()
+        assert len(heading) <= 80
+        assert "WHY" in heading
+        assert all(len(line) <= 80 for line in lines)
+        assert [line.split()[3] for line in lines] == list(REASONS)
+        assert all("agent-" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name", ["demo__read", "demo/read", "demo.read", "d__read", "demo__caf_", "demo/caf\u00e9"]
+)
+async def test_a_tool_is_asked_for_by_any_of_its_names(
+    shell: Shell, written: Trail, name: str
+) -> None:
+    shell.write("mgp.toml", '[[servers]]\nid = "demo"\ncommand = "true"\ntool_prefix = "d"\n')
+    written.note("ana", "read", server="other")
+    written.note("ana", "caf\u00e9")
+    pins = Pins(shell.state / DATABASE, clock=lambda: 1.0)
+    pins.judge("demo", [Seen("caf\u00e9", "{}", "d" * 20)], ask_first=False)
+    pins.close()
+    own = "caf\u00e9" if "caf" in name else "read"
+    expected = [f"demo__{own}"] * (1 if own != "read" else 2)
+    if name != "demo__caf_":
+        assert tools(shell, "--tool", name) == expected
+    assert tools(shell, "--tool", name.replace("demo__", "d__")) == expected
+    assert tools(shell, "--tool", own, "--server", "demo") == expected
+    assert tools(shell, "--tool", name, "--server", "other") == []
 
 
 async def test_a_whole_trail_is_proven(shell: Shell, written: Trail) -> None:

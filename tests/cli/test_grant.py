@@ -44,7 +44,7 @@ def test_every_grant_is_listed_with_where_it_comes_from(shell: Shell, operator: 
     words = ("grant", "add", "ann", "demo/add", "--why", "needs sums", "--key", operator)
     done = shell.run(*words, "--expires", "30d", "-p", "shell")
     assert (done.code, done.out) == (0, "")
-    assert "ann may use demo/add until 20" in done.err
+    assert "ann may use demo__add until 20" in done.err
     rows = shell.run("grant", "list").rows
     assert [row[:5] for row in rows] == [
         ["*", "demo", "now", "allow", "active"],
@@ -161,7 +161,7 @@ def test_a_grant_ahead_of_its_server_is_issued_where_that_is_said(
     words = ("grant", "add", "ann", "later/tool", "--key", operator)
     assert "--allow-unknown" in shell.run(*words).error["hint"]
     done = shell.run(*words, "--allow-unknown")
-    assert (done.code, "ann may use later/tool" in done.err) == (0, True)
+    assert (done.code, "ann may use later__tool" in done.err) == (0, True)
     assert "no server 'later' is configured; the grant waits for one" in done.err
     assert shell.run("grant", "show", "ann", "later/tool").rows[0][:2] == ["allow", "tool_grant"]
     assert shell.run("grant", "revoke", "ann", "later/tool", "--key", operator).code == 0
@@ -170,6 +170,8 @@ def test_a_grant_ahead_of_its_server_is_issued_where_that_is_said(
 def test_every_name_of_a_tool_is_the_same_grant(shell: Shell, operator: str) -> None:
     for name in ("demo__add", "demo/add", "demo.add"):
         shell.run("grant", "add", "ann", name, "--key", operator)
+        issued = shell.run("grant", "list", "--tool", name, "--agent", "ann", "--json").document
+        assert [one["tool"] for one in issued if one["agent"] == "ann"] == ["add"]
         shown = shell.run("grant", "show", "ann", name, "--json").document
         assert (shown["server_id"], shown["tool_name"]) == ("demo", "add")
         assert shell.run("grant", "revoke", "ann", name, "--key", operator).code == 0

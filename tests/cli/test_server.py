@@ -48,6 +48,23 @@ def test_why_a_server_is_not_connected_stands_beside_the_rows(
     assert done.err == f"web: {down['reason']}\n"
 
 
+def test_tools_that_nobody_sees_are_said_with_the_command_that_goes_on(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    held = {"count": 1, "tools": [{"name": "wipe", "why": "its definition has changed"}]}
+    out = {"count": 2, "tools": [{"name": "big", "why": "is long"}, {"name": "b2", "why": "too"}]}
+    one = {**SERVERS[0], "held_back": held, "left_out": out}
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [one, SERVERS[1]]}
+    lines = shell.run("server", "list").err.splitlines()
+    assert lines == [
+        (
+            "files: 1 tool is held back: wipe; `gatewright server pin files` lists them, "
+            "`gatewright server pin files TOOL` shows one, --accept lets it go on"
+        ),
+        "files: 2 tools are left out: big, b2; `gatewright server show files` says why",
+    ]
+
+
 def test_the_filter_goes_to_the_gateway(shell: Shell, endpoint: Endpoint) -> None:
     endpoint.replies["mgp/discovery/list"] = lambda message: {
         "servers": [

@@ -92,7 +92,7 @@ def test_tools_are_named_as_they_are_listed(shell: Shell) -> None:
         assert shell.run("tool", "disable", name, "--json").document["change"] == "disabled"
     first, second = tomllib.loads(file.read_text())["servers"]
     assert (set(first["tools"]), set(second["tools"])) == ({"one", "two"}, {"three", "four"})
-    assert shell.run("tool", "enable", "a/one", "--json").document["name"] == "a/one"
+    assert shell.run("tool", "enable", "a/one", "--json").document["name"] == "a__one"
     assert shell.run("tool", "disable", "nobody/x").error["hint"].startswith("write SERVER/TOOL")
 
 

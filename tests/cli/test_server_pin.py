@@ -81,7 +81,7 @@ def test_no_name_adds_a_line_that_looks_like_one_of_ours(shell: Shell, pins: Pin
     name = "say\nfiles/wipe: pinned"
     pins.judge("files", [Seen(name, "{}", "d" * 20)], ask_first=True)
     done = shell.run("server", "pin", "files", name)
-    assert done.err.splitlines()[0] == "files/say\\u{a}files/wipe: pinned: new"
+    assert done.err.splitlines()[0] == "files__say\\u{a}files/wipe: pinned: new"
 
 
 def test_all_of_a_server_can_be_accepted_at_once(shell: Shell, pins: Pins, operator: str) -> None:
@@ -109,7 +109,7 @@ def test_to_accept_everything_of_every_server_is_no_command(
 def test_an_unknown_tool_is_named(shell: Shell, pins: Pins) -> None:
     done = shell.run("server", "pin", "files", "none")
     assert (done.code, done.error["code"]) == (2, "not_found")
-    assert "files/none" in done.error["message"]
+    assert "files__none" in done.error["message"]
 
 
 def test_where_no_gateway_has_run_there_are_no_pins(shell: Shell) -> None:
@@ -135,3 +135,23 @@ def test_to_forget_takes_a_server_and_nothing_else(
     done = shell.run("server", "pin", "files", *more, "--forget", "--key", operator)
     assert (done.code, done.error["code"]) == (2, "usage")
     assert len(pins.of("files")) == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("files__wipe",), ("files/wipe",), ("files", "files__wipe"), ("files", "wipe")]
+)
+def test_a_tool_is_meant_by_any_of_its_names(
+    shell: Shell, pins: Pins, words: tuple[str, ...]
+) -> None:
+    done = shell.run("server", "pin", *words)
+    assert done.code == 0
+    assert done.err.splitlines()[0] == "files__wipe: changed"
+
+
+def test_a_tool_whose_name_no_host_takes_is_meant_by_the_one_that_lists_show(
+    shell: Shell, pins: Pins
+) -> None:
+    pins.judge("files", [Seen("l\u00f6schen", "{}", "d" * 20)], ask_first=True)
+    for words in (("files__l_schen",), ("files", "l_schen"), ("files", "l\u00f6schen")):
+        done = shell.run("server", "pin", *words)
+        assert done.err.splitlines()[0] == "files__l\u00f6schen: new", words

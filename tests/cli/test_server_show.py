@@ -67,3 +67,20 @@ def test_the_permissions_of_a_server_are_shown_with_how_they_stand(
     endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [entry]}
     rows = shell.run("server", "show", "local").rows
     assert ["permissions", "camera denied, system.info approved"] in rows
+
+
+def test_each_tool_that_nobody_sees_is_shown_with_why(shell: Shell, endpoint: Endpoint) -> None:
+    shell.write("mgp.toml", '[[servers]]\nid = "files"\ncommand = "program"\n')
+    entry = ENTRY | {
+        "id": "files",
+        "held_back": {"count": 3, "tools": [{"name": "wipe", "why": "it has changed"}]},
+        "left_out": {"count": 1, "tools": [{"name": "big", "why": "its description is long"}]},
+    }
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [entry]}
+    done = shell.run("server", "show", "files")
+    assert done.rows[-3:] == [
+        ["held back", "wipe: it has changed"],
+        ["held back", "and 2 more"],
+        ["left out", "big: its description is long"],
+    ]
+    assert "gatewright server pin files" in done.err

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.cli.subjects import Subject, no_server, servers_of, split
+from gatewright.cli.subjects import Subject, no_server, servers_of, spelled, split
 
 
 def settings(**servers: str) -> Any:
@@ -59,3 +59,21 @@ def test_a_server_that_there_is_not_is_told_with_those_that_there_are() -> None:
     assert no_server(known, "dmeo").hint == "did you mean demo?"
     assert no_server(known, "zzzzzz").hint == "servers: demo, files"
     assert no_server(settings(), "zzzzzz").hint == "servers: there are none"
+
+
+@given(
+    st.lists(_IDS, min_size=1, max_size=4, unique=True),
+    st.from_regex(r"[a-z_]{1,9}", fullmatch=True),
+)
+def test_what_is_shown_leads_back_to_a_tool_that_is_shown_alike(ids: list[str], tool: str) -> None:
+    for server in ids:
+        shown = spelled(server, tool)
+        found = split(settings(**dict.fromkeys(ids, "")), shown)
+        assert found is not None
+        assert spelled(*found) == shown
+
+
+def test_the_gateways_own_tools_are_shown_so_that_they_lead_back() -> None:
+    assert spelled("mgp", "access.query") == "mgp/access.query"
+    assert split(settings(), "mgp/access.query") == Subject("mgp", "access.query")
+    assert spelled("files", None) == "files"

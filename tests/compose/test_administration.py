@@ -92,8 +92,9 @@ async def test_what_cannot_be_recorded_is_not_done() -> None:
 async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:
     async with desk(python("echo", id="x")) as found:
         server = found.supervisor._servers["x"]
+        take = server.stderr.process(main=True)
         for number in range(300):
-            server._stderr(str(number))
+            take(str(number))
         last = await found.ask("logs", server="x", lines=2)
         assert last == {"id": "x", "next": 300, "lines": ["298", "299"]}
         assert (await found.ask("logs", server="x", after=300))["lines"] == []

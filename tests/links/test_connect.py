@@ -42,7 +42,9 @@ class Leaving:
     async def connect(self, spec: ServerSpec) -> Link:
         """Connect, with everything collected here."""
         try:
-            around = Around(INFO, Ear(), self.stderr.append, self.links.append, self._authorizer)
+            around = Around(
+                INFO, Ear(), lambda: self.stderr.append, self.links.append, self._authorizer
+            )
             found: Link = await within(connect(spec, around))
             return found
         finally:

@@ -12,7 +12,7 @@ from gatewright.call import Answer, Client, Failure, Mgp, Refusal
 from gatewright.protocol.verdicts import Spelled, spell, spell_error, spell_reason
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import REASONS, recovery
-from gatewright.wire.mcp import META_SERVER_INFO
+from gatewright.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
 
 OLD, NEW = Client("2025-11-25"), Client("2026-07-28")
 MGP = Mgp("0.2.0", ("security",))
@@ -241,6 +241,22 @@ def test_a_servers_error_gets_help_on_an_mgp_connection(
     inner = data.get("data") or {}
     help_ = {"trace_id": "t-1", **inner, "_mgp": recovery(reason)}
     assert found == {"code": code, "message": "m", "data": help_}
+
+
+@pytest.mark.parametrize("reason", sorted(REASONS))
+def test_a_reason_of_ours_in_a_servers_error_is_marked_for_who_acts_on_reasons(reason: str) -> None:
+    data = {"reason": reason, "_meta": {"x": 1, ERROR_ORIGIN: "gateway"}}
+    body = jsonrpc.encode({"code": -1, "message": "m", "data": data})
+    for mgp in (OLD_MGP, NEW_MGP):
+        assert error(failed(body), mgp)["data"]["_meta"] == {"x": 1, ERROR_ORIGIN: "server"}
+    for plain in (OLD, NEW):
+        assert error(failed(body), plain)["data"] == data
+
+
+@pytest.mark.parametrize("reason", ["of its own", 5, None, ["rate_limited"]])
+def test_another_reason_of_a_server_is_its_own_business(reason: Any) -> None:
+    body = jsonrpc.encode({"code": -1, "message": "m", "data": {"reason": reason}})
+    assert "_meta" not in error(failed(body), NEW_MGP)["data"]
 
 
 @pytest.mark.parametrize(

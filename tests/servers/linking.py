@@ -75,7 +75,9 @@ class Linking:
 
     async def _call(self, call: Call, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "broken":
-            raise RefusalError(arguments.get("code", -32603), "it broke in here")
+            raise RefusalError(
+                arguments.get("code", -32603), "it broke in here", arguments.get("data")
+            )
         if name == "link":
             return named(arguments["uris"])
         if name == "touch":

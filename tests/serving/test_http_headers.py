@@ -35,6 +35,20 @@ def test_a_version_belongs_to_one_era_or_to_none(version: bytes, eras: tuple[boo
     assert (said.modern, said.legacy) == eras
 
 
+@pytest.mark.parametrize(
+    ("agent", "small"),
+    [
+        (b"python-httpx2/2.16.2", True),
+        (b"python-httpx/0.28.1", False),
+        (b"x python-httpx2/2", False),
+        (b"node", False),
+    ],
+)
+def test_who_gives_up_on_large_events_is_known_by_its_reader(agent: bytes, small: bool) -> None:
+    assert HttpHeaders([(b"user-agent", agent)]).small_events is small
+    assert HttpHeaders(()).small_events is False
+
+
 def test_of_several_the_last_stands() -> None:
     said = HttpHeaders([(b"mcp-session-id", b"1"), (b"mcp-session-id", b"2")])
     assert said.session == "2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -181,6 +182,27 @@ async def test_a_stream_begins_before_there_is_anything_to_say() -> None:
     writer.end()
     await within(writer.closed())
     assert end.ended
+
+
+async def test_a_stream_that_begins_late_is_for_silence_and_holds_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_reply, "_KEEP_ALIVE_S", 0.01)
+    loop, end, quick = asyncio.get_running_loop(), Asgi(), Asgi()
+    one = reply(end, streams=Streams(1000), primed=True)
+    one.commit_later(loop)
+    assert end.messages == []
+    await eventually(lambda: bool(end.messages))
+    assert (b"content-type", b"text/event-stream") in end.messages[0]["headers"]
+    await one.finish(b"7", DONE)
+    done = reply(quick, streams=Streams(1000), primed=True)
+    done.commit_later(loop)
+    held = weakref.ref(done)
+    await done.finish(b"7", DONE)
+    del done
+    assert held() is None
+    await asyncio.sleep(0.03)
+    assert quick.body == FRAME
 
 
 async def test_what_was_put_before_the_end_is_written() -> None:

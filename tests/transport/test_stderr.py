@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.transport.base import FROM_SERVERS, Limits
-from gatewright.transport.stderr import LogLines
+from gatewright.transport.stderr import LAST_LINES, LogLines
 
 
 def log(limits: Limits = FROM_SERVERS) -> tuple[LogLines, list[str]]:
@@ -43,7 +43,38 @@ def test_lines_still_uncounted_at_the_end_are_told_then() -> None:
     lines, said = log(Limits(stderr_lines_per_s=1))
     lines.feed(b"1\n2\nhalf", 0)
     lines.end()
-    assert said == ["1", "(2 more lines on standard error were left out)"]
+    assert said == ["1", "2", "half"]
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"bc\n", b"\n", b"\r\n", b"def\ngh\n", b"i\nj"]), max_size=60)
+)
+def test_what_a_flood_says_last_is_told_when_it_ends_however_it_comes_in_pieces(
+    pieces: list[bytes],
+) -> None:
+    lines, said = log(Limits(stderr_lines_per_s=1))
+    for piece in pieces:
+        lines.feed(piece, 0)
+    lines.end()
+    whole = b"".join(pieces).decode().replace("\r\n", "\n").split("\n")
+    every = [line for line in whole if line]
+    last = every[1:][-LAST_LINES:]
+    assert said[:1] == every[:1]
+    assert said[len(said) - len(last) :] == last
+    assert len(said) <= LAST_LINES + 2
+
+
+def test_a_flood_costs_no_more_than_its_length_to_remember_its_end() -> None:
+    lines, said = log(Limits(stderr_lines_per_s=1, stderr_line_bytes=10))
+    for _ in range(50):
+        lines.feed(b"x\n" * 30_000, 0)
+    lines.feed(b"the reason is this\n", 0)
+    lines.end()
+    assert said[-1] == "the reason"
+    assert (
+        said[1]
+        == f"({30_000 * 50 + 1 - 1 - LAST_LINES} more lines on standard error were left out)"
+    )
 
 
 def test_control_characters_cannot_reach_a_terminal() -> None:

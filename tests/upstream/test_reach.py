@@ -24,7 +24,7 @@ class Ear:
     ],
 )
 async def test_each_way_fails_with_its_own_reason(spec: ServerSpec, words: str) -> None:
-    around = Around(INFO, Ear(), lambda line: None, lambda link: None)  # type: ignore[arg-type]
+    around = Around(INFO, Ear(), lambda: lambda line: None, lambda link: None)  # type: ignore[arg-type]
     with pytest.raises(UpstreamFailed, match=words):
         await reach(spec, around, {})
 

@@ -76,3 +76,27 @@ async def test_the_first_call_waits_for_a_server_that_asks_for_roots_and_for_no_
     assert not waiting.done()
     await sink.outside(Question("roots/list"))
     assert await within(waiting) is LINK
+
+
+async def test_a_server_hears_of_other_roots_while_somebody_can_be_asked_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sink, told = SessionSink(Server(), "mine"), []
+    answers: list[Any] = []
+
+    async def asks() -> None:
+        answers.append(await sink.outside(Question("roots/list")))
+
+    def notify(method: str, params: dict[str, Any]) -> None:
+        told.append(method)
+        asking.append(asyncio.ensure_future(asks()))
+
+    asking: list[asyncio.Future[None]] = []
+    link = cast("Link", SimpleNamespace(notify=notify))
+    with sink.waits(FakeBack(roots={"roots": [{"uri": "file:///b"}]})):
+        await within(sink.tell_roots(link))
+    assert told == ["notifications/roots/list_changed"]
+    assert answers == [{"roots": [{"uri": "file:///b"}]}]
+    # One that does not ask holds the call up for a while, and no longer.
+    monkeypatch.setattr("gatewright.upstream.session_sink._ROOTS_S", 0.01)
+    await within(sink.tell_roots(cast("Link", SimpleNamespace(notify=lambda *_: None))))

@@ -110,6 +110,8 @@ def test_more_tools_than_the_limit_are_left_out_with_one_warning() -> None:
     found = shelf(spec, tools=[tool(f"t{n}") for n in range(9)])
     assert [one.target.name for one in found.tools] == ["t0", "t1"]
     assert found.warnings == ("only the first 2 tools are offered",)
+    why = "only the first 2 tools are offered"
+    assert found.left_out == tuple((f"t{n}", why) for n in range(2, 9))
 
 
 def test_a_schema_out_of_bounds_costs_its_tool_and_no_other() -> None:

@@ -30,6 +30,7 @@ from gatewright.cli.output import (
     print_rows,
     visible,
 )
+from gatewright.cli.subjects import spelled
 from gatewright.settings import load
 from gatewright.stores.approval import Approval, CannotDecideError, Scope
 from gatewright.stores.approvals import DATABASE, Approvals
@@ -205,7 +206,7 @@ def _show(waiting: list[Approval], *, json: bool) -> None:
 
 def _row(one: Approval) -> tuple[str, ...]:
     arguments = one.arguments if len(one.arguments) <= _SHOWN else one.arguments[:_SHOWN] + "…"
-    name = f"{one.server}/{one.tool}"
+    name = spelled(one.server, one.tool)
     if one.kind == "server":
         name, arguments = f"permission {one.tool}", ""
     return (

@@ -19,6 +19,7 @@ from gatewright.cli.running import Endpoint
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import REASONS, reason_of
 from gatewright.wire.mcp import (
+    ERROR_ORIGIN,
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_VERSION,
@@ -142,11 +143,13 @@ def ask_all(
 
 def from_error(error: Any) -> CliError:
     """The `CliError` for a JSON-RPC error object. The gateway names the reason of all that it says itself: an error without
-    one is a server's own, whatever its code means elsewhere."""
+    one is a server's own, whatever its code means elsewhere, and so is one that the gateway marks as a server's words."""
     body = error if isinstance(error, dict) else {}
     data = body.get("data")
     data = data if isinstance(data, dict) else {}
-    named = data.get("reason")
+    meta = data.get("_meta")
+    theirs = isinstance(meta, dict) and meta.get(ERROR_ORIGIN) == "server"
+    named = None if theirs else data.get("reason")
     row = REASONS.get(named) if isinstance(named, str) else None
     row = row or reason_of("upstream_error")
     message = body.get("message")

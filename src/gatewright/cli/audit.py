@@ -34,6 +34,7 @@ from gatewright.cli.output import (
     print_document,
     print_line,
 )
+from gatewright.cli.subjects import spelled
 from gatewright.stores.records import to_mgp
 from gatewright.stores.rows import Query
 from gatewright.stores.verify import Problem, Verification, Witness
@@ -45,8 +46,9 @@ app = group("Follow, search and verify the record.")
 _LOOK_S = 0.25
 _MOST_DIGITS = 19
 _HASH_CHARS = 64
-_HEADING = ("TIME (UTC)", "OUTCOME", "AGENT", "WHAT", "MS", "WHY", "EVENT", "TRACE")
-_WIDTHS = (19, 9, 10, 26, 7, 16, 14)
+_HEADING = ("TIME (UTC)", "OUTCOME", "WHY", "AGENT", "WHAT", "MS", "EVENT", "TRACE")
+_WIDTHS = (19, 9, 21, 8, 26, 7, 14)
+_NAME_CHARS = 26
 
 
 @app.callback()
@@ -100,6 +102,7 @@ def query(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> None:
     """Search the record. Nothing found is an empty answer, not an error."""
     asked = asked_of(
+        config,
         agent=agent,
         server=server,
         tool=tool,
@@ -237,24 +240,33 @@ def _members(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _shown(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The columns; for a person without the fraction of the second."""
-    moment, *rest = _columns(record)
-    return (moment[:19].replace("T", " ") if is_terminal(1) else moment, *rest)
+    """The columns; for a person without the fraction of the second, and why before what may be long: a name is whatever a
+    server or an agent calls itself, and the line ends where the terminal does."""
+    moment, outcome, agent, what, spent, why, event, trace = found = _columns(record)
+    if not is_terminal(1):
+        return found
+    when = moment[:19].replace("T", " ")
+    return when, outcome, why, _cut(agent), _cut(what), spent, event, trace
 
 
-def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+
+
+def _columns(record: Mapping[str, Any]) -> tuple[str, str, str, str, str, str, str, str]:
     """time, outcome, agent, subject, milliseconds, reason, event, trace id."""
     target = record.get("target") or {}
     details = record.get("details") or {}
     decision = record.get("decision") or {}
-    subject = target.get("tool_name") or target.get("name") or record.get("method") or ""
-    server = target.get("server_id")
+    tool, server = target.get("tool_name"), target.get("server_id")
+    subject = tool or target.get("name") or record.get("method") or ""
+    whole = spelled(str(server), str(tool)) if tool else f"{server}/{subject}"
     spent = details.get("duration_ms")
     return (
         str(record.get("time", "")),
         str(record.get("outcome", "")),
         str((record.get("actor") or {}).get("id", "")),
-        f"{server}/{subject}" if server else str(subject),
+        whole if server else str(subject),
         f"{spent:.1f}" if isinstance(spent, int | float) else "",
         str(decision.get("reason") or details.get("reason") or ""),
         str(record.get("event_type", "")),

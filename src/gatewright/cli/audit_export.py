@@ -55,6 +55,7 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> None:
     """Write the records that fit, oldest first. `jsonl` keeps the bytes that the hashes prove."""
     asked = asked_of(
+        config,
         agent=agent,
         server=server,
         tool=tool,

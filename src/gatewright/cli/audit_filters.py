@@ -11,6 +11,7 @@ import typer
 from gatewright.cli.moments import ago, as_recorded
 from gatewright.cli.names import key_names, server_names
 from gatewright.cli.output import CliError, Exit
+from gatewright.cli.subjects import seen_subject
 from gatewright.settings import load
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE, Query
@@ -32,7 +33,9 @@ Agent = Annotated[str | None, typer.Option("--agent", help="Who called.", autoco
 Server = Annotated[
     str | None, typer.Option("--server", help="Whose tool.", autocompletion=server_names)
 ]
-Tool = Annotated[str | None, typer.Option("--tool", help="The tool's own name.")]
+Tool = Annotated[
+    str | None, typer.Option("--tool", help="A tool, as lists show it or by its own name.")
+]
 Event = Annotated[str | None, typer.Option("--event", help="E.g. TOOL_EXECUTED, TOOL_BLOCKED.")]
 Outcome = Annotated[
     str | None,
@@ -45,11 +48,26 @@ Since = Annotated[
 Until = Annotated[str | None, typer.Option("--until", help="Before this moment.")]
 
 
-def asked_of(*, since: str | None, until: str | None, **members: str | None) -> Query:
-    """The question of these options; `members` are those of `Query` by name. Raises `CliError`."""
+def asked_of(
+    config: Path | None = None,
+    *,
+    since: str | None,
+    until: str | None,
+    tool: str | None = None,
+    server: str | None = None,
+    **members: str | None,
+) -> Query:
+    """The question of these options; `members` are the others of `Query` by name. Raises `CliError`.
+
+    A tool is meant by any of its names; one that no server has before it is every server's tool of that own name."""
     now = time.time()
+    found = None if tool is None else seen_subject(load(config), tool)
+    if found is not None and found.tool is not None and server in {None, found.server}:
+        server, tool = found
     return Query(
         **members,  # type: ignore[arg-type]  # each is a text of `Query`
+        server=server,
+        tool=tool,
         since=None if since is None else as_recorded(ago(since, now)),
         until=None if until is None else as_recorded(ago(until, now)),
     )

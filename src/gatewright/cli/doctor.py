@@ -24,6 +24,7 @@ from gatewright.cli.checks import (
     check_hosts,
     check_identity,
     check_operators,
+    check_pins,
     check_protocol,
     check_servers,
     check_store,
@@ -112,6 +113,7 @@ def _all(
     yield from check_protocol(settings)
     yield from check_folder(folder)
     yield from check_store(folder)
+    yield from check_pins(settings)
     yield from check_identity(settings, key_names(folder) if settings.agents else ())
     yield from check_operators(settings)
     yield from check_hosts(records().all(), _url(settings))

@@ -21,7 +21,7 @@ from gatewright.cli.names import grant_targets, key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
-from gatewright.cli.subjects import no_server, split, subject_of
+from gatewright.cli.subjects import no_server, seen_subject, spelled, split, subject_of
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
 from gatewright.stores.issued import DATABASE, Issued
@@ -75,6 +75,9 @@ def list_grants(
         str | None, typer.Option("--agent", help="Only what counts for this agent.")
     ] = None,
     server: Annotated[str | None, typer.Option("--server", help="Only of this server.")] = None,
+    tool: Annotated[
+        str | None, typer.Option("--tool", help="Only what counts for this tool, by any name.")
+    ] = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
@@ -83,11 +86,16 @@ def list_grants(
     Columns: agent, server, tool, permission, state, expires, by, origin, why.
     """
     settings = load(config)
+    meant = None if tool is None else seen_subject(settings, tool)
+    if tool is not None and (meant is None or meant.tool is None):
+        raise _misuse(f"{tool!r} is no tool of a configured server")
     words = [
         word
         for word in words_of(settings)
         if agent in (None, word.grant.agent) or word.grant.agent == EVERYBODY
         if server in (None, word.grant.server)
+        if meant is None
+        or (word.grant.server == meant.server and word.grant.tool in {None, meant.tool})
     ]
     if json:
         print_document([_entry(word) for word in words])
@@ -253,7 +261,7 @@ def _known_key(settings: Settings, agent: str, where: str, config: Path | None) 
 
 def _spelled(key: Key) -> str:
     _, server, tool = key
-    return server if tool is None else f"{server}/{tool}"
+    return spelled(server, tool)
 
 
 def _decision(settings: Settings, words: Sequence[Word], key: Key) -> Decision:

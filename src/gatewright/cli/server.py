@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.ask import ask
+from gatewright.cli.held import unseen_notes
 from gatewright.cli.login import login, logout
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
@@ -62,6 +63,8 @@ def list_servers(
     for server in servers:
         if server.get("reason"):
             note(f"{server.get('id')}: {server['reason']}")
+        for line in unseen_notes(server):
+            note(line)
     if not servers:
         note("no servers; add [[servers]] to mgp.toml")
 

@@ -13,7 +13,7 @@ import typer
 from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
-from gatewright.cli.subjects import no_server, split
+from gatewright.cli.subjects import no_server, spelled, split
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
 from gatewright.settings.edit import (
@@ -165,7 +165,7 @@ def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -
     path = _file_of(settings, server)
     with editing(path) as draft:
         set_tool_value(draft, server, name, "enabled", enabled)
-    _told(path, f"{server}/{name}", "enabled in" if enabled else "disabled in", json=json)
+    _told(path, spelled(server, name), "enabled in" if enabled else "disabled in", json=json)
 
 
 def _tool(settings: Settings, tool: str) -> tuple[str, str]:

@@ -21,7 +21,8 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
-from gatewright.settings import load
+from gatewright.cli.subjects import seen_subject, spelled
+from gatewright.settings import Settings, load
 from gatewright.stores.pins import DATABASE, Pin, Pins
 
 __all__ = ["pin"]
@@ -36,7 +37,7 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
         typer.Argument(metavar="[ID]", help="One server.", autocompletion=server_names),
     ] = None,
     tool: Annotated[
-        str | None, typer.Argument(metavar="[TOOL]", help="One tool, by its own name.")
+        str | None, typer.Argument(metavar="[TOOL]", help="One tool, by any of its names.")
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Rely on what it says now.")] = False,
     digest: Annotated[
@@ -65,6 +66,7 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
     server that has named more tools than are remembered; it shows what is forgotten.
     """
     settings = load(config)
+    id, tool = _meant(settings, id, tool)
     with _store(settings.storage.path) as pins:
         if forget:
             only = id if not (tool or accept or digest) else None
@@ -89,13 +91,31 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
         note("nothing is held back")
 
 
+def _meant(
+    settings: Settings, server: str | None, tool: str | None
+) -> tuple[str | None, str | None]:
+    """Server and tool by their own names, of a tool that is named as lists show it, with its server before it or alone."""
+    for text in (tool, server if tool is None else None):
+        found = None if text is None else seen_subject(settings, text)
+        if (
+            found is not None
+            and found.tool is not None
+            and (tool is None or found.server == server)
+        ):
+            return found
+    if server is not None and tool is not None:
+        found = seen_subject(settings, spelled(server, tool))
+        return (server, tool) if found is None or found.server != server else found
+    return server, tool
+
+
 def _of(pins: Pins, server: str | None, tool: str | None, all_: bool) -> list[Pin]:
     """One tool, or those that are held back, or all."""
     if tool is None:
         return [one for one in pins.of(server) if all_ or one.standing != "pinned"]
     found = [one for one in pins.of(server) if one.tool == tool]
     if not found:
-        raise _unknown(f"{server}/{tool}")
+        raise _unknown(spelled(str(server), tool))
     return found
 
 
@@ -128,7 +148,9 @@ def _check_digest(found: list[Pin], tool: str | None, digest: str | None) -> Non
             hint="gatewright server pin ID TOOL shows them",
         )
     if not found[0].digest.startswith(digest.lower()):
-        raise _conflict(f"{found[0].server}/{tool} has changed again since it was looked at")
+        raise _conflict(
+            f"{spelled(found[0].server, tool)} has changed again since it was looked at"
+        )
 
 
 def _conflict(what: str) -> CliError:
@@ -177,7 +199,7 @@ def _unknown(name: str) -> CliError:
 def _show(one: Pin) -> None:
     """What is different, line by line, as it would be read."""
     why = f", {one.why}" if one.why else ""
-    note(one_line(f"{one.server}/{one.tool}: {one.standing}{why}"))
+    note(one_line(f"{spelled(one.server, one.tool)}: {one.standing}{why}"))
     if one.standing != "pinned":
         note(f"to accept exactly this: --accept --digest {one.digest[:_DIGEST_CHARS]}")
     before, after = _lines(one.pinned), _lines(one.seen)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.ask import ask
+from gatewright.cli.held import accepting, unseen_rows
 from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json, KeyText, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
@@ -43,11 +44,12 @@ def show(
     if json:
         print_document({"id": id, "configured": configured, "running": running})
         return
-    parts = {"id": id, **(configured or {}), **(running or {})}
-    print_rows(
-        ("part", "value"),
-        [(name, _shown(value)) for name, value in parts.items() if value not in (None, "", [])],
-    )
+    known = running or {}
+    parts = {"id": id, **(configured or {}), **known, "held_back": None, "left_out": None}
+    rows = [(name, _shown(value)) for name, value in parts.items() if value not in (None, "", [])]
+    print_rows(("part", "value"), [*rows, *unseen_rows(known)])
+    if known.get("held_back"):
+        note(f"what is held back is seen by nobody: {accepting(id)}")
     if running is None:
         note(f"how it runs is not known: {why}")
 

@@ -6,18 +6,21 @@ knows which tools there are, and is asked; without one the configuration says wh
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gatewright.call import KERNEL, SHIPPED
+from gatewright.call import KERNEL, SHIPPED, Target
 from gatewright.cli.ask import ask, ask_all
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.settings import Settings
+from gatewright.stores.pins import DATABASE as PINS
+from gatewright.stores.pins import Pins
 from gatewright.validators.nearest import closest
 
-__all__ = ["Subject", "no_server", "servers_of", "split", "subject_of"]
+__all__ = ["Subject", "no_server", "seen_subject", "servers_of", "spelled", "split", "subject_of"]
 
 _MARKS = ("/", "__", ".")
 _LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
@@ -62,6 +65,43 @@ def split(settings: Settings, text: str) -> Subject | None:
             if found and not begin and tool:
                 return Subject(server, tool)
     return None
+
+
+def spelled(server: str, tool: str | None) -> str:
+    """How every command shows a tool, or a server alone: as lists of tools do. The gateway's own have no such name that leads
+    back to them, and are shown as they are called like methods."""
+    if tool is None:
+        return server
+    return f"{server}/{tool}" if server == KERNEL else f"{server}__{tool}"
+
+
+def seen_subject(settings: Settings, text: str) -> Subject | None:
+    """The same as `split`, and a tool by the server's own name for it also where lists show another: one that hosts take
+    (`café` as `caf_`, a long one cut). Which tools there are say the pins; without a gateway, and of tools that are gone, too."""
+    found = split(settings, text)
+    if found is None or found.tool is None:
+        return found
+    seen = _seen(settings, found.server)
+    if found.tool in seen or not seen:
+        return found
+    # Only a name that is nobody's own pays for the table.
+    from gatewright.upstream.names import expose_names  # noqa: PLC0415
+
+    prefixes = {one.id: one.tool_prefix for one in settings.servers if one.tool_prefix}
+    names = expose_names((Target(found.server, one) for one in seen), prefixes=prefixes)
+    target = names.find(text)
+    return found if target is None else Subject(target.server, target.name)
+
+
+def _seen(settings: Settings, server: str) -> set[str]:
+    path = settings.storage.path / PINS
+    if not path.exists():
+        return set()
+    pins = Pins(path, clock=time.time)
+    try:
+        return {one.tool for one in pins.of(server)}
+    finally:
+        pins.close()
 
 
 def subject_of(settings: Settings, text: str, config: Path | None) -> Subject:

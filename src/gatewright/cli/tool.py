@@ -239,8 +239,8 @@ def find_tool(where: Endpoint, name: str) -> dict[str, Any] | None:
     exact = next((tool for tool in tools if tool.get("name") == name), None)
     if exact is not None:
         return exact
-    mapped = name.replace("/", "__", 1)
-    return next((tool for tool in tools if tool.get("name") == mapped), None)
+    mapped = {name.replace(mark, "__", 1) for mark in "/."}
+    return next((tool for tool in tools if tool.get("name") in mapped), None)
 
 
 def _print_result(result: dict[str, Any]) -> None:

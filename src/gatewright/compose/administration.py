@@ -94,10 +94,10 @@ class Administration:
         most, after = call.params.get("lines", _LINES), call.params.get("after", 0)
         if type(most) is not int or type(after) is not int or most < 1 or after < 0:
             return Failure("invalid_params", "params.lines and params.after are whole numbers")
-        kept = list(found.stderr)
-        fresh = min(most, len(kept), max(0, found.stderr_count - after))
+        kept = list(found.stderr.lines)
+        fresh = min(most, len(kept), max(0, found.stderr.count - after))
         lines = kept[len(kept) - fresh :]
-        return _answer({"id": found.id, "next": found.stderr_count, "lines": lines})
+        return _answer({"id": found.id, "next": found.stderr.count, "lines": lines})
 
     def _named(self, call: Call) -> Server | Failure:
         name = call.params.get("server")

@@ -78,6 +78,7 @@ def table_of(settings: Settings, issued: Layer, pinning: Pinning, permitting: Pe
         access.may_reach,
         lambda: (access.version(), pinning.version, permitting.version),
         access.may_touch,
+        pinning.held,
     )
     return Table(grants, access, sight)
 

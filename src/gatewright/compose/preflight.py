@@ -33,7 +33,6 @@ AT_ONCE = 4
 _GRACE_S = 2.0
 _LISTS_S = 30.0
 """What the lists may take after hello."""
-_LAST_WORDS = 20
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     ready_ms: float | None = None
     """Until the lists were there as well."""
     last_words: tuple[str, ...] = ()
-    """The end of what it wrote to standard error."""
+    """The end of what its process wrote to standard error until it failed."""
 
 
 async def preflight(
@@ -116,5 +115,5 @@ async def _looked_at(server: Server, began: float, at: Mapping[str, float]) -> F
         shelf=build_shelf(spec, server.listing),
         hello_ms=at.get("SERVER_CONNECTED"),
         ready_ms=(time.perf_counter() - began) * 1000 if ready else None,
-        last_words=status.stderr[-_LAST_WORDS:],
+        last_words=status.last_words,
     )

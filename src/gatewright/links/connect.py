@@ -35,8 +35,8 @@ class Around(msgspec.Struct, frozen=True):
     """What we call ourselves."""
     sink: Sink
     """Who takes what the server says outside any call."""
-    stderr: Callable[[str], None]
-    """Who takes a child's log lines."""
+    stderr: Callable[[], Callable[[str], None]]
+    """Asked with each process that is started: who takes its log lines."""
     leave: Callable[[Link], None]
     """Who stops links that came to nothing."""
     authorizer: Authorizer | None = None
@@ -87,7 +87,7 @@ async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake
                 cwd=spec.cwd,
                 receiver=link,
                 limits=spec.limits,
-                stderr=around.stderr,
+                stderr=around.stderr(),
             )
         )
         link.opening = opening

@@ -16,8 +16,8 @@ from gatewright.call import Answer, Client, Failure, Outcome, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol.promises import unpromised
 from gatewright.wire import jsonrpc
-from gatewright.wire.codes import Reason, reason_of, recovery
-from gatewright.wire.mcp import META_SERVER_INFO
+from gatewright.wire.codes import REASONS, Reason, reason_of, recovery
+from gatewright.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
 from gatewright.wire.versions import corrects_arguments, is_modern
 
 __all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
@@ -184,7 +184,8 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: 
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
         said = jsonrpc.decode(members["code"])
         code = said if isinstance(said, int) else 0  # an odd one has no meaning, and stays
-        changed = _mgp_help(members, code, client, trace_id, once=once)
+        marked = _attributed(members, client)
+        changed = _mgp_help(members, code, client, trace_id, once=once) or marked
     except (ValueError, KeyError):
         return Spelled(error=error)
     new = eras.error_code(code, method, client)
@@ -214,6 +215,21 @@ def _mgp_help(
         help_ = recovery(_SPOKEN.get(code, "upstream_error"), once=once)
         data = {"trace_id": trace_id, **data, "_mgp": help_}
     members["data"] = data
+    return True
+
+
+def _attributed(members: dict[str, Any], client: Client) -> bool:
+    """Say whose word it is where a server's error names a `reason` of ours, to who acts on reasons. True where something changed."""
+    data = members.get("data", b"")
+    if client.mgp is None or bytes(data)[:1] != b"{":
+        return False
+    said: dict[str, Any] = dict(jsonrpc.decode_members(data))
+    reason = jsonrpc.decode(said.get("reason", b"null"))
+    if not isinstance(reason, str) or reason not in REASONS:
+        return False
+    meta = jsonrpc.decode(said.get("_meta", b"null"))
+    said["_meta"] = {**(meta if isinstance(meta, dict) else {}), ERROR_ORIGIN: "server"}
+    members["data"] = jsonrpc.encode(said)
     return True
 
 

@@ -18,6 +18,8 @@ from gatewright.wire.versions import LEGACY, MODERN
 __all__ = ["HttpHeaders", "headers_of"]
 
 _ROUTING = (b"mcp-protocol-version", b"mcp-method", b"mcp-name")
+_SMALL_EVENTS = b"python-httpx2/"
+"""`httpx2.EventSource`, and with it the Python SDK 2 and FastMCP 4, as they are set up unless told otherwise."""
 
 
 class HttpHeaders:
@@ -32,6 +34,7 @@ class HttpHeaders:
         "modern",
         "reads_streams",
         "session",
+        "small_events",
         "values",
         "version",
     )
@@ -48,6 +51,9 @@ class HttpHeaders:
         """The session that is named, whoever it is of."""
         json, self.reads_streams = _reads(values.get(b"accept"))
         """Whether the answer may be an event stream; who says nothing reads JSON only."""
+        self.small_events = values.get(b"user-agent", b"").startswith(_SMALL_EVENTS)
+        """Whether it gives up on an event of more than 1 MiB, however many lines that has: such a client gets a large answer as
+        plain JSON or not at all, so no stream is begun for it before one is needed."""
         self.flaw = _flaw(values.get(b"content-type"), json or self.reads_streams)
         """Why this is no JSON message of somebody who reads JSON or streams: status and text."""
         self._routing: dict[str, str] | None = None

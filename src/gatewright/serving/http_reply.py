@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -252,7 +253,7 @@ class StreamWriter:
             waiting = waiting[_PIECE:]
 
 
-class HttpReply(msgspec.Struct, eq=False):
+class HttpReply(msgspec.Struct, eq=False, weakref=True):
     """The answer to one POST.
 
     `streams` are the session's, where events can be resumed; `primed` says that the stream opens with
@@ -295,6 +296,11 @@ class HttpReply(msgspec.Struct, eq=False):
         answered = self.done or (self.whole is not None and self.whole.done)
         if self.resumable and not answered:
             self._open()
+
+    def commit_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The same, as late as a silent connection allows: for who reads large answers as plain JSON alone. Nothing is held for it."""
+        if self.resumable:
+            loop.call_later(_KEEP_ALIVE_S, _commit, weakref.ref(self))
 
     def reconnect(self, retry_ms: int) -> None:
         """End the response here; the answer waits in the session's streams. Only where it can be resumed."""
@@ -365,3 +371,9 @@ class HttpReply(msgspec.Struct, eq=False):
         """The request was cancelled: close the response with an error that says so."""
         error = jsonrpc.encode({"code": _CANCELLED[0], "message": _CANCELLED[1]})
         await self.finish(ident, Spelled(error=error))
+
+
+def _commit(one: weakref.ref[HttpReply]) -> None:
+    reply = one()
+    if reply is not None:
+        reply.commit()

@@ -231,7 +231,9 @@ class StreamableHttp:
             client = peer.conversation.client
             primed = client is not None and revision(client.revision).primed
             reply = HttpReply(http.send, reads, limit, http.whole, session.streams, primed, extra)
-            if primed and reads:
+            if http.headers.small_events:
+                reply.commit_later(self._loop)
+            elif primed and reads:
                 self._overdue.began(reply)
         return peer.serve(_of_this_era(effect), reply)
 

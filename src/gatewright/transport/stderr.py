@@ -8,17 +8,22 @@ log, are taken out.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 
 from gatewright.patterns import Pattern
 from gatewright.transport.base import Limits
 
-__all__ = ["LogLines"]
+__all__ = ["LAST_LINES", "LogLines"]
 
 log = logging.getLogger(__name__)
 
 _COLOUR = Pattern(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _CONTROL = Pattern(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+LAST_LINES = 5
+"""So many of the lines that a flood left out are told when it ends: what a process says last is why it ended."""
 
 
 class LogLines:
@@ -33,6 +38,7 @@ class LogLines:
         self._since = float("-inf")
         self._left = 0
         self._dropped = 0
+        self._tail: deque[bytes] = deque(maxlen=LAST_LINES)
 
     def feed(self, data: bytes, now: float) -> None:
         """Take the next bytes and emit the lines they complete."""
@@ -50,16 +56,29 @@ class LogLines:
         """No more bytes: emit what is left."""
         if self._line:
             self._complete()
+        last = list(self._tail)
+        self._dropped = max(0, self._dropped - len(last))
         self._tell_dropped()
+        for line in last:
+            self._say(_shown(line))
 
     def _flood(self, data: bytes) -> list[bytes]:
         """The cheap way through what nobody will see: count the lines, keep the last one's beginning."""
         ended = data.count(b"\n")
         if ended:
             self._dropped += ended
+            self._remember(data, ended)
             self._line.clear()
             self._cut = False
         return [data[data.rfind(b"\n") + 1 :]]
+
+    def _remember(self, data: bytes, ended: int) -> None:
+        """The last lines of a piece that ends so many. Looks at its end alone, however long it is."""
+        lines = data[-LAST_LINES * self._length :].split(b"\n")[:-1]
+        if len(lines) == ended:  # the first one has its beginning in earlier pieces
+            lines[0] = bytes(self._line) + lines[0]
+        kept = [line[: self._length] for line in lines[-LAST_LINES:]]
+        self._tail.extend(line for line in kept if line.strip())
 
     def _grow(self, piece: bytes) -> None:
         room = self._length - len(self._line)
@@ -67,19 +86,21 @@ class LogLines:
         self._line += piece[:room]
 
     def _complete(self) -> None:
-        text = self._line.decode("utf-8", "replace").rstrip("\r") + ("…" if self._cut else "")
+        line, text = bytes(self._line), _shown(self._line) + ("…" if self._cut else "")
         self._line.clear()
         self._cut = False
         if not text:
             return
         if self._left <= 0:
             self._dropped += 1
+            self._tail.append(line)
             return
         self._left -= 1
-        self._say(_CONTROL.sub("\ufffd", _COLOUR.sub("", text)))
+        self._say(text)
 
     def _tell_dropped(self) -> None:
         dropped, self._dropped = self._dropped, 0
+        self._tail.clear()
         if dropped:
             self._say(f"({dropped} more lines on standard error were left out)")
 
@@ -88,3 +109,7 @@ class LogLines:
             self._emit(text)
         except Exception:
             log.exception("the taker of a child's log lines raised")
+
+
+def _shown(line: bytes | bytearray) -> str:
+    return _CONTROL.sub("\ufffd", _COLOUR.sub("", line.decode("utf-8", "replace").rstrip("\r")))

@@ -43,6 +43,8 @@ class Sight(msgspec.Struct, frozen=True):
     version: Callable[[], Hashable]
     resource: Callable[[Caller, Target], bool] = lambda *_: True
     """Whether one resource may be seen of a server that may."""
+    held: Callable[[Tool], str] = lambda _: ""
+    """Why nobody sees a tool until an operator has looked at it; empty where it is not held back."""
 
 
 EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)

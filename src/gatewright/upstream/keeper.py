@@ -77,6 +77,9 @@ class Keeper:
         self._holding = self._barred = False
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
         """Hears whose call waits for the connection, for as long as it does."""
+        self.late = False
+        """Whether the server has to hear something before the next call, while that one waits: `tells` says it."""
+        self.tells: Callable[[Link], Awaitable[None]] | None = None
 
     def start(self) -> None:
         """Begin. Idempotent."""
@@ -110,6 +113,18 @@ class Keeper:
             if refusal is not None:
                 return self._explained(refusal)
             await asyncio.wait([self._turn], timeout=max(0.0, deadline - self._loop.time()))
+
+    def roots_late(self) -> bool:
+        """Whether a server that asks for roots outside calls is told with the next call, not now, that they are others."""
+        link = self.link
+        self.late = self.late or link is None or (link.wants_roots and not link.busy)
+        return self.late
+
+    async def told(self, ready: Link | Failure) -> None:
+        """Say to a connection that is there what is late."""
+        if self.late and self.tells is not None and not isinstance(ready, Failure):
+            self.late = False
+            await self.tells(ready)
 
     async def settled(self) -> None:
         """Wait until the first attempt has succeeded or failed."""

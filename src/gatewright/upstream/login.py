@@ -36,7 +36,7 @@ async def log_in(
     """
     auth = OAuth(spec.id, spec.url, spec.auth.identity, logins, browser=browser, relogin=True)
     left: list[Link] = []
-    around = Around(info, _Deaf(), lambda _: None, left.append, auth)
+    around = Around(info, _Deaf(), lambda: lambda _: None, left.append, auth)
     try:
         link = await connect(spec, around)
         left.append(link)

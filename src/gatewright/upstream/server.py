@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from gatewright.links.connect import Around
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.links.questions import Outside
 from gatewright.protocol.mcp_client import ASKABLE, Hello
-from gatewright.redaction import without_secrets
 from gatewright.upstream.admission import Admission
 from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
@@ -31,6 +30,7 @@ from gatewright.upstream.screen import Screen
 from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.shelf import Shelved, shelve
 from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.standard_error import StandardError
 from gatewright.upstream.status import Status, Told
 from gatewright.upstream.wishes import Wishes
 
@@ -40,8 +40,6 @@ CHANGES: Mapping[str, str] = {
     f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
 }
 """The notifications after which lists are fetched anew, and which."""
-
-STDERR_LINES = 200
 
 
 class Server:
@@ -58,9 +56,6 @@ class Server:
         self.id = spec.id
         self.listing = EMPTY
         self.shelved: Shelved | None = None  # what was made of it
-        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self.stderr_count = 0
-        """How many lines there were, those included that are not kept any more."""
         self.wishes = Wishes(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
@@ -69,6 +64,7 @@ class Server:
         self._authorizer = authorizer
         self._admission: Admission | None = None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
+        self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
         self._main = Keeper(
             spec,
@@ -114,8 +110,7 @@ class Server:
         """Take the place of another one: what clients wanted to hear of it they want to hear of this, and
         its last log lines stand before the first of this one."""
         self.wishes.follow(before.wishes)
-        self.stderr.extendleft(reversed(before.stderr))
-        self.stderr_count += before.stderr_count
+        self.stderr.follow(before.stderr)
         link = self._main.link
         if link is not None and link.open:
             self.spawn(self.wishes.renew(link))
@@ -172,6 +167,12 @@ class Server:
         """The connection that serves a session, while it is there."""
         return (self._lanes.own(session) or self._main).link
 
+    def roots_late(self, session: str | None) -> bool:
+        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
+        could say which they are now."""
+        keeper = self._lanes.own(session)
+        return keeper is not None and keeper.roots_late()
+
     def call(
         self, method: str, params: dict[str, Any], call: Call, back: Back
     ) -> Coroutine[Any, Any, Outcome]:
@@ -203,10 +204,12 @@ class Server:
         known = relisting.count
         while True:
             link = keeper.link
-            if link is None or not link.open or relisting.unlisted or relisting.count != known:
+            stale = relisting.unlisted or relisting.count != known
+            if link is None or not link.open or keeper.late or stale:
                 waits = min(self.spec.restart_wait_s, deadline - now)
                 with keeper.waits(back):
                     ready = await self._ready(keeper, call, known, deadline, waits, unsent)
+                    await keeper.told(ready)
                 if isinstance(ready, Failure):
                     return replace(ready, details={**ready.details, "sent": False})
                 link = ready
@@ -326,9 +329,12 @@ class Server:
         capabilities: Mapping[str, Any],
         outside: Outside | None = None,
     ) -> Link:
-        admits = None if self._admission is None else sink
+        admits, main = None if self._admission is None else sink, sink is self
+        if main:
+            self.stderr.attempt()
+        process = partial(self.stderr.process, main=main)
         around = Around(
-            self._info, sink, self._stderr, self._leave, self._authorizer, outside, admits=admits
+            self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
         )
         return await reach(self.spec, around, capabilities)
 
@@ -352,13 +358,8 @@ class Server:
                 self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
             self._told.event("SERVER_CONNECTED", self.id, {})
         elif state == "disconnected":
+            self.stderr.failed()
             self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
-
-    def _stderr(self, line: str) -> None:
-        clean = without_secrets(line.encode("utf-8", "replace")).decode()
-        self.stderr.append(clean)
-        self.stderr_count += 1
-        self._log.info("%s", clean)
 
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
@@ -389,7 +390,8 @@ class Server:
             restarts=self._main.restarts,
             dropped=link.dropped if link is not None else 0,
             warnings=tuple(self.listing.failures.values()),
-            stderr=tuple(self.stderr),
+            stderr=tuple(self.stderr.lines),
+            last_words=self.stderr.last_words if link is None else self.stderr.present,
         )
 
 

@@ -57,7 +57,7 @@ class SessionSink:
 
     async def outside(self, question: Question) -> dict[str, Any]:
         """What the server asks before any call: the session's roots, as whoever waits for the connection has them, else as
-        they were last shown. A client whose roots change says so, and the server asks again."""
+        they were last shown. A client whose roots change says so, and the server hears it with the next call (`tell_roots`)."""
         if question.method != "roots/list":
             raise CannotAsk(
                 "no call is in flight on this connection, so there is nobody to ask", -32600
@@ -76,6 +76,15 @@ class SessionSink:
                 async with asyncio.timeout(_ROOTS_S):
                     await self._told.wait()
         return link
+
+    async def tell_roots(self, link: Link) -> None:
+        """Tell the server that the roots are others, while a call waits whose caller can be asked for them. Returns once the
+        server has asked and been answered, or after a while: not every server asks."""
+        self._told.clear()
+        link.notify("notifications/roots/list_changed", {})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ROOTS_S):
+                await self._told.wait()
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -103,7 +112,7 @@ def session_keeper(
         return None
 
     keeper = Keeper(spec, make, connected=connected, changed=lambda *_: None, leave=leave)
-    keeper.waits = sink.waits
+    keeper.waits, keeper.tells = sink.waits, sink.tell_roots
     sink.keeper = keeper
     keeper.start()
     return keeper

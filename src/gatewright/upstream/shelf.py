@@ -51,6 +51,8 @@ class Shelf(msgspec.Struct, frozen=True):
     resources: tuple[Entry, ...] = ()
     templates: tuple[tuple[Entry, Template], ...] = ()
     warnings: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """The tools that its server lists and nobody sees, because they cannot be used safely or are too many: each with why."""
 
 
 class Shelved(msgspec.Struct, frozen=True):
@@ -90,14 +92,22 @@ def _steps(
     """The same, one definition a step."""
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
-    tools = yield from _tools(spec, listing, known, warnings)
+    left_out: list[tuple[str, str]] = []
+    tools = yield from _tools(spec, listing, known, warnings, left_out)
     found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
     if len(found) > _TEMPLATES:
         warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
     templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
-    return Shelf(tuple(tools), tuple(prompts), tuple(resources), templates, _few(warnings))
+    return Shelf(
+        tuple(tools),
+        tuple(prompts),
+        tuple(resources),
+        templates,
+        _few(warnings),
+        tuple(left_out),
+    )
 
 
 async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
@@ -112,9 +122,14 @@ def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str])
 
 
 def _tools(
-    spec: ServerSpec, listing: Listing, known: Mapping[str, Tool], warnings: list[str]
+    spec: ServerSpec,
+    listing: Listing,
+    known: Mapping[str, Tool],
+    warnings: list[str],
+    left_out: list[tuple[str, str]],
 ) -> Generator[None, None, list[Tool]]:
     found: list[Tool] = []
+    most = f"only the first {spec.catalogue.tools} tools are offered"
     for name, definition in _named(listing, "tools", "name", warnings):
         yield
         if not name:
@@ -123,17 +138,20 @@ def _tools(
         if word is not None and not word.enabled:
             continue
         if len(found) >= spec.catalogue.tools:
-            warnings.append(f"only the first {spec.catalogue.tools} tools are offered")
-            break
+            left_out.append((name, most))
+            continue
         tool = known.get(name)
         try:
             if tool is None or tool.definition != definition:
                 tool = _tool(spec, name, definition)
         except (ValueError, UnusableSchema) as problem:
             warnings.append(f"tool {name!r} is left out: {problem}")
+            left_out.append((name, str(problem)))
             continue
         _look(spec, name, definition, warnings)
         found.append(tool)
+    if any(why == most for _, why in left_out):
+        warnings.append(most)
     return found
 
 

@@ -33,6 +33,9 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: int = 0
     warnings: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
+    """The last lines of all its processes."""
+    last_words: tuple[str, ...] = ()
+    """Those of the very process that failed last, up to that; of the present one where it is connected."""
 
 
 async def no_look(_: str, __: Sequence[Tool]) -> None:

@@ -32,5 +32,5 @@ def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -
     """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
     connection of its own and this one has none yet."""
     serves = server.spec.share != "session" or server.link_of(session) is not server.link
-    if serves and not server.hello.modern:
+    if serves and not server.hello.modern and not server.roots_late(session):
         tell(server, session, "notifications/roots/list_changed", params)

@@ -13,6 +13,7 @@ from typing import Any
 from gatewright.patterns import DOTALL, Pattern
 
 __all__ = [
+    "ERROR_ORIGIN",
     "META_CLIENT_CAPABILITIES",
     "META_CLIENT_INFO",
     "META_LOG_LEVEL",
@@ -31,6 +32,8 @@ __all__ = [
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+ERROR_ORIGIN = "dev.gatewright/origin"
+"""Member of `_meta` in the data of an error that a server wrote with a `reason` of the gateway's: `server`."""
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 OF_THE_SERVER = frozenset(

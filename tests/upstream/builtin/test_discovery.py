@@ -10,7 +10,7 @@ import pytest
 from gatewright.call import ANONYMOUS, Answer, Call, Caller, Client, Failure, Mgp, Tool
 from gatewright.protocol.negotiate import Face
 from gatewright.upstream.catalogue import Sight
-from gatewright.upstream.spec import Restart
+from gatewright.upstream.spec import CatalogueLimits, Restart
 from gatewright.upstream.supervisor import Supervisor
 from tests.upstream.rig import FakeBack, make_call, python, running, within
 
@@ -123,3 +123,19 @@ async def test_only_an_operator_is_told_why_a_server_is_down() -> None:
         assert told["echo"] is None
         assert told["down"]
         assert not [one for one in await listed(supervisor, asking()) if "reason" in one]
+
+
+async def test_an_operator_alone_is_told_of_tools_that_nobody_sees() -> None:
+    held = lambda tool: "look at it" if tool.target.server == "echo" else ""  # noqa: E731
+    sight = Sight(lambda *_: False, lambda *_: True, lambda: 0, held=held)
+    small = CatalogueLimits(tools=0)
+    async with running(
+        python("echo"), python("echo", id="none", catalogue=small), sight=sight
+    ) as supervisor:
+        echo, none = await listed(supervisor, asking(caller=Caller("root", "operator")))
+        assert echo["held_back"] == {"count": 1, "tools": [{"name": "echo", "why": "look at it"}]}
+        assert "left_out" not in echo
+        why = "only the first 0 tools are offered"
+        assert none["left_out"] == {"count": 1, "tools": [{"name": "echo", "why": why}]}
+        for one in await listed(supervisor, asking()):
+            assert not {"held_back", "left_out"} & one.keys()

@@ -9,6 +9,7 @@ from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.checks.hosts import check_hosts
 from gatewright.cli.checks.identity import check_identity, check_operators
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
+from gatewright.cli.checks.pins import check_pins
 from gatewright.cli.checks.protocol import check_protocol
 from gatewright.cli.checks.servers import check_servers
 from gatewright.cli.checks.state import (
@@ -32,6 +33,7 @@ __all__ = [
     "check_hosts",
     "check_identity",
     "check_operators",
+    "check_pins",
     "check_protocol",
     "check_servers",
     "check_store",

@@ -104,7 +104,7 @@ class Connection:
                 around = Around(
                     info=options.info,
                     sink=self,
-                    stderr=options.on_stderr,
+                    stderr=lambda: options.on_stderr,
                     leave=self._leave,
                     authorizer=options.authorizer,
                     outside=lambda question: answer_question(options, question),

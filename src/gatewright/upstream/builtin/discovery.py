@@ -19,6 +19,9 @@ from gatewright.wire import jsonrpc
 
 __all__ = ["Discovery"]
 
+_SHOWN = 100
+"""So many tools that nobody sees are named; a server may list any number."""
+
 
 class Discovery:
     """`standing` gives a server's configuration, state and last hello by its id. `reason` says why it is
@@ -76,7 +79,23 @@ class Discovery:
             entry["reason"] = reason
         if call.caller.kind == "operator" and (found := self._permissions(spec.id)):
             entry["permissions"] = dict(found)
+        if call.caller.kind == "operator":
+            entry |= self._unseen(spec.id)
         return entry
+
+    def _unseen(self, server: str) -> dict[str, Any]:
+        """The tools that the server lists and nobody sees: how many, and the first of them with why."""
+        shelf, why = self._catalogue.shelf(server), self._catalogue.sight.held
+        held = [(tool.target.name, why(tool)) for tool in shelf.tools]
+        found = {"held_back": [one for one in held if one[1]], "left_out": shelf.left_out}
+        return {
+            name: {
+                "count": len(some),
+                "tools": [{"name": tool, "why": said} for tool, said in some[:_SHOWN]],
+            }
+            for name, some in found.items()
+            if some
+        }
 
 
 def _reads_all(call: Call) -> bool:

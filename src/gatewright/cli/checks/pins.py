@@ -1,0 +1,61 @@
+"""The tools that nobody sees because an operator has not accepted what they say of themselves: one finding a server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from gatewright.cli.checks.finding import Finding
+from gatewright.cli.held import accepting, counted
+from gatewright.cli.output import one_line
+from gatewright.settings import Settings
+from gatewright.stores.errors import StoreError
+from gatewright.stores.pins import DATABASE, Pin, Pins
+
+__all__ = ["check_pins"]
+
+_NAMED = 5
+_NAME_CHARS = 60
+
+
+def check_pins(settings: Settings) -> Iterator[Finding]:
+    """What is held back of each configured server, as the last gateway that ran here has left it. Nothing where pins are off."""
+    path = settings.storage.path / DATABASE
+    if not path.exists():
+        return
+    try:
+        pins = Pins(path, clock=time.time)
+        try:
+            found = pins.of()
+        finally:
+            pins.close()
+    except StoreError as problem:
+        yield Finding(
+            check="store",
+            subject=str(path),
+            level="problem",
+            what="cannot be used",
+            why=str(problem),
+            fix="put a copy of the file in its place",
+        )
+        return
+    for server in settings.servers:
+        held = [one for one in found if one.server == server.id and one.standing != "pinned"]
+        if held and server.pin != "off":
+            yield Finding(
+                check="server",
+                subject=server.id,
+                level="warning",
+                what=f"{counted(len(held), 'held_back')}: nobody sees or calls them",
+                why=_which(held),
+                fix=accepting(server.id),
+            )
+
+
+def _which(held: list[Pin]) -> str:
+    shown = [
+        f"{one_line(one.tool[:_NAME_CHARS])} ({one.standing}{one_line(f', {one.why}' if one.why else '')})"
+        for one in held[:_NAMED]
+    ]
+    more = [f"{len(held) - _NAMED} more"] if len(held) > _NAMED else []
+    return ", ".join([*shown, *more])
