@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gatewright.cli.options import Config, ProfileName, group
+from gatewright.cli.options import AsHost, Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
 from gatewright.settings import FileSource, Settings
 from gatewright.settings.lookup import STDIN
@@ -61,6 +61,7 @@ def serve(
         bool, typer.Option("--stdio", help="Speak MCP on standard input and output as well.")
     ] = False,
     profile: ProfileName = None,
+    as_host: AsHost = None,
 ) -> None:
     """Run the gateway.
 
@@ -74,6 +75,8 @@ def serve(
             exit_code=Exit.USAGE,
             hint="name a file: --config FILE",
         )
+    if as_host and not stdio:
+        raise typer.BadParameter("--as says which host speaks on standard input: add --stdio")
     source = FileSource(config, host=host, port=port)
     settings = source.load()
     if profile is not None and profile not in settings.profiles:
@@ -89,7 +92,7 @@ def serve(
     for server in settings.servers:
         if server.problem is not None:
             note(f"{server.id} stays down: {server.problem}")
-    _run(settings, source, stdio=stdio, profile=profile or "")
+    _run(settings, source, stdio=stdio, profile=profile or "", as_host=as_host or "")
 
 
 def announce(settings: Settings, ready: Ready, *, stdio: bool) -> None:
@@ -120,7 +123,9 @@ def _host_entries(form: Form, ready: Ready) -> dict[str, Any]:
     }
 
 
-def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -> None:
+def _run(
+    settings: Settings, source: FileSource, *, stdio: bool, profile: str, as_host: str
+) -> None:
     # The whole gateway: no other command pays for it.
     from gatewright import compose  # noqa: PLC0415
     from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
@@ -128,7 +133,13 @@ def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -
     on_ready: Callable[[Ready], None] = partial(announce, settings, stdio=stdio)
     try:
         compose.run(
-            settings, stdio=stdio, profile=profile, on_ready=on_ready, source=source, tell=note
+            settings,
+            stdio=stdio,
+            profile=profile,
+            host=as_host,
+            on_ready=on_ready,
+            source=source,
+            tell=note,
         )
     except OSError as problem:
         if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):
