@@ -112,6 +112,12 @@ def test_the_bridge_carries_a_session_to_the_gateway(configured: Shell) -> None:
     assert second["result"]["structuredContent"] == {"sum": 3}
 
 
+def test_only_a_host_on_standard_input_has_a_name(configured: Shell) -> None:
+    done = configured.run("serve", "--as", "cursor")
+    assert (done.code, done.out) == (2, "")
+    assert "--as says which host speaks on standard input: add --stdio" in done.err
+
+
 def test_with_stdio_nothing_but_mcp_goes_to_standard_output(configured: Shell) -> None:
     """MGP-1.4-1"""
     line = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
