@@ -142,7 +142,7 @@ async def test_who_may_not_use_us_is_told_why() -> None:
 async def test_what_was_asked_before_the_input_ended_is_still_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`gatewright stdio < requests` gets its answers."""
+    """`gatewright serve --stdio < requests` gets its answers."""
     async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", hang := Hang())
         one.host.began("tools/call", CALL, 1)
