@@ -175,7 +175,11 @@ async def test_an_audit_server_is_told_each_event(watched: Gateway) -> None:
         (event,) = told
         assert event == json.loads(watched.cli("audit", "query", "--mgp", "--trace", trace))
         assert await audited(client, "other", trace) == []
-        assert await audited(client, "watch", "forged") == []
+        # That a client said so is on the record, as what it was: a notification that went nowhere.
+        about = await audited(client, "watch", "forged")
+        assert [(one["event_type"], one["result"]) for one in about] == [
+            ("dev.gatewright.method", "BLOCKED")
+        ]
 
 
 async def audited(client: Any, server_id: str, trace: str) -> list[Any]:

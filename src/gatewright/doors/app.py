@@ -237,10 +237,11 @@ class App:
         if scope["type"] != "websocket":
             return
         headers = dict(scope["headers"])
-        flaw = self._ours[0].refuses_page(headers)
         if self.rooms is not None and scope["path"] in PATHS:
-            await self.rooms(scope, receive, send, flaw=flaw)
+            # No page has a participant's token unless it was given one, and nobody comes in without.
+            await self.rooms(scope, receive, send, flaw=self._ours[0].refuses(headers))
             return
+        flaw = self._ours[0].refuses_page(headers)
         credential = bearer(headers)
         dialect = self._profile(scope["path"], "/rpc")
         if dialect is not None and not flaw:
