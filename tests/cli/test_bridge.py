@@ -187,6 +187,22 @@ async def test_the_connection_is_mcp_with_the_local_token(shell: Shell, gateway:
     assert "Origin" not in request.headers
 
 
+async def test_the_gateway_is_told_which_host_it_is_but_where_a_key_says_so(
+    shell: Shell, gateway: Gateway
+) -> None:
+    for words in (["--as", "cursor"], ["--as", "cursor", "--key", "gw_x"]):
+        async with bridged(shell, *words):
+            await gateway.accepted()
+    shown = [request.headers["Authorization"] for request in gateway.requests]
+    assert shown == [f"Bearer local-token-{gateway.port}~cursor", "Bearer gw_x"]
+
+
+def test_a_gateway_elsewhere_knows_no_hosts_of_this_machine(shell: Shell) -> None:
+    done = shell.run("bridge", "--as", "cursor", "--url", "http://127.0.0.1:9/mcp")
+    assert (done.code, done.out) == (2, "")
+    assert "knows its callers by keys" in done.err
+
+
 async def test_another_gateway_profile_and_key_can_be_named(shell: Shell, gateway: Gateway) -> None:
     url = f"http://127.0.0.1:{gateway.port}/mcp"
     async with bridged(shell, "--url", url, "--key", "gw_x", "--profile", "small"):

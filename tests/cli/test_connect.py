@@ -38,7 +38,7 @@ def test_the_entry_starts_a_bridge_that_finds_this_gateway(shell: Shell, cursor:
     script = Path(sys.executable).with_name("gatewright")
     assert ours(cursor) == {
         "command": str(script),
-        "args": ["bridge"],
+        "args": ["bridge", "--as", "cursor"],
         "env": {"GATEWRIGHT_STATE": str(shell.state)},
     }
     assert script.is_absolute()

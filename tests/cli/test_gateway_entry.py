@@ -41,7 +41,10 @@ def wish(**more: Any) -> Wish:
 
 def test_where_a_key_is_wanted_the_host_starts_a_bridge(settings: Settings) -> None:
     told = tell(CURSOR, wish(), settings)
-    assert (told.way, told.entry) == ("bridge", {"command": PROGRAM, "args": ["bridge"]})
+    assert (told.way, told.entry) == (
+        "bridge",
+        {"command": PROGRAM, "args": ["bridge", "--as", "cursor"]},
+    )
     assert "gatewright key create" in told.remarks[0]
     assert tell(HOSTS["claude-desktop"], wish(), settings).remarks == ()
     assert tell(CURSOR, wish(stdio=True), settings).remarks == ()
@@ -49,7 +52,11 @@ def test_where_a_key_is_wanted_the_host_starts_a_bridge(settings: Settings) -> N
 
 def test_where_none_is_wanted_it_gets_the_url(settings: Settings) -> None:
     told = tell(CURSOR, wish(), allowing(settings))
-    assert (told.way, told.entry, told.remarks) == ("http", {"url": URL}, ())
+    assert (told.way, told.entry) == ("http", {"url": URL})
+    (remark,) = told.remarks
+    assert "comes as `anonymous`" in remark
+    assert "`gatewright connect cursor --stdio`" in remark
+    assert "`gatewright key create cursor`" in remark
     assert tell(CURSOR, wish(stdio=True), allowing(settings)).way == "bridge"
     assert tell(HOSTS["claude-desktop"], wish(), allowing(settings)).way == "bridge"
     assert tell(CURSOR, wish(), allowing(settings, port=0)).way == "bridge"
@@ -74,6 +81,13 @@ def test_a_key_goes_into_the_entry_or_is_named(settings: Settings) -> None:
     assert "gw_1" not in repr(wish(key="gw_1"))
 
 
+def test_every_host_is_an_agent_of_its_own_unless_a_key_says_who_it_is(settings: Settings) -> None:
+    for host in HOSTS.values():
+        assert f"--as', '{host.id}'" in str(tell(host, wish(stdio=True), settings).entry)
+        for keyed in (wish(stdio=True, key="gw_1"), wish(stdio=True, url="https://gw.example/mcp")):
+            assert "--as" not in str(tell(host, keyed, settings).entry)
+
+
 def test_a_gateway_elsewhere_is_named_by_its_url(settings: Settings) -> None:
     url = "https://gw.example/mcp"
     told = tell(CURSOR, wish(url=url, profile="any"), settings)
@@ -86,16 +100,18 @@ def test_a_gateway_elsewhere_is_named_by_its_url(settings: Settings) -> None:
 def test_a_profile_is_part_of_the_way(settings: Settings) -> None:
     assert tell(CURSOR, wish(profile="dev"), allowing(settings)).entry == {"url": f"{URL}/dev"}
     assert tell(CURSOR, wish(profile="dev"), settings).entry["args"] == [
-        "bridge",
-        "--profile",
-        "dev",
+        *("bridge", "--as", "cursor"),
+        *("--profile", "dev"),
     ]
 
 
 def test_a_bridge_is_told_which_configuration_it_is(tmp_path: Path, settings: Settings) -> None:
     config = tmp_path / "mgp.toml"
     entry = tell(CURSOR, wish(), load(config)).entry
-    assert entry == {"command": PROGRAM, "args": ["bridge", "--config", str(config)]}
+    assert entry == {
+        "command": PROGRAM,
+        "args": ["bridge", "--as", "cursor", "--config", str(config)],
+    }
     moved = msgspec.structs.replace(
         load(config), storage=msgspec.structs.replace(settings.storage, path=tmp_path / "elsewhere")
     )

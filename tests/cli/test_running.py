@@ -35,6 +35,13 @@ def test_a_command_speaks_to_the_gateway_that_runs_here(state: Path) -> None:
     assert endpoint(key="k", profile="p") == Endpoint("http://127.0.0.1:9/mcp/p", "k", 7)
 
 
+def test_a_host_says_which_one_it_is_behind_the_local_token(state: Path) -> None:
+    assert endpoint(host="cursor") == Endpoint(URL, "l~cursor", 7)
+    assert endpoint(host="cursor", key="k") == Endpoint(URL, "k", 7)
+    with pytest.raises(ValueError, match="'build-bot' is no host"):
+        endpoint(host="build-bot")
+
+
 def test_the_tokens_of_this_machine_go_to_no_other_one(state: Path) -> None:
     assert endpoint(url="http://elsewhere:1/mcp") == Endpoint("http://elsewhere:1/mcp", "")
     assert endpoint(url="http://elsewhere:1/mcp/", key="k", profile="p") == Endpoint(

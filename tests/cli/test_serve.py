@@ -112,6 +112,12 @@ def test_the_bridge_carries_a_session_to_the_gateway(configured: Shell) -> None:
     assert second["result"]["structuredContent"] == {"sum": 3}
 
 
+def test_only_a_host_on_standard_input_has_a_name(configured: Shell) -> None:
+    done = configured.run("serve", "--as", "cursor")
+    assert (done.code, done.out) == (2, "")
+    assert "--as says which host speaks on standard input: add --stdio" in done.err
+
+
 def test_with_stdio_nothing_but_mcp_goes_to_standard_output(configured: Shell) -> None:
     """MGP-1.4-1"""
     line = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -227,7 +233,7 @@ def test_on_a_terminal_the_next_steps_are_told(configured: Shell) -> None:
     assert process.stdout is not None
     ready = process.stdout.readline()
     shown = b""
-    while b"Ctrl-C" not in shown:
+    while b"tool list" not in shown:
         shown += os.read(ours, 65536)
     process.terminate()
     out, _ = process.communicate(timeout=DEADLINE_S)
@@ -244,6 +250,51 @@ def test_on_a_terminal_the_next_steps_are_told(configured: Shell) -> None:
         assert words in text
     assert "demo: connected" in text
     assert "gatewright key create" in text
+
+
+def test_the_commands_that_are_shown_run_as_they_are_shown_from_the_same_folder(
+    shell: Shell,
+) -> None:
+    """As `make serve` starts it: by the path of the program, with a configuration that is not the one of the folder."""
+    root = EXAMPLES.parent
+    theirs, ours = os.openpty()
+    process = subprocess.Popen(
+        shell.command("serve", "--port", "0", "--config", "examples/mgp.toml"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=ours,
+        env=shell.environ({"TERM": "dumb"}),
+        cwd=root,
+    )
+    os.close(ours)
+    shown = b""
+    while b"tool list --config examples/mgp.toml" not in shown:
+        shown += os.read(theirs, 65536)
+    try:
+        lines = [line.split("  ")[-1].strip() for line in shown.decode().splitlines()]
+        commands = [line for line in lines if "gatewright " in line and "`" not in line]
+        assert [line.split()[1:3] for line in commands] == [
+            ["connect", "claude-code"],
+            ["audit", "tail"],
+            ["tool", "list"],
+        ]
+        dry = " --dry-run"
+        for line in commands:
+            ended = subprocess.run(
+                ["/bin/sh", "-c", line.replace(" -f", "") + dry * ("connect" in line)],
+                capture_output=True,
+                text=True,
+                cwd=root,
+                env=shell.environ({"PATH": os.defpath}),
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            assert (ended.returncode, line) == (0, line), ended.stderr
+        assert "demo__add" in ended.stdout, "the last one calls the gateway that was started"
+    finally:
+        process.terminate()
+        process.wait(DEADLINE_S)
+        os.close(theirs)
 
 
 def test_the_announcement_keeps_off_standard_output_with_stdio(

@@ -118,7 +118,7 @@ def test_without_a_file_of_ours_one_is_begun_and_named_to_the_bridge(shell: Shel
     file.write_text('{"mcpServers": {"x": {"command": "x"}}}')
     assert shell.run("connect", "cursor", "--take-over", "--yes").code == 0
     entry = entries(HOSTS["cursor"], file.read_text())["gatewright"]
-    assert entry["args"] == ["bridge", "--config", str(shell.folder / "mgp.toml")]
+    assert entry["args"] == ["bridge", "--as", "cursor", "--config", str(shell.folder / "mgp.toml")]
     assert set(servers(shell)) == {"x"}
 
 

@@ -124,6 +124,16 @@ async def test_names_mean_whom_they_mean_at_the_doors(world: World) -> None:
     assert world.office.who(call, "stranger") == Caller("stranger")
 
 
+async def test_a_host_without_a_key_is_the_owners_and_one_with_a_key_is_who_the_key_says(
+    world: World,
+) -> None:
+    call = a_call(caller=OPERATOR)
+    assert world.office.who(call, "cursor") == Caller("cursor", "owner")
+    made, _ = world.office.callers.create("cursor", by="test")
+    assert world.office.who(call, "cursor") == Caller("cursor", "agent", made.id)
+    assert world.office.who(call, "build-bot") == Caller("build-bot")
+
+
 async def test_the_configurations_word_has_a_place(world: World) -> None:
     assert world.office.written(("ann", "s", None)).endswith("mgp.toml:4")
     assert world.office.written(("bob", "s", None)) == ""

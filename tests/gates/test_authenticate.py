@@ -115,11 +115,16 @@ def test_a_fixed_token_speaks_for_whom_it_was_made(keys: Callers) -> None:
     assert _reason(gate.identify("http", "runtime-toke")) == "auth_failed"
 
 
-@pytest.mark.parametrize("credential", [None, "whatever"])
-def test_the_pipes_of_the_process_belong_to_its_owner(
-    keys: Callers, credential: str | None
-) -> None:
-    assert Authenticate(keys).identify("stdio", credential) is LOCAL
+def test_the_pipes_of_the_process_belong_to_its_owner(keys: Callers) -> None:
+    assert Authenticate(keys).identify("stdio", None) is LOCAL
+
+
+def test_what_is_shown_on_the_pipes_of_the_process_counts_as_anywhere(keys: Callers) -> None:
+    cursor = Caller("cursor", "owner")
+    gate = Authenticate(keys, tokens={"t~cursor": cursor})
+    assert gate.identify("stdio", "t~cursor") is cursor
+    assert _reason(gate.identify("stdio", "t~nobody")) == "auth_failed"
+    assert _reason(gate.identify("stdio", "")) == "auth_failed"
 
 
 @pytest.mark.parametrize("door", ["http", "websocket", "sse", "STDIO", ""])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, CannotAsk, Outcome, Question, Refusal
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Outcome, Question, Refusal
 from gatewright.serving import stdio
 from gatewright.serving.stdio import serve_stdio
 from gatewright.transport.stdio import open_stdio
@@ -64,14 +64,17 @@ async def _listen(host: Host, descriptor: int) -> asyncio.ReadTransport:
 
 @asynccontextmanager
 async def started(
-    house: House, monkeypatch: pytest.MonkeyPatch, profile: str = ""
+    house: House,
+    monkeypatch: pytest.MonkeyPatch,
+    profile: str = "",
+    credential: str | None = None,
 ) -> AsyncIterator[Started]:
     heard, our_out = os.pipe()
     our_in, sending = os.pipe()
     ours = partial(open_stdio, stdin=our_in, stdout=our_out)
     monkeypatch.setattr(stdio, "open_stdio", ours)
     host = Host()
-    one = Started(host, asyncio.create_task(serve_stdio(house.front, profile)), sending)
+    one = Started(host, asyncio.create_task(serve_stdio(house.front, profile, credential)), sending)
     transport = await _listen(host, heard)
     try:
         yield one
@@ -105,6 +108,30 @@ async def test_a_host_that_started_us_is_served_without_a_key(
         assert house.front.owners == {}
 
 
+async def test_what_is_shown_for_a_host_is_with_each_of_its_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def tool(call: Call, back: Back) -> Outcome:
+        return text("done")
+
+    async with House() as house:
+        shown: list[str | None] = []
+        known = house.front.identify
+
+        def identify(door: str, credential: str | None) -> Caller | Refusal:
+            shown.append(credential)
+            return known(door, None)
+
+        house.front.identify = identify
+        house.script.does("echo", tool)
+        async with started(house, monkeypatch, credential="t~cursor") as one:
+            await one.host.hello()
+            ident = one.host.began("tools/call", TOLD)
+            assert (await one.host.next())["id"] == ident
+        assert shown[0] == "t~cursor"
+        assert house.script.calls[0].credential == "t~cursor"
+
+
 async def test_who_may_not_use_us_is_told_why() -> None:
     async with House() as house:
         house.front.identify = lambda door, credential: Refusal("auth_required", f"not at {door}")
@@ -115,7 +142,7 @@ async def test_who_may_not_use_us_is_told_why() -> None:
 async def test_what_was_asked_before_the_input_ended_is_still_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`gatewright stdio < requests` gets its answers."""
+    """`gatewright serve --stdio < requests` gets its answers."""
     async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", hang := Hang())
         one.host.began("tools/call", CALL, 1)

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, Refusal, Target
+from gatewright.call import (
+    ANONYMOUS,
+    Answer,
+    Call,
+    Caller,
+    Client,
+    Failure,
+    Outcome,
+    Refusal,
+    Target,
+)
 from gatewright.stores.call_records import (
     context_of,
     end_of,
@@ -285,6 +295,41 @@ def test_both_ways_to_write_a_record_write_the_same(
         params={"name": name, "arguments": {name: trace, "n": [caller]}},
     )
     assert _same(call, Answer(b"{}", tool_error=known))
+
+
+_infos = st.one_of(_texts, st.none(), st.integers(), st.lists(st.text(), max_size=1))
+
+
+@given(st.dictionaries(st.sampled_from(["name", "version", "title"]), _infos))
+def test_what_a_program_calls_itself_is_written_the_same_both_ways(info: dict[str, Any]) -> None:
+    found = msgspec.json.decode(_same(a_call(1, client=Client("2025-11-25", info=info))))
+    said = [one for one in (info.get("name"), info.get("version")) if isinstance(one, str)]
+    assert ("client" in found) is any(said)
+    for shown in found.get("client", {}).values():
+        assert shown.isprintable()
+        assert len(shown) <= 64
+
+
+@pytest.mark.parametrize(
+    ("info", "client"),
+    [
+        (
+            {"name": "Cursor", "version": "1.2.3", "title": "x"},
+            {"name": "Cursor", "version": "1.2.3"},
+        ),
+        ({"name": "Cursor"}, {"name": "Cursor"}),
+        ({"version": "2"}, {"name": "", "version": "2"}),
+        ({"name": "\x1b[2J\u202ea\n"}, {"name": "\\u001b[2J\\u202ea\\u000a"}),
+        ({"name": "n" * 9_000_000, "version": "v" * 65}, {"name": "n" * 64, "version": "v" * 64}),
+        ({"name": "gh" + "p_" + "a1B2c3D4e5F6" * 3}, {"name": "[REDACTED:github-token]"}),
+        ({"name": ["Cursor"], "version": {"a": 1}}, None),
+        ({}, None),
+    ],
+)
+def test_a_record_says_what_the_program_of_the_caller_calls_itself(
+    info: dict[str, Any], client: dict[str, str] | None
+) -> None:
+    assert an_end(ANSWER, client=Client("2025-11-25", info=info)).get("client") == client
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))

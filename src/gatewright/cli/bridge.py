@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
-from gatewright.cli.options import Config, KeyText, ProfileName, Url, group
+from gatewright.cli.options import AsHost, Config, KeyText, ProfileName, Url, group
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.relay import Relay
 from gatewright.cli.running import Endpoint, endpoint
@@ -51,6 +51,7 @@ def bridge(
     url: Url = None,
     key: KeyText = None,
     profile: ProfileName = None,
+    as_host: AsHost = None,
     wait: Annotated[
         float,
         typer.Option(
@@ -66,8 +67,13 @@ def bridge(
     For hosts that only start programs: command `gatewright`, argument `bridge`.
     """
 
+    if as_host and url:
+        raise typer.BadParameter(
+            "--as names a host of the gateway that runs here; one at --url knows its callers by keys"
+        )
+
     def find() -> Endpoint:
-        return endpoint(config, url=url, key=key, profile=profile)
+        return endpoint(config, url=url, key=key, profile=profile, host=as_host or "")
 
     asyncio.run(Bridge(find, wait_s=wait).run())
 

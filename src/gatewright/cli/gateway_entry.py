@@ -111,6 +111,11 @@ def _by_http(host: Host, wish: Wish, settings: Settings) -> Told:
         remarks.append(
             "if that gateway asks for a key: `gatewright key create NAME` there, then --key here"
         )
+    elif not wish.key and not wish.key_env:
+        remarks.append(
+            "it comes as `anonymous`, as whoever else reaches that URL does; as an agent of its own:"
+            f" `gatewright connect {host.id} --stdio`, or `gatewright key create {host.id}`, then --key"
+        )
     return Told(entry=entry, way="http", remarks=tuple(remarks))
 
 
@@ -121,6 +126,8 @@ def _by_bridge(host: Host, wish: Wish, settings: Settings) -> Told:
             "leave --key-env out; a bridge to the gateway of this machine needs no key",
         )
     command = [*_program(), "bridge"]
+    if not wish.url and not wish.key:
+        command += ["--as", host.id]
     env: dict[str, str] = {}
     if wish.profile:
         command += ["--profile", wish.profile]

@@ -37,7 +37,7 @@ Agent = Annotated[
     str,
     typer.Argument(
         metavar="AGENT",
-        help="The name in the agent's key; anonymous; or * for everybody.",
+        help="The name in the agent's key; a host, e.g. cursor; anonymous; or * for everybody.",
         autocompletion=key_names,
     ),
 ]

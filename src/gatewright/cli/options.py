@@ -9,7 +9,17 @@ import typer
 
 from gatewright.cli.output import is_terminal
 
-__all__ = ["MARKUP", "Config", "Json", "KeyText", "ProfileName", "Timeout", "Url", "group"]
+__all__ = [
+    "MARKUP",
+    "AsHost",
+    "Config",
+    "Json",
+    "KeyText",
+    "ProfileName",
+    "Timeout",
+    "Url",
+    "group",
+]
 
 MARKUP: Literal["rich"] | None = "rich" if is_terminal(1) else None
 """Panels in the help are for terminals."""
@@ -46,6 +56,26 @@ ProfileName = Annotated[
     str | None,
     typer.Option(
         "--profile", metavar="NAME", help="The view of this profile.", autocompletion=_profiles
+    ),
+]
+
+
+def _host(id: str | None) -> str | None:
+    from gatewright.configs.local_agents import check  # noqa: PLC0415 - for two commands
+
+    try:
+        return None if id is None else check(id)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from None
+
+
+AsHost = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="HOST",
+        callback=_host,
+        help="Which host it serves, where none shows a key: an agent of that name, e.g. cursor.",
     ),
 ]
 Timeout = Annotated[

@@ -24,7 +24,7 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument for each option
         str,
         typer.Argument(
             metavar="AGENT",
-            help="Who would call: an agent by its key's name, anonymous, or local.",
+            help="Who would call: an agent by its key's name, a host, anonymous, or local.",
             autocompletion=key_names,
         ),
     ],

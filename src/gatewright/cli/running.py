@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from gatewright.cli.output import CliError, Exit
+from gatewright.configs.local_agents import credential
 from gatewright.settings import load
 
 __all__ = ["Endpoint", "Running", "endpoint", "read_running"]
@@ -48,8 +49,10 @@ def endpoint(
     key: str | None = None,
     profile: str | None = None,
     role: Literal["local", "operator"] = "local",
+    host: str = "",
 ) -> Endpoint:
-    """The gateway to speak to: the named one, else the one that runs here.
+    """The gateway to speak to: the named one, else the one that runs here. `host` is which host of this machine
+    speaks, where none speaks by a key.
 
     Raises `CliError` (exit code 4) where none is named and none runs.
     """
@@ -64,7 +67,8 @@ def endpoint(
             exit_code=Exit.DENIED,
             hint="pass it in GATEWRIGHT_KEY",
         )
-    return Endpoint(_with_profile(running.url, profile), key or own, running.pid)
+    shown = credential(own, host) if host else own
+    return Endpoint(_with_profile(running.url, profile), key or shown, running.pid)
 
 
 def read_running(state: Path) -> Running:

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gatewright.cli.options import Config, ProfileName, group
+from gatewright.cli.as_typed import option, program
+from gatewright.cli.options import AsHost, Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
 from gatewright.settings import FileSource, Settings
 from gatewright.settings.lookup import STDIN
@@ -61,6 +62,7 @@ def serve(
         bool, typer.Option("--stdio", help="Speak MCP on standard input and output as well.")
     ] = False,
     profile: ProfileName = None,
+    as_host: AsHost = None,
 ) -> None:
     """Run the gateway.
 
@@ -74,6 +76,8 @@ def serve(
             exit_code=Exit.USAGE,
             hint="name a file: --config FILE",
         )
+    if as_host and not stdio:
+        raise typer.BadParameter("--as says which host speaks on standard input: add --stdio")
     source = FileSource(config, host=host, port=port)
     settings = source.load()
     if profile is not None and profile not in settings.profiles:
@@ -89,10 +93,10 @@ def serve(
     for server in settings.servers:
         if server.problem is not None:
             note(f"{server.id} stays down: {server.problem}")
-    _run(settings, source, stdio=stdio, profile=profile or "")
+    _run(settings, source, stdio=stdio, profile=profile or "", as_host=as_host or "", config=config)
 
 
-def announce(settings: Settings, ready: Ready, *, stdio: bool) -> None:
+def announce(settings: Settings, ready: Ready, *, stdio: bool, config: Path | None = None) -> None:
     """The ready line for programs, and a few words for a person."""
     if settings.form is not None:
         print_document(_host_entries(settings.form, ready))
@@ -100,7 +104,7 @@ def announce(settings: Settings, ready: Ready, *, stdio: bool) -> None:
         pairs = [f"{name}={url}" for name, url in ready.urls.items()]
         print(" ".join(["ready", ready.url, *pairs]), flush=True)
     if is_terminal(2):
-        for line in _welcome(settings, ready):
+        for line in _welcome(settings, ready, config):
             note(line)
 
 
@@ -120,15 +124,31 @@ def _host_entries(form: Form, ready: Ready) -> dict[str, Any]:
     }
 
 
-def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -> None:
+def _run(
+    settings: Settings,
+    source: FileSource,
+    *,
+    stdio: bool,
+    profile: str,
+    as_host: str,
+    config: Path | None,
+) -> None:
     # The whole gateway: no other command pays for it.
     from gatewright import compose  # noqa: PLC0415
     from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
 
-    on_ready: Callable[[Ready], None] = partial(announce, settings, stdio=stdio)
+    on_ready: Callable[[Ready], None] = partial(
+        announce, settings, stdio=stdio, config=None if config == STDIN else config
+    )
     try:
         compose.run(
-            settings, stdio=stdio, profile=profile, on_ready=on_ready, source=source, tell=note
+            settings,
+            stdio=stdio,
+            profile=profile,
+            host=as_host,
+            on_ready=on_ready,
+            source=source,
+            tell=note,
         )
     except OSError as problem:
         if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):
@@ -162,7 +182,7 @@ def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -
         ) from None
 
 
-def _welcome(settings: Settings, ready: Ready) -> list[str]:
+def _welcome(settings: Settings, ready: Ready, config: Path | None) -> list[str]:
     lines = ["", f"  endpoint   {ready.url}"]
     lines += [f"  {name:<10} {url}" for name, url in ready.urls.items() if url != ready.url]
     for name, state in ready.servers.items():
@@ -170,17 +190,19 @@ def _welcome(settings: Settings, ready: Ready) -> list[str]:
         lines.append(f"  server     {name}: {state}{f', {why}' if why else ''}")
     if not ready.servers:
         lines.append("  no servers yet: add [[servers]] to mgp.toml")
+    we, told = program(), option(config)
     lines += [
         "",
-        "  connect    gatewright connect claude-code      (or cursor, vscode, claude-desktop, …)",
-        f"             any other MCP host: {ready.url}, or the program `gatewright bridge`",
+        f"  connect    {we} connect claude-code{told}",
+        "             (or cursor, vscode, claude-desktop, …)",
+        f"             any other MCP host: {ready.url}, or the program `{we} bridge{told}`",
     ]
     if settings.gateway.anonymous == "deny":
-        lines.append("  keys       gatewright key create NAME, then Authorization: Bearer KEY")
+        lines.append(f"  keys       {we} key create NAME{told}, then Authorization: Bearer KEY")
     lines += [
-        "  try        gatewright tool list",
-        "             gatewright audit tail -f",
         "  stop       Ctrl-C",
+        f"  try        {we} audit tail -f{told}",
+        f"             {we} tool list{told}",
         "",
     ]
     return lines

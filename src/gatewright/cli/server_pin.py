@@ -145,7 +145,7 @@ def _check_digest(found: list[Pin], tool: str | None, digest: str | None) -> Non
             f"--digest takes the {_DIGEST_CHARS} digits that were shown, of one tool",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="gatewright server pin ID TOOL shows them",
+            hint="`gatewright server pin ID TOOL` shows them",
         )
     if not found[0].digest.startswith(digest.lower()):
         raise _conflict(

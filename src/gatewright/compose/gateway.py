@@ -44,6 +44,7 @@ from gatewright.compose.tasks import tasks_of
 from gatewright.compose.telemetry import telemetry_of
 from gatewright.compose.watchdog import Watchdog
 from gatewright.compose.witness import witness
+from gatewright.configs import local_agents
 from gatewright.doors.app import App
 from gatewright.doors.approval_page import ApprovalPage
 from gatewright.doors.health import Health
@@ -282,6 +283,7 @@ class Gateway:
         found = {
             self._tokens["operator"]: Caller("local", "operator"),
             self._tokens["local"]: gates.LOCAL,
+            **local_agents.credentials(self._tokens["local"]),
             **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
         }
         found.pop("", None)
@@ -384,9 +386,10 @@ class Gateway:
                 on_ready(msgspec.structs.replace(ready, servers=states, reasons=reasons))
                 await stop
 
-    async def serve_stdio(self, profile: str) -> None:
+    async def serve_stdio(self, profile: str, host: str = "") -> None:
         """Serve the host at our standard input and output until it closes or a signal comes."""
-        served = asyncio.create_task(serve_stdio(self.front, profile))
+        shown = local_agents.credential(self._tokens["local"], host) if host else None
+        served = asyncio.create_task(serve_stdio(self.front, profile, shown))
         stop_signal().add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served

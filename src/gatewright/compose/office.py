@@ -21,6 +21,7 @@ from gatewright import gates
 from gatewright.call import ANONYMOUS, Call, Caller, Target, Tool
 from gatewright.compose.events import Events
 from gatewright.compose.granted import granted
+from gatewright.configs.local_agents import AGENTS
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 from gatewright.stores.grants import Decision, Grant, Key
@@ -116,9 +117,11 @@ class Office:
 
     def who(self, call: Call, name: str) -> Caller:
         """Whom a name means: `local` the host of whoever runs the gateway, although its operator is
-        called so too; whoever else asks about themselves, who they are."""
+        called so too; whoever else asks about themselves, who they are; the name of a host whoever has
+        a key of that name, else that host without a key."""
         known = {one.id: one for one in (call.caller, gates.LOCAL, ANONYMOUS)}
-        return self._completed(known.get(name) or self.callers.named(name) or Caller(name))
+        found = known.get(name) or self.callers.named(name) or AGENTS.get(name)
+        return self._completed(found or Caller(name))
 
     def judged(
         self, call: Call, agent: str, server: str, tool: str | None

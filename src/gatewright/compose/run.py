@@ -22,12 +22,14 @@ def run(
     *,
     stdio: bool = False,
     profile: str = "",
+    host: str = "",
     on_ready: Callable[[Ready], None] = lambda _: None,
     local: Sequence[LocalServer] = (),
     source: Source | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing).
+    """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing). `host` is the
+    name under which that host is an agent (`configs.local_agents`); without one it is `local`.
 
     It follows what changes in `source`, at once on SIGHUP, and says so to `tell`.
     Raises `StoreError` where the state folder cannot be used and `OSError` where the port is taken.
@@ -37,7 +39,7 @@ def run(
         async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
             with collecting_rarely():
                 if stdio:
-                    await gateway.serve_stdio(profile)
+                    await gateway.serve_stdio(profile, host)
                 else:
                     await gateway.serve_http(on_ready)
 

@@ -87,7 +87,7 @@ class Authenticate:
     def identify(self, door: str, credential: str | None) -> Caller | Refusal:
         """Who presents `credential` at `door`, or why nobody does."""
         found: Caller | Refusal
-        if door in _OWNED_DOORS:
+        if door in _OWNED_DOORS and credential is None:
             found = LOCAL
         elif credential is None:
             found = self._nobody

@@ -16,12 +16,13 @@ DRAIN_S = 30.0
 """How long calls that are running may go on after the host closed our input."""
 
 
-async def serve_stdio(front: Front, profile: str = "") -> str:
-    """Serve the host at our standard input and output until it closes; the reason why it ended."""
-    caller = front.identify("stdio", None)
+async def serve_stdio(front: Front, profile: str = "", credential: str | None = None) -> str:
+    """Serve the host at our standard input and output until it closes; the reason why it ended. `credential` is
+    what whoever started the gateway says of that host; without one it is the process owner's."""
+    caller = front.identify("stdio", credential)
     if isinstance(caller, Refusal):
         raise PermissionError(caller.message)
-    host = _Lingering(front, caller, profile=profile)
+    host = _Lingering(front, caller, profile=profile, credential=credential)
     limits = Limits(frame_bytes=front.frame_bytes, queue_bytes=front.queue_bytes)
     pipe = await open_stdio(host, limits)
     host.attach(pipe)
@@ -36,8 +37,10 @@ async def serve_stdio(front: Front, profile: str = "") -> str:
 class _Lingering(Duplex):
     """A host whose requests are answered after it closed its side: `gatewright serve --stdio < file`."""
 
-    def __init__(self, front: Front, caller: Caller, *, profile: str) -> None:
-        super().__init__(front, caller, door="stdio", credential=None, profile=profile)
+    def __init__(
+        self, front: Front, caller: Caller, *, profile: str, credential: str | None
+    ) -> None:
+        super().__init__(front, caller, door="stdio", credential=credential, profile=profile)
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def closed(self, reason: str) -> None:

@@ -26,6 +26,7 @@ from gatewright.stores.records import (
     MAX_CHARS,
     Actor,
     Decision,
+    Program,
     Record,
     Request,
     Result,
@@ -34,6 +35,7 @@ from gatewright.stores.records import (
     encode,
     encoder,
 )
+from gatewright.wire.visible import spelled
 
 __all__ = [
     "Context",
@@ -51,10 +53,11 @@ __all__ = [
 _MAX_VIOLATIONS = 20
 _DIGITS = b"0123456789abcdef-"
 _LONGEST_ID = 64
+_PROGRAM_CHARS = 64
 
 _sorting = msgspec.json.Encoder(order="deterministic")
 
-Context = tuple[Actor, Subject, str, str, str, str, str | None, Request | None]
+Context = tuple[Actor, Subject, str, str, str, str, str | None, Program | None, Request | None]
 """The members of a record that every record of one call shares, in their order."""
 
 
@@ -67,6 +70,7 @@ class _Way(msgspec.Struct, gc=False, omit_defaults=True):
     method: str
     door: str
     session: str | None = None
+    client: Program | None = None
 
 
 Told = tuple[str, dict[str, Any], str]
@@ -91,6 +95,7 @@ def told_of(call: Call) -> Told | None:
             call.method,
             call.door,
             call.session,
+            *_named(call),
         )
         trace, id = call.trace_id, call.id
         if len(trace) > _LONGEST_ID or f"{trace}{id}".encode().translate(None, _DIGITS):
@@ -103,7 +108,7 @@ def told_of(call: Call) -> Told | None:
 
 
 @lru_cache(4096)  # by value, so that nothing of it can be out of date
-def _standing(  # noqa: PLR0917 - each is a part of the key
+def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
     kind: str,
     id: str,
     key_id: str | None,
@@ -112,12 +117,31 @@ def _standing(  # noqa: PLR0917 - each is a part of the key
     method: str,
     door: str,
     session: str | None,
+    program: str,
+    version: str,
 ) -> tuple[str, str]:
     """What stands before the trace id and behind the id of a call."""
     who = encoder.encode(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
-    way = encoder.encode(_Way(_chosen(method), door, session))
+    way = encoder.encode(_Way(_chosen(method), door, session, _program(program, version)))
     before, behind = who[1:-1].decode(), way[1:-1].decode()
     return f'{before},"trace_id":"', f',{behind},"request":{{"digest":"'
+
+
+def _named(call: Call) -> tuple[str, str]:
+    """The name and the version that the caller's program gives itself, no longer than is looked at; empty for none."""
+    info = call.client.info
+    name, version = info.get("name"), info.get("version")
+    return (
+        name[:MAX_CHARS] if type(name) is str else "",
+        version[:MAX_CHARS] if type(version) is str else "",
+    )
+
+
+@lru_cache(4096)
+def _program(name: str, version: str) -> Program | None:
+    """As it may be written down: nothing in it hidden or secret, and short."""
+    said = (spelled(_chosen(name))[:_PROGRAM_CHARS], spelled(_chosen(version))[:_PROGRAM_CHARS])
+    return Program(said[0], said[1] or None) if any(said) else None
 
 
 def _escaped(text: str) -> str:
@@ -251,6 +275,7 @@ def context_of(call: Call) -> Context:
         _chosen(call.method),
         call.door,
         call.session,
+        _program(*_named(call)),
         request_of(call),
     )
 

@@ -26,6 +26,7 @@ __all__ = [
     "MAX_CHARS",
     "Actor",
     "Decision",
+    "Program",
     "Record",
     "Request",
     "Result",
@@ -58,6 +59,13 @@ class Actor(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 GATEWAY = Actor("system", "gatewright")
+
+
+class Program(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What the caller's program calls itself (`clientInfo` of MCP). It proves nothing, and nothing follows from it."""
+
+    name: str
+    version: str | None = None
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -105,6 +113,7 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     method: str | None = None
     door: str | None = None
     session: str | None = None
+    client: Program | None = None
     request: Request | None = None
     decision: Decision | None = None
     result: Result | None = None

@@ -8,7 +8,7 @@ Pipes, sockets and terminals are read and written by the event loop. Regular fil
 anybody wait and cannot be watched by epoll: those are read a piece a turn and written at once. No threads.
 
 The end of the input is the end of the pipe for the receiver. Answers may still be sent until `close` or `stop`,
-so that `gatewright stdio < requests` gets them.
+so that `gatewright serve --stdio < requests` gets them.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.cli.checks.hosts import check_hosts
+from gatewright.configs.entries import local_entry
 from gatewright.configs.hosts import HOSTS
 from gatewright.configs.undo import Record, apply
 
@@ -35,10 +36,30 @@ def test_no_host_at_all_is_well() -> None:
 def test_a_bridge_that_is_there_is_well_and_one_that_is_gone_a_problem(tmp_path: Path) -> None:
     program = tmp_path / "gatewright"
     program.write_text("")
-    record = connected(tmp_path, "cursor", {"command": str(program), "args": ["bridge"]})
+    entry = {"command": str(program), "args": ["bridge", "--as", "cursor"]}
+    record = connected(tmp_path, "cursor", entry)
     assert found(record) == ("ok", "starts gatewright as gatewright")
     program.unlink()
     assert found(record) == ("problem", f"its entry starts {program}, which is not there")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_bridge_from_before_hosts_had_names_is_told_and_how_to_renew_it(
+    tmp_path: Path, host: str
+) -> None:
+    program = tmp_path / "gatewright"
+    program.write_text("")
+
+    def told(words: list[str], env: dict[str, str] | None = None) -> str:
+        entry = local_entry(HOSTS[host], "gatewright", [str(program), *words], env or {})
+        (one,) = check_hosts([connected(tmp_path, host, entry)], URL)
+        return f"{one.level}: {one.fix}"
+
+    assert told(["bridge"]) == f"warning: gatewright connect {host}"
+    assert told(["bridge", "--config", "/x"]) == f"warning: gatewright connect {host}"
+    assert told(["bridge", "--as", host]) == "ok: "
+    assert told(["bridge", "--url", "https://gw.example/mcp"]) == "ok: "
+    assert told(["bridge"], {"GATEWRIGHT_KEY": "gw_1"}) == "ok: "
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from gatewright.stores.callers import Callers
 from tests.identity.issuing import CLIENT, elsewhere
 
 AGENTS = "".join(
-    f'[agents."{name}"]\nrole = "x"\n' for name in ("*", "local", "anonymous", "ann", "corp:bob")
+    f'[agents."{name}"]\nrole = "x"\n'
+    for name in ("*", "local", "cursor", "anonymous", "ann", "corp:bob")
 )
 
 

@@ -51,8 +51,10 @@ def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:
         program = Path(way[0])
         if program.is_absolute() and not program.exists():
             return _said(host, "problem", f"its entry starts {program}, which is not there", again)
-        return _changed(host, step, now) or _said(
-            host, "ok", f"starts {program.name} as {step.name}"
+        return (
+            _changed(host, step, now)
+            or _nameless(host, way, now)
+            or _said(host, "ok", f"starts {program.name} as {step.name}")
         )
     if url and _elsewhere(way, url):
         what = f"its entry leads to {way}, but the gateway is at {url}"
@@ -66,7 +68,8 @@ def _way(host: Host, entry: Mapping[str, Any]) -> list[str] | str:
     if isinstance(command, list) and command:
         return [str(one) for one in command]
     if isinstance(command, str):
-        return [command]
+        more = entry.get(host.local.args, ())
+        return [command, *map(str, more if isinstance(more, list) else ())]
     return str(entry.get(host.remote.url, "")) if host.remote is not None else ""
 
 
@@ -75,6 +78,18 @@ def _changed(host: Host, step: Step, now: Any) -> Finding | None:
         return None
     what = f"its entry {step.name} was changed by somebody since"
     return _said(host, "warning", what, f"if that was not meant: gatewright connect {host.id}")
+
+
+def _nameless(host: Host, words: list[str], entry: Mapping[str, Any]) -> Finding | None:
+    """An entry from before hosts were agents of their own. One with a key, or to a gateway elsewhere, is known by that."""
+    if (
+        "bridge" not in words
+        or {"--as", "--url", "--key"} & set(words)
+        or "GATEWRIGHT_KEY" in str(entry.get(host.local.env))
+    ):
+        return None
+    what = "its calls come as `local`, as those of every host without a name do: no grant and no record tells it apart"
+    return _said(host, "warning", what, f"gatewright connect {host.id}")
 
 
 def _elsewhere(way: str, url: str) -> bool:

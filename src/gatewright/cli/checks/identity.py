@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Container, Iterator
 
 from gatewright.cli.checks.finding import Finding
+from gatewright.configs.local_agents import AGENTS
 from gatewright.settings import Settings
 
 __all__ = ["check_identity", "check_operators"]
@@ -20,7 +21,7 @@ _BOUNDARIES = {
         "a boundary towards agents that run as another user than the gateway; one of the same user can change the state folder",
     ),
 }
-_ALWAYS = frozenset({"*", "local", "anonymous", "gateway-client"})
+_ALWAYS = frozenset({"*", "local", "anonymous", "gateway-client", *AGENTS})
 
 
 def check_identity(settings: Settings, names: Container[str]) -> Iterator[Finding]:

@@ -115,7 +115,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
             level="warning",
             what="no gateway is running, though this file says so",
             why=why,
-            fix="gatewright doctor --fix removes it; so does the next `gatewright serve`",
+            fix="`gatewright doctor --fix` removes it; so does the next `gatewright serve`",
             mend=partial(file.unlink, missing_ok=True),
         )
         yield from _ports(settings)
