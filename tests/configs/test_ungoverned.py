@@ -8,7 +8,7 @@ import pytest
 from gatewright.configs.edit import add_entry
 from gatewright.configs.entries import local_entry
 from gatewright.configs.hosts import HOSTS
-from gatewright.configs.ungoverned import Beside, beside
+from gatewright.configs.ungoverned import Beside, State, beside
 
 URLS = ["http://127.0.0.1:8420/mcp"]
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def test_a_switch_counts_where_the_host_heeds_it_and_nowhere_else(host: str) -> 
         if None in said.values() and HOSTS[host].syntax == "toml":
             continue  # TOML has no word for it
         text = text_of(host, one=local(host, "/bin/one", **said))
-        state = "off" if said == SWITCHES.get(host) else "on"
+        state: State = "off" if said == SWITCHES.get(host) else "on"
         assert beside(HOSTS[host], text, [], URLS) == [Beside(name="one", state=state)], said
 
 

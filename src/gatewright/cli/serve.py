@@ -128,7 +128,13 @@ def _run(settings: Settings, source: FileSource, *, stdio: bool, profile: str) -
     on_ready: Callable[[Ready], None] = partial(announce, settings, stdio=stdio)
     try:
         compose.run(
-            settings, stdio=stdio, profile=profile, on_ready=on_ready, source=source, tell=note
+            settings,
+            stdio=stdio,
+            profile=profile,
+            on_ready=on_ready,
+            source=source,
+            tell=note,
+            follows=source.follows(),
         )
     except OSError as problem:
         if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):

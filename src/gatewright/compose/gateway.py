@@ -8,6 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -87,6 +88,7 @@ class Gateway:
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
+        self.follows: Sequence[Sequence[Path]] = ()
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
@@ -367,7 +369,10 @@ class Gateway:
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
             urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
             ready = Ready(f"{server.url}/mcp", urls | more, {})
-            with announced(self._state, ready.url, self._tokens):
+            bare = (*server.clear_text, *self.groundhog.clear_text)
+            with announced(
+                self._state, ready.url, self._tokens, clear_text=bare, follows=self.follows
+            ):
                 await self.supervisor.settled()
                 status = self.supervisor.status()
                 states = {one.id: str(one.state) for one in status}

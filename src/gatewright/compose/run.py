@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from gatewright.compose.gateway import Gateway, Ready
@@ -26,15 +27,18 @@ def run(
     local: Sequence[LocalServer] = (),
     source: Source | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    follows: Sequence[Sequence[Path]] = (),
 ) -> None:
     """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing).
 
-    It follows what changes in `source`, at once on SIGHUP, and says so to `tell`.
+    It follows what changes in `source`, at once on SIGHUP, and says so to `tell`; `follows` are the files of it, for other
+    commands to know.
     Raises `StoreError` where the state folder cannot be used and `OSError` where the port is taken.
     """
 
     async def main() -> None:
         async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
+            gateway.follows = follows
             with collecting_rarely():
                 if stdio:
                     await gateway.serve_stdio(profile)
