@@ -25,6 +25,7 @@ from gatewright.cli.host_changes import (
     records,
     show,
 )
+from gatewright.cli.key_input import key_given
 from gatewright.cli.options import Config, Json, ProfileName, Url, group
 from gatewright.cli.output import CliError, note, print_document, print_line, print_text
 from gatewright.cli.running import read_running
@@ -71,7 +72,12 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
     url: Url = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY", help="Write this API key into the entry."),
+        typer.Option(
+            "--key",
+            metavar="KEY",
+            help="Write this API key into the entry; - reads it from standard input.",
+            callback=key_given,
+        ),
     ] = None,
     key_env: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 import typer
 
+from gatewright.cli.habits import KEY_FILE
 from gatewright.cli.host_changes import places, records
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.output import CliError, one_line
@@ -180,10 +181,14 @@ def command(context: typer.Context) -> str:
     words = ["gatewright", "connect", *context.params["hosts"]]
     for param in context.command.params:
         name, value = param.name or "", context.params.get(param.name or "")
+        if name == "key" and value is not None:
+            file = context.meta.get(KEY_FILE)
+            words += ["--key", "-"] if file is None else ["--key-file", file]
+            continue
         if name in _NOT_AGAIN or value is None or value == param.get_default(context, call=True):
             continue
         option = max(param.opts, key=len)
-        words += [option] if value is True else [option, "-" if name == "key" else str(value)]
+        words += [option] if value is True else [option, str(value)]
     return shlex.join([*words, "--take-over"])
 
 
