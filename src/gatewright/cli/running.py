@@ -18,7 +18,7 @@ from gatewright.settings import load
 
 __all__ = ["Endpoint", "Running", "alive", "endpoint", "read_running", "takes_over"]
 
-_START = "start it with `gatewright serve`, or name another one with --url and --key"
+_START = "start it with `gatewright serve`, or name another one with --url and --key-file"
 
 
 class Running(msgspec.Struct, frozen=True):
