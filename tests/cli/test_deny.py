@@ -15,7 +15,7 @@ def test_an_approval_that_nobody_used_yet_can_be_taken_back(shell: Shell) -> Non
     made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=600)
     assert made is not None
     shell.run("approve", made.id, "--key", operator)
-    done = shell.run("deny", made.id, "--key", operator)
+    done = shell.run("deny", made.id, environ={"GATEWRIGHT_KEY": operator})
     assert (done.code, done.err) == (0, f"{made.id} is denied\n")
     assert queue.redeem(asked) is None
     queue.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.call import Caller
-from gatewright.stores.callers import Callers
+from gatewright.stores.callers import Callers, NameTaken
 from tests.cli.endpoints import Endpoint
 from tests.cli.shell import Shell
 
@@ -191,3 +191,53 @@ def test_an_old_key_stays_good_for_the_overlap(shell: Shell, operator: str) -> N
     again = shell.run(*rotate)
     assert again.code == 2
     assert "replaced" in again.err
+
+
+def test_a_second_key_of_a_name_is_made_on_purpose_only(shell: Shell, operator: str) -> None:
+    """Whatever the kinds of both, and again once the first has ended."""
+    environ = {"GATEWRIGHT_KEY": operator}
+    first = shell.run("key", "create", "bot", "--json", environ=environ).document
+    for more in ((), ("--operator",), ("--expires", "1h")):
+        done = shell.run("key", "create", "bot", *more, environ=environ)
+        assert (done.code, done.out, done.error["code"]) == (2, "", "exists")
+        assert f"{first['id']} (agent)" in done.error["message"]
+        assert "gatewright key rotate bot" in done.error["hint"]
+        assert "--another" in done.error["hint"]
+    assert shell.run("key", "create", "root", "--operator", environ=environ).code == 2
+    second = shell.run("key", "create", "bot", "--another", "--json", environ=environ).document
+    rows = [row for row in shell.run("key", "list").rows if row[1] == "bot"]
+    assert [row[0] for row in rows] == [first["id"], second["id"]]
+    for one in (first, second):
+        assert shell.run("key", "revoke", one["id"], environ=environ).code == 0
+    assert shell.run("key", "create", "bot", environ=environ).code == 0
+
+
+def test_a_name_is_rotated_where_it_has_one_key_and_asked_about_where_it_has_two(
+    shell: Shell, operator: str
+) -> None:
+    environ = {"GATEWRIGHT_KEY": operator}
+    first = shell.run("key", "create", "bot", environ=environ).out.strip()
+    new = shell.run("key", "rotate", "bot", environ=environ).out.strip()
+    assert verify(shell, first) == "revoked"
+    later = shell.run("key", "rotate", "bot", "--overlap", "1h", environ=environ).out.strip()
+    assert isinstance(verify(shell, new), Caller)
+    last = shell.run("key", "rotate", "bot", "--json", environ=environ).document
+    assert verify(shell, later) == "revoked"
+    other = shell.run("key", "create", "bot", "--another", "--json", environ=environ).document
+    done = shell.run("key", "rotate", "bot", environ=environ)
+    assert (done.code, done.error["code"]) == (2, "ambiguous")
+    assert last["id"] in done.error["message"]
+    assert other["id"] in done.error["message"]
+    assert shell.run("key", "rotate", other["id"], environ=environ).code == 0
+    done = shell.run("key", "rotate", "nobody", environ=environ)
+    assert (done.code, done.error["code"]) == (2, "not_found")
+
+
+def test_of_two_commands_at_once_one_makes_the_key(tmp_path: Path) -> None:
+    stores = [Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom) for _ in range(2)]
+    stores[0].create("bot", by="x", another=False)
+    with pytest.raises(NameTaken) as caught:  # it has not read what the first one did
+        stores[1].create("bot", by="x", another=False)
+    assert [one.name for one in caught.value.keys] == ["bot"]
+    for store in stores:
+        store.close()

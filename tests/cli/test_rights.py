@@ -51,7 +51,8 @@ def test_who_may_call_and_see_nothing_is_told_so(shell: Shell, operator: str) ->
     done = shell.run("key", "create", "bot", "--permission", "ToolInvoke(a)", "--key", operator)
     assert "ToolsListAll shows them" in done.err
     more = ("--permission", "ToolInvoke(a)", "--permission", "ToolRead(a)")
-    done = shell.run("key", "create", "bot", *more, "--key", operator)
+    done = shell.run("key", "create", "other", *more, "--key", operator)
+    assert done.code == 0
     assert "ToolsListAll" not in done.err
 
 

@@ -1,12 +1,14 @@
 """Which gateway a command speaks to, and as whom."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Endpoint, endpoint, read_running
+from gatewright.cli.running import Endpoint, endpoint, read_running, takes_over
+from tests.cli.gateways import serving
 from tests.cli.shell import Shell
 
 URL = "http://127.0.0.1:9/mcp"
@@ -77,3 +79,77 @@ def test_without_a_gateway_the_hint_is_to_start_one(shell: Shell) -> None:
         done = shell.run(*command)
         assert (done.code, done.out, done.error["code"]) == (4, "", "gateway_unreachable")
         assert "gatewright serve" in done.error["hint"]
+
+
+def running_with(state: Path, **more: object) -> None:
+    (state / "gateway.json").write_text(json.dumps({**RUNNING, "pid": os.getpid(), **more}))
+
+
+def test_a_file_of_another_folder_is_not_taken_over(state: Path) -> None:
+    theirs, ours, hidden = (state / name for name in ("theirs.toml", "ours.toml", "hidden.toml"))
+    for file in (theirs, ours, hidden):
+        file.touch()
+    link = state / "link.toml"
+    link.symlink_to(theirs)
+    running_with(state, follows=[[str(state / "none"), str(theirs), str(hidden)]])
+    assert takes_over(theirs, state) == takes_over(link, state)
+    assert takes_over(theirs, state) == f"the gateway at {URL} takes it over by itself"
+    for file in (ours, hidden):
+        said = takes_over(file, state)
+        assert f"the gateway that runs at {URL} uses {theirs}; this file is another" in said
+        assert f"gatewright serve --config {file}" in said
+
+
+def test_a_gateway_that_reads_no_file_or_standard_input_takes_nothing_over(state: Path) -> None:
+    (state / "a.toml").touch()
+    running_with(state, follows=[])
+    assert "uses no file; this file is another" in takes_over(state / "a.toml", state)
+    running_with(state, follows=[["-"]])
+    assert "what it was given on standard input" in takes_over(state / "a.toml", state)
+
+
+def test_what_nobody_knows_is_not_promised(state: Path) -> None:
+    """A gateway of an earlier version, one that has ended without a word, and none at all."""
+    running_with(state)
+    assert "if this is its file" in takes_over(state / "a.toml", state)
+    running_with(state, pid=2**22 + 1, follows=[])
+    assert "no gateway is running" in takes_over(state / "a.toml", state)
+    assert "no gateway is running" in takes_over(state / "a.toml", state / "elsewhere")
+
+
+EDITS = [
+    ("server", "add", "x", "--", "x"),
+    ("server", "disable", "x"),
+    ("server", "enable", "x"),
+    ("tool", "disable", "x/t"),
+    ("tool", "enable", "x/t"),
+    ("import", "given.json", "--replace"),
+    ("server", "rm", "x"),
+]
+
+
+def test_every_command_that_edits_says_what_the_running_gateway_makes_of_it(shell: Shell) -> None:
+    """In the folder of the gateway it takes the file over; in another one, with the same state, it does not."""
+    other = Shell(shell.folder / "other")
+    other.folder.mkdir()
+    other.environment = shell.environment
+    given = '{"mcpServers": {"x": {"command": "y"}}}'
+    for one in (shell, other):
+        one.write("mgp.toml", "")
+        one.write("given.json", given)
+    with serving(shell) as served:
+        for words in EDITS:
+            here, there = shell.run(*words), other.run(*words)
+            assert (here.code, there.code) == (0, 0), (words, here.err, there.err)
+            assert f"the gateway at {served.url} takes it over by itself" in here.err, words
+            said = f"uses {shell.folder / 'mgp.toml'}; this file is another"
+            assert said in there.err, words
+            assert "by itself" not in there.err, words
+
+
+def test_a_file_that_a_command_begins_is_followed_where_the_gateway_looks_for_it(
+    shell: Shell,
+) -> None:
+    with serving(shell) as served:
+        done = shell.run("server", "add", "x", "--", "x")
+        assert f"the gateway at {served.url} takes it over by itself" in done.err

@@ -10,7 +10,10 @@ from gatewright.compose.announcing import announced
 
 def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: Path) -> None:
     tokens = {"operator": "one", "local": "two"}
-    with announced(tmp_path, "http://127.0.0.1:1/mcp", tokens):
+    groups = [[Path("/a/mgp.toml"), Path("/a/mcp.toml")], [Path("/b/servers.toml")]]
+    with announced(
+        tmp_path, "http://127.0.0.1:1/mcp", tokens, clear_text=("10.0.0.1:1",), follows=groups
+    ):
         path = tmp_path / "gateway.json"
         assert json.loads(path.read_text()) == {
             "url": "http://127.0.0.1:1/mcp",
@@ -18,6 +21,8 @@ def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: 
             "operator_token": "one",
             "local_token": "two",
             "version": __version__,
+            "clear_text": ["10.0.0.1:1"],
+            "follows": [["/a/mgp.toml", "/a/mcp.toml"], ["/b/servers.toml"]],
         }
         assert path.stat().st_mode & 0o777 == 0o600
     assert not path.exists()

@@ -96,3 +96,14 @@ def test_a_secret_that_is_set_or_replaced_is_a_change(tmp_path: Path) -> None:
         assert found.stamp() != found.used
         assert found.load().servers[0].command == value
         assert found.stamp() == found.used
+
+
+def test_the_files_that_are_followed_are_absolute_and_in_the_groups_of_which_one_counts(
+    tmp_path: Path,
+) -> None:
+    """What other commands are told: whichever file comes first in a group is the one that a change must be of."""
+    assert source(tmp_path, config=Path("some.toml")).follows() == [[tmp_path / "some.toml"]]
+    assert source(tmp_path, config=Path("-")).follows() == [[Path("-")]]
+    project, user = source(tmp_path).follows()
+    assert project == [tmp_path / "mgp.toml", tmp_path / "mcp.toml"]
+    assert user[0] == tmp_path / "home/.config/mgp/servers.toml"

@@ -41,7 +41,7 @@ _NO_CAPABILITIES: Mapping[str, Any] = {}
 
 _HINTS = {
     "access_denied": "an operator grants it: gatewright grant add AGENT SERVER[/TOOL]",
-    "auth_required": "make a key with `gatewright key create NAME` and pass it with --key",
+    "auth_required": "make a key with `gatewright key create NAME` and pass it with --key-file or GATEWRIGHT_KEY",
     "auth_failed": "the key is unknown, expired or revoked; see `gatewright key list`",
     "auth_expired": "make a new key with `gatewright key create NAME`",
     "invalid_args": "`gatewright tool show NAME` shows the arguments it takes",

@@ -278,7 +278,7 @@ def _refused(where: Endpoint, problem: CannotConnect) -> CliError:
     codes = {401: Exit.AUTHENTICATION, 403: Exit.DENIED}
     hints = {
         None: "start it with `gatewright serve`",
-        401: "pass a key with --key or GATEWRIGHT_KEY; `gatewright key create NAME` makes one",
+        401: "pass a key with --key-file or GATEWRIGHT_KEY; `gatewright key create NAME` makes one",
         404: "the URL of a gateway ends in /mcp, or in /mcp/PROFILE",
     }
     known = problem.status is None

@@ -25,9 +25,11 @@ from gatewright.cli.host_changes import (
     records,
     show,
 )
+from gatewright.cli.key_input import key_given
 from gatewright.cli.options import Config, Json, ProfileName, Url, group
 from gatewright.cli.output import CliError, note, print_document, print_line, print_text
 from gatewright.cli.running import read_running
+from gatewright.cli.ungoverned import UNSAYABLE, Left, command, elsewhere, left_beside, own_urls
 from gatewright.configs.edit import add_entry, entries
 from gatewright.configs.hosts import HOSTS, Host
 from gatewright.configs.undo import apply, take_back
@@ -62,6 +64,7 @@ class _Plan(msgspec.Struct, frozen=True):
 
 @app.command()
 def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
+    context: typer.Context,
     hosts: Hosts,
     project: Project = False,
     name: EntryName = "gatewright",
@@ -69,7 +72,12 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
     url: Url = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY", help="Write this API key into the entry."),
+        typer.Option(
+            "--key",
+            metavar="KEY",
+            help="Write this API key into the entry; - reads it from standard input.",
+            callback=key_given,
+        ),
     ] = None,
     key_env: Annotated[
         str | None,
@@ -123,7 +131,8 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
     if done and moving is not None:
         moving.carry_out()
     backups = carry_out(changes) if done else [None] * len(changes)
-    _report(plans, backups, wish, done=done, json=json)
+    left = _left(plans, settings, context, wish, took=take_over)
+    _report(plans, backups, wish, left, done=done, json=json)
     if done and any(change.action != "unchanged" for change in changes):
         _say_what_next(settings, wish)
 
@@ -185,10 +194,16 @@ def _print(hosts: Sequence[Host], wish: Wish, settings: Settings, *, json: bool)
 
 
 def _report(
-    plans: Sequence[_Plan], backups: Sequence[Path | None], wish: Wish, *, done: bool, json: bool
+    plans: Sequence[_Plan],
+    backups: Sequence[Path | None],
+    wish: Wish,
+    left: Sequence[Left],
+    *,
+    done: bool,
+    json: bool,
 ) -> None:
     documents = []
-    for plan, backup in zip(plans, backups, strict=True):
+    for plan, backup, beside in zip(plans, backups, left, strict=True):
         change = plan.change
         document = _document(
             change.host,
@@ -204,6 +219,7 @@ def _report(
                 "written": done and change.action != "unchanged",
                 "diff": show(change),
                 "backup": None if backup is None else str(backup),
+                "ungoverned": beside.documents(),
             }
         )
         if json:
@@ -218,6 +234,22 @@ def _report(
         print_document(documents)
     else:
         _remark([plan for plan in plans if plan.change.action != "unchanged"])
+        for line in (line for beside in left for line in beside.messages()):
+            note(line)
+
+
+def _left(
+    plans: Sequence[_Plan], settings: Settings, context: typer.Context, wish: Wish, *, took: bool
+) -> list[Left]:
+    """What stays beside the gateway in each host."""
+    way = elsewhere(wish.url or "http://localhost") or (UNSAYABLE if took else command(context))
+    found = []
+    for change in (plan.change for plan in plans):
+        ours = [step.name for step in change.record.steps]
+        written = {change.file: (change.after or "", ours)}
+        urls = [*own_urls(settings), *([wish.url] if wish.url else [])]
+        found.append(left_beside(change.host, urls, written, {change.file: way}))
+    return found
 
 
 def _remark(plans: Sequence[_Plan]) -> None:

@@ -85,15 +85,15 @@ class Tour:
         """A command line of ours for this gateway."""
         return [sys.executable, "-m", "gatewright", *words, "--config", str(self.config)]
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
+    def run(self, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, with this key, which stands in no process list."""
         return subprocess.run(  # noqa: S603 - our own commands
             self.command(*words),
             capture_output=True,
             text=True,
             timeout=_PATIENCE_S,
             check=False,
-            env=self.environment,
+            env={**self.environment, **({"GATEWRIGHT_KEY": key} if key else {})},
         )
 
     @property
@@ -110,16 +110,18 @@ class Tour:
         found = json_text.loads((self.folder / "state" / "gateway.json").read_text())
         return str(found["operator_token"])
 
-    def step(self, title: str, words: tuple[str, ...], *, wants: str, code: int = 0) -> None:
+    def step(
+        self, title: str, words: tuple[str, ...], *, wants: str, code: int = 0, key: str = ""
+    ) -> None:
         """Run one command and show it; it is well if it ends with `code` and says `wants`."""
         began = time.monotonic()
-        done = self.run(*words)
+        done = self.run(*words, key=key)
         said = (done.stdout + _readable(done.stderr)).strip()
         self.add(title, words, said, done.returncode == code and wants in said, began)
 
     def add(self, title: str, words: tuple[str, ...], said: str, ok: bool, began: float) -> None:
         """Note a step."""
-        shown = " ".join(("gatewright", *words)).partition(" --key ")[0]
+        shown = " ".join(("gatewright", *words))
         step = Step(title, shown, said, ok, round(time.monotonic() - began, 2))
         self.steps.append(step)
         self._tell(step)
@@ -185,13 +187,14 @@ def _held(tour: Tour, *, wait: bool) -> None:
     )
     try:
         ident = _waiting(tour)
-        approve = ("approve", ident, "--key", tour.operator)
+        approve = ("approve", ident)
         if wait:
             note("")
             note(f"{words[-1]} waits for you. In a second terminal, within {PERSON_S:.0f} s:")
             note(f"  {' '.join(tour.command('approve', ident))}")
         if not (wait and _ends(calling, PERSON_S)):
-            tour.step("an operator approves a dangerous call", approve, wants="approved")
+            title, by = "an operator approves a dangerous call", tour.operator
+            tour.step(title, approve, wants="approved", key=by)
         said = calling.communicate(timeout=_PATIENCE_S)[0].strip()
     finally:
         calling.kill()
@@ -202,7 +205,7 @@ def _held(tour: Tour, *, wait: bool) -> None:
 def _waiting(tour: Tour) -> str:
     """The id of the request that waits, once there is one."""
     for _ in _looks():
-        done = tour.run("approve", "--json", "--key", tour.operator)
+        done = tour.run("approve", "--json", key=tour.operator)
         if done.returncode == 0 and (found := json_text.loads(done.stdout)):
             return str(found[0]["id"])
     return "none"

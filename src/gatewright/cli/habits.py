@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +20,17 @@ from typer.main import get_command
 
 from gatewright.cli.log_lines import log_to_terminal
 
-__all__ = ["HABITS", "Habits", "NoColor", "Quiet", "Verbose", "leaves", "passed_on", "taught"]
+__all__ = [
+    "HABITS",
+    "KEY_FILE",
+    "Habits",
+    "NoColor",
+    "Quiet",
+    "Verbose",
+    "leaves",
+    "passed_on",
+    "taught",
+]
 
 
 @dataclass
@@ -39,6 +50,8 @@ class Habits:
 
 
 HABITS = Habits()
+KEY_FILE = "gatewright.key_file"
+"""Where the context of a command says from which file its key is to be read."""
 
 
 def taught(command: Any) -> Any:
@@ -46,10 +59,9 @@ def taught(command: Any) -> Any:
     for _, leaf in leaves(command):
         taken = {name for one in leaf.params for name in one.opts}
         talks = {"--url", "--key"} <= taken  # to a gateway
+        without = {*([] if talks else ["patience"]), *([] if "--key" in taken else ["key_file"])}
         leaf.params.extend(
-            one
-            for one in _everywhere()
-            if not taken & {*one.opts} and (talks or one.name != "patience")
+            one for one in _everywhere() if not taken & {*one.opts} and one.name not in without
         )
     return command
 
@@ -138,17 +150,36 @@ _Patience = Annotated[
 ]
 
 
+def _remember(context: typer.Context, value: Path | None) -> None:
+    if value is not None:
+        context.meta[KEY_FILE] = str(value)
+
+
+_KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="Read the API key from this file.",
+        callback=_remember,
+        expose_value=False,
+        is_eager=True,
+    ),
+]
+
+
 def _everywhere() -> list[Any]:
     """The options that every command has. A command of their own, because only Typer makes options."""
     one = typer.Typer(add_completion=False)
 
     @one.command()
     def _(
+        key_file: _KeyFile = None,
         patience: _Patience = None,
         quiet: Quiet = False,
         verbose: Verbose = 0,
         no_color: NoColor = False,
     ) -> None:
-        del patience, quiet, verbose, no_color
+        del key_file, patience, quiet, verbose, no_color
 
     return [option for option in get_command(one).params if option.name != "help"]

@@ -20,6 +20,7 @@ from gatewright.cli.import_report import COLUMNS, Store, comment, document, rema
 from gatewright.cli.import_sources import Found, find_sources
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.running import takes_over
 from gatewright.cli.server_edit import file_to_edit
 from gatewright.configs.bundle import unpack
 from gatewright.configs.credentials import mask
@@ -79,7 +80,7 @@ def import_servers(
     if json:
         print_document(document(done.plan, done.path, done.store, dry_run=dry_run))
     else:
-        _show(done, dry_run=dry_run)
+        _show(done, settings.storage.path, dry_run=dry_run)
     if done.plan.refused:
         raise CliError(
             f"{done.plan.refused} of what was named could not be imported",
@@ -129,7 +130,7 @@ def bring_in(
     return BroughtIn(plan, path, store)
 
 
-def _show(done: BroughtIn, *, dry_run: bool) -> None:
+def _show(done: BroughtIn, state: Path, *, dry_run: bool) -> None:
     plan, count = done.plan, len(done.plan.servers)
     servers = f"{count} server{'s' if count != 1 else ''}"
     print_rows(COLUMNS, rows(plan))
@@ -141,6 +142,7 @@ def _show(done: BroughtIn, *, dry_run: bool) -> None:
         note(f"nothing was written; without --dry-run {done.path} gets {servers}")
     else:
         note(f"{servers} written to {done.path}; `gatewright doctor` tries them")
+        note(takes_over(done.path, state))
 
 
 def _settings(config: Path | None) -> Settings:

@@ -8,8 +8,9 @@ installation can be prepared by a script; so is the first operator's key, at a t
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +35,7 @@ from gatewright.cli.output import (
 )
 from gatewright.cli.rights import as_document, as_text, calls_blindly, takes_rights
 from gatewright.settings import Settings, load
-from gatewright.stores.callers import Callers, Key
+from gatewright.stores.callers import Callers, Key, NameTaken
 from gatewright.stores.rows import DATABASE
 
 __all__ = ["app", "create", "list_keys", "revoke", "rotate"]
@@ -63,6 +64,9 @@ def create(
     config: Config = None,
     json: Json = False,
     *,
+    another: Annotated[
+        bool, typer.Option("--another", help="Beside a key of this name that is in force.")
+    ] = False,
     user: UserContext,
 ) -> None:
     """Make a key and print it. It is shown this once and kept nowhere."""
@@ -76,7 +80,10 @@ def create(
                 expires=until,
                 user=user,
                 by=by,
+                another=another,
             )
+        except NameTaken as taken:
+            raise _taken(name, taken.keys) from None
         except ValueError as problem:
             raise _misuse(str(problem)) from None
     _hand_over(made, secret, json=json)
@@ -87,7 +94,12 @@ def create(
 @app.command()
 def rotate(
     id: Annotated[
-        str, typer.Argument(metavar="ID", help="As `key list` shows it.", autocompletion=key_ids)
+        str,
+        typer.Argument(
+            metavar="ID|NAME",
+            help="As `key list` shows it; a name where one key of it is in force.",
+            autocompletion=key_ids,
+        ),
     ],
     expires: Annotated[
         str | None, typer.Option("--expires", help="When the new key ends; else never.")
@@ -110,7 +122,8 @@ def rotate(
         until = None if expires is None else ahead(expires, now)
         beside = 0.0 if overlap is None else ahead(overlap, now) - now
         try:
-            made, secret = callers.rotate(id, expires=until, overlap_s=beside, by=by)
+            old = _one(callers.held(id), id)
+            made, secret = callers.rotate(old, expires=until, overlap_s=beside, by=by)
         except KeyError:
             raise _no_key(id) from None
         except ValueError as problem:
@@ -168,6 +181,33 @@ def revoke(
         print_document(_shown(ended))
     else:
         note(f"key {ended.id} of {ended.name} is revoked")
+
+
+def _one(held: Sequence[Key], word: str) -> str:
+    """The id of the one key that is meant. Raises `CliError` where a name has several, `KeyError` where there is none."""
+    # What was replaced and goes on for a while has a successor of the same name.
+    found = [key for key in held if key.replaced_by is None] or [*held]
+    if not found:
+        raise KeyError(word)
+    if len(found) > 1:
+        raise CliError(
+            f"{word} has {len(found)} keys in force: {', '.join(key.id for key in found)}",
+            code="ambiguous",
+            exit_code=Exit.USAGE,
+            hint=f"name one by its id: gatewright key rotate {found[-1].id}",
+        )
+    return found[0].id
+
+
+def _taken(name: str, keys: Sequence[Key]) -> CliError:
+    ids = ", ".join(f"{key.id} ({key.kind})" for key in keys)
+    which = shlex.quote(name) if len(keys) == 1 else keys[-1].id
+    return CliError(
+        f"{name} has a key in force already: {ids}",
+        code="exists",
+        exit_code=Exit.USAGE,
+        hint=f"put a new one in its place: gatewright key rotate {which}; or make one beside it: --another",
+    )
 
 
 def _hand_over(made: Key, secret: str, *, json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gatewright.cli.key_input import key_given
 from gatewright.cli.output import is_terminal
 
 __all__ = [
@@ -40,7 +41,8 @@ KeyText = Annotated[
         metavar="KEY",
         envvar="GATEWRIGHT_KEY",
         show_envvar=True,
-        help="Act with this API key instead of as the local user.",
+        help="Act with this API key instead of as the local user; - reads it from standard input.",
+        callback=key_given,
     ),
 ]
 

@@ -6,6 +6,8 @@ Whoever can read that file owns the gateway, so the tokens in it need no further
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +17,9 @@ from gatewright.cli.output import CliError, Exit
 from gatewright.configs.local_agents import credential
 from gatewright.settings import load
 
-__all__ = ["Endpoint", "Running", "endpoint", "read_running"]
+__all__ = ["Endpoint", "Running", "alive", "endpoint", "read_running", "takes_over"]
 
-_START = "start it with `gatewright serve`, or name another one with --url and --key"
+_START = "start it with `gatewright serve`, or name another one with --url and --key-file"
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -28,6 +30,23 @@ class Running(msgspec.Struct, frozen=True):
     operator_token: str
     local_token: str
     version: str
+    clear_text: tuple[str, ...] = ()
+    """Its addresses that others reach without TLS."""
+    follows: tuple[tuple[str, ...], ...] | None = None
+    """The files of its configuration, the first of each group that is there counts; None where nobody knows."""
+
+    def uses(self, file: Path) -> bool | None:
+        """Whether a change of this file is one of its configuration; None where nobody knows."""
+        if self.follows is None:
+            return None
+        return any(_same(file, one) for one in self.files)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it reads, where they are there."""
+        named = [[Path(one) for one in group] for group in self.follows or ()]
+        counted = [next((one for one in group if one.is_file()), None) for group in named]
+        return [one for one in counted if one is not None]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -90,6 +109,49 @@ def read_running(state: Path) -> Running:
             exit_code=Exit.UNREACHABLE,
             hint="it belongs to the user who runs the gateway; restart `gatewright serve`",
         ) from None
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there, whoever's it is."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def takes_over(file: Path, state: Path) -> str:
+    """What the gateway that uses this state folder makes of a change of a file, said so that it is true: another
+    gateway, or one that reads other files, takes nothing over."""
+    later = f"`gatewright serve --config {shlex.quote(str(file.absolute()))}` uses it"
+    try:
+        running = read_running(state)
+    except CliError:
+        return f"no gateway is running with the state folder {state}; {later}"
+    if not alive(running.pid):
+        return f"no gateway is running with the state folder {state}; {later}"
+    used = running.uses(file)
+    if used is None:
+        return f"the gateway at {running.url} takes it over by itself if this is its file"
+    if used:
+        return f"the gateway at {running.url} takes it over by itself"
+    files = ", ".join(map(str, running.files)) or "no file"
+    if running.follows == (("-",),):
+        files = "what it was given on standard input"
+    return (
+        f"the gateway that runs at {running.url} uses {files}; this file is another, so nothing "
+        f"changes there; {later}"
+    )
+
+
+def _same(file: Path, other: Path) -> bool:
+    """Whether both are one file, through links and relative paths as well."""
+    try:
+        return file.samefile(other)
+    except OSError:
+        return file.absolute() == other
 
 
 def _with_profile(url: str, profile: str | None) -> str:

@@ -13,6 +13,7 @@ import typer
 from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.cli.running import takes_over
 from gatewright.cli.subjects import no_server, spelled, split
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
@@ -49,7 +50,6 @@ ToolName = Annotated[
         autocompletion=tool_names,
     ),
 ]
-_NEXT = "a running gateway takes it over by itself"
 _PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
@@ -108,15 +108,16 @@ def add(
         add_servers(draft, [clean], replace=replace)
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
-    _told(path, name, "added to", json=json)
+    _told(settings, path, name, "added to", json=json)
 
 
 def remove(name: Server, config: Config = None, json: Json = False) -> None:
     """Take a server out of mgp.toml, with the grants that name it."""
-    path = _file_of(load(config), name)
+    settings = load(config)
+    path = _file_of(settings, name)
     with editing(path) as draft:
         remove_server(draft, name)
-    _told(path, name, "removed from", json=json)
+    _told(settings, path, name, "removed from", json=json)
 
 
 def enable_server(name: Server, config: Config = None, json: Json = False) -> None:
@@ -153,10 +154,11 @@ def file_to_edit(config: Path | None) -> Path:
 
 
 def _switch_server(name: str, config: Path | None, *, json: bool, enabled: bool) -> None:
-    path = _file_of(load(config), name)
+    settings = load(config)
+    path = _file_of(settings, name)
     with editing(path) as draft:
         set_server_value(draft, name, "enabled", enabled)
-    _told(path, name, "enabled in" if enabled else "disabled in", json=json)
+    _told(settings, path, name, "enabled in" if enabled else "disabled in", json=json)
 
 
 def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -> None:
@@ -165,7 +167,8 @@ def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -
     path = _file_of(settings, server)
     with editing(path) as draft:
         set_tool_value(draft, server, name, "enabled", enabled)
-    _told(path, spelled(server, name), "enabled in" if enabled else "disabled in", json=json)
+    done = "enabled in" if enabled else "disabled in"
+    _told(settings, path, spelled(server, name), done, json=json)
 
 
 def _tool(settings: Settings, tool: str) -> tuple[str, str]:
@@ -209,10 +212,10 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
     return found
 
 
-def _told(path: Path, what: str, done: str, *, json: bool) -> None:
+def _told(settings: Settings, path: Path, what: str, done: str, *, json: bool) -> None:
     if json:
         print_document(
             {"name": what, "change": done.split(maxsplit=1)[0], "file": str(path.absolute())}
         )
     else:
-        note(f"{what} {done} {path}; {_NEXT}")
+        note(f"{what} {done} {path}; {takes_over(path, settings.storage.path)}")

@@ -15,7 +15,7 @@ import msgspec
 from gatewright.cli.import_report import remarks
 from gatewright.cli.import_sources import Found
 from gatewright.cli.imports import BroughtIn, bring_in
-from gatewright.cli.output import note
+from gatewright.cli.output import note, one_line
 from gatewright.configs.credentials import mask
 from gatewright.configs.edit import document, entries
 from gatewright.configs.hosts import Host
@@ -95,7 +95,7 @@ class TakeOver:
             return
         for one in self._planned.plan.servers:
             secrets = f"; its secrets move to {', '.join(one.secrets)}" if one.secrets else ""
-            note(f"{one.source.key} goes into {self._planned.path} as {one.id}{secrets}")
+            note(f"{one_line(one.source.key)} goes into {self._planned.path} as {one.id}{secrets}")
         for line in remarks(self._planned.plan, self._planned.store):
             note(line)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gatewright import __version__
@@ -15,9 +15,17 @@ __all__ = ["announced"]
 
 
 @contextlib.contextmanager
-def announced(state: Path, url: str, tokens: Mapping[str, str]) -> Iterator[None]:
+def announced(
+    state: Path,
+    url: str,
+    tokens: Mapping[str, str],
+    *,
+    clear_text: Sequence[str] = (),
+    follows: Sequence[Sequence[Path]] = (),
+) -> Iterator[None]:
     """While inside, the command line finds this gateway and may speak to it, with the tokens of the
-    `operator` and of the `local` host."""
+    `operator` and of the `local` host. `clear_text` are addresses that others reach without TLS. `follows` are the files of
+    its configuration, the first of each group that is there counts."""
     path = state / "gateway.json"
     body = {
         "url": url,
@@ -25,6 +33,8 @@ def announced(state: Path, url: str, tokens: Mapping[str, str]) -> Iterator[None
         "operator_token": tokens["operator"],
         "local_token": tokens["local"],
         "version": __version__,
+        "clear_text": list(clear_text),
+        "follows": [[str(path) for path in group] for group in follows],
     }
     replace_file(path, jsonrpc.encode(body))
     try:

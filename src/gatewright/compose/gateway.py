@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from pathlib import Path
 
 import msgspec
 
@@ -28,7 +28,16 @@ from gatewright.compose.numbers import Numbers
 from gatewright.compose.office import Office
 from gatewright.compose.outward import adopt_words
 from gatewright.compose.own import kernel_names_of, kernel_tools, own_methods
-from gatewright.compose.parts import EXTENSIONS, authorizers_of, json_limits, profiles_of, spec_of
+from gatewright.compose.parts import (
+    EXTENSIONS,
+    authorizers_of,
+    guard_of,
+    info_of,
+    json_limits,
+    own_callers,
+    profiles_of,
+    spec_of,
+)
 from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
@@ -54,7 +63,6 @@ from gatewright.protocol.negotiate import Face
 from gatewright.redaction.patterns import compiled
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
-from gatewright.serving.guard import Guard
 from gatewright.serving.lasting import Dismissing
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
@@ -89,6 +97,7 @@ class Gateway:
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
+        self.follows: Sequence[Sequence[Path]] = ()
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
@@ -156,7 +165,7 @@ class Gateway:
     def _put_together(self) -> None:
         settings = self.settings
         table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
-        info = _info(settings)
+        info = info_of(settings)
         specs = [spec_of(settings, server) for server in settings.servers]
         self.administration = Administration(
             lambda: self.supervisor.fleet, self.again, self.events.acted
@@ -186,7 +195,7 @@ class Gateway:
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = Judges(
             self._room_callers,
-            self._callers_of_our_own(),
+            own_callers(self._tokens, settings),
             owners,
             self.desk,
             self.pinning,
@@ -246,7 +255,7 @@ class Gateway:
         )
         self.app = App(
             self.front,
-            _guard(settings),
+            guard_of(settings),
             frozenset(settings.profiles),
             Health(self.numbers, lambda: self.supervisor.catalogue),
             self.supervisor,
@@ -277,17 +286,6 @@ class Gateway:
         for name, server in self.supervisor.fleet.servers.items():
             refusal = self.permitting.barred.get(name)
             server.permitted(blocked="" if refusal is None else refusal.message)
-
-    def _callers_of_our_own(self) -> dict[str, Caller]:
-        form = self.settings.form
-        found = {
-            self._tokens["operator"]: Caller("local", "operator"),
-            self._tokens["local"]: gates.LOCAL,
-            **local_agents.credentials(self._tokens["local"]),
-            **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
-        }
-        found.pop("", None)
-        return found
 
     # -- other settings
 
@@ -328,7 +326,7 @@ class Gateway:
 
     def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
-        found, guard = self._judges.of(settings, table, fleet), _guard(settings)
+        found, guard = self._judges.of(settings, table, fleet), guard_of(settings)
         over = self._running.until(
             self._kernel.swap(
                 gates.ordered(found),
@@ -339,7 +337,7 @@ class Gateway:
         self._judges.take(found)
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
-        self.supervisor.info = info = _info(settings)
+        self.supervisor.info = info = info_of(settings)
         front = self.front
         front.info, front.protected = info, self._judges.protected
         front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer
@@ -378,7 +376,10 @@ class Gateway:
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
             urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
             ready = Ready(f"{server.url}/mcp", urls | more, {})
-            with announced(self._state, ready.url, self._tokens):
+            bare = (*server.clear_text, *self.groundhog.clear_text)
+            with announced(
+                self._state, ready.url, self._tokens, clear_text=bare, follows=self.follows
+            ):
                 await self.supervisor.settled()
                 status = self.supervisor.status()
                 states = {one.id: str(one.state) for one in status}
@@ -393,11 +394,3 @@ class Gateway:
         stop_signal().add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served
-
-
-def _info(settings: Settings) -> dict[str, Any]:
-    return {"name": settings.gateway.name, "version": __version__}
-
-
-def _guard(settings: Settings) -> Guard:
-    return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)

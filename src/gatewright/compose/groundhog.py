@@ -87,6 +87,8 @@ class GroundhogSide:
         self.settings = settings
         self._protocol = settings.protocol or Protocol()
         self._supervisor: Supervisor | None = None
+        self.clear_text: tuple[str, ...] = ()
+        """Addresses of the protocol's own that others reach without TLS."""
         self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(
             self.registry, settings.storage.path, self._shipped(settings)
@@ -223,6 +225,7 @@ class GroundhogSide:
             client_ca=tls and (transport.tls.ca_file or None),
             limits=bounds,
         )
+        self.clear_text = server.clear_text
         base = server.url if transport.type == "http" else server.url.replace("http", "ws", 1)
         return base + transport.path, partial(server.stop, 5.0)
 
@@ -235,6 +238,7 @@ class GroundhogSide:
         server = await tcp.serve_lines(
             accept, host=transport.host, port=transport.port, tls=context, limits=bounds
         )
+        self.clear_text = server.clear_text
         scheme = "tls" if context is not None else "tcp"
         return f"{scheme}://{transport.host}:{server.port}", server.stop
 

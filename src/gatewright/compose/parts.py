@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from gatewright.call import SHIPPED
+from gatewright import __version__, gates
+from gatewright.call import SHIPPED, Caller
+from gatewright.configs import local_agents
 from gatewright.links.authorization import Authorizer
 from gatewright.links.endpoint import ApiPlace
 from gatewright.protocol.negotiate import Face
 from gatewright.protocol.oauth_client import Identity
+from gatewright.serving.guard import Guard
 from gatewright.settings import Settings
 from gatewright.settings import model as said
 from gatewright.stores.grants import Grant, Grants, Layer
@@ -26,7 +30,10 @@ __all__ = [
     "authorizers_of",
     "folders_of",
     "grants_of",
+    "guard_of",
+    "info_of",
     "json_limits",
+    "own_callers",
     "profiles_of",
     "spec_of",
 ]
@@ -164,3 +171,26 @@ def _auth_of(auth: said.Auth) -> Auth:
 def json_limits(limits: said.Limits) -> JsonLimits:
     """The bounds of one frame."""
     return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
+
+
+def info_of(settings: Settings) -> dict[str, Any]:
+    """How the gateway calls itself to clients and servers (MCP's `Implementation`)."""
+    return {"name": settings.gateway.name, "version": __version__}
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Which `Host` and `Origin` are served."""
+    return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)
+
+
+def own_callers(tokens: Mapping[str, str], settings: Settings) -> dict[str, Caller]:
+    """Who shows the credentials of this process's own making: the operator and the hosts of this machine. An empty one lets nobody in."""
+    form = settings.form
+    found = {
+        tokens["operator"]: Caller("local", "operator"),
+        tokens["local"]: gates.LOCAL,
+        **local_agents.credentials(tokens["local"]),
+        **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
+    }
+    found.pop("", None)
+    return found

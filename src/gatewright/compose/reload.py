@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from gatewright.compose.changes import Change, changes, pinned, policy_version
@@ -40,6 +41,9 @@ class Source(Protocol):
 
     def stamp(self) -> Hashable:
         """Differs from the one before where a file that counts may have changed."""
+
+    def follows(self) -> Sequence[Sequence[Path]]:
+        """The files, absolute, in groups: of each the first that is there counts."""
 
 
 class Reloader:

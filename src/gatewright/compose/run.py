@@ -37,6 +37,7 @@ def run(
 
     async def main() -> None:
         async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
+            gateway.follows = () if source is None else source.follows()
             with collecting_rarely():
                 if stdio:
                     await gateway.serve_stdio(profile, host)

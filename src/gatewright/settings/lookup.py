@@ -20,7 +20,7 @@ from gatewright.settings.gateway_form import is_form, read_form
 from gatewright.settings.model import Settings
 from gatewright.settings.problems import Origin, Problem, SettingsError
 
-__all__ = ["STDIN", "candidates", "find", "given", "load", "state_directory"]
+__all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory"]
 
 STDIN = Path("-")
 """`--config -`: what stands on standard input."""
@@ -95,13 +95,23 @@ def candidates(
     cwd: Path | None = None,
 ) -> list[Path]:
     """The files that count where they are there."""
+    return [path for group in groups(config, environ=environ, cwd=cwd) for path in group]
+
+
+def groups(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> list[list[Path]]:
+    """The same in groups: of each the first file that is there counts, and no other."""
     variables = os.environ if environ is None else environ
     if config is not None:
-        return [config]
+        return [[config]]
     if named := variables.get("MGP_CONFIG_PATH"):
-        return [Path(named)]
+        return [[Path(named)]]
     places = _project_places(Path.cwd() if cwd is None else cwd)
-    return [*(path for path, _ in places), *_user(variables)]
+    return [[path for path, _ in places], [*_user(variables)]]
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gatewright.patterns import Pattern
 from gatewright.settings.build import override
-from gatewright.settings.lookup import STDIN, candidates, load
+from gatewright.settings.lookup import STDIN, candidates, groups, load
 from gatewright.settings.model import Settings
 from gatewright.stores.secrets import CHANGED
 
@@ -61,6 +61,11 @@ class FileSource:
     def stamp(self) -> Hashable:
         """Differs from the one before where a file that counts may have changed, came or went."""
         return (*self._places(), *map(_stamp, self._values))
+
+    def follows(self) -> list[list[Path]]:
+        """The files, absolute, in groups: of each the first that is there counts."""
+        found = groups(self._config, environ=self._environ, cwd=self._cwd)
+        return [[one if one == STDIN else self._cwd / one for one in group] for group in found]
 
     def _places(self) -> list[Hashable]:
         places = candidates(self._config, environ=self._environ, cwd=self._cwd)

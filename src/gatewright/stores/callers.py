@@ -29,7 +29,7 @@ import msgspec
 from gatewright.call import Caller, UserContext
 from gatewright.stores.database import Database
 
-__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "Rejected"]
+__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "NameTaken", "Rejected"]
 
 KeyKind = Literal["agent", "operator"]
 Rejected = Literal["unknown", "expired", "revoked"]
@@ -94,6 +94,14 @@ class KeyChange(msgspec.Struct, frozen=True):
     by: str
 
 
+class NameTaken(ValueError):  # noqa: N818 - what is the case, not what is wrong with us
+    """The name has keys in force: `keys`."""
+
+    def __init__(self, name: str, keys: Sequence[Key]) -> None:
+        super().__init__(f"{name} has a key in force")
+        self.keys = tuple(keys)
+
+
 class Callers:
     """The keys of one state folder. Use it from one thread at a time."""
 
@@ -136,15 +144,20 @@ class Callers:
         expires: float | None = None,
         user: UserContext = _NOTHING_SAID,
         by: str,
+        another: bool = True,
     ) -> tuple[Key, str]:
         """Make a key for the agent or operator `name`. The second value is the secret, shown once.
 
-        `user` is what else the key says, `by` says who did it, for the record. Raises `ValueError` for a
-        name, an expiry or rights that cannot be, `StoreError` when the database does not take it.
+        `user` is what else the key says, `by` says who did it, for the record. Raises `NameTaken` where the name has a key
+        in force and this is not to be `another`, `ValueError` for a name, an expiry or rights that cannot be, `StoreError`
+        when the database does not take it.
         """
         now = self._clock()
         _check(name, kind, expires, now, user)
         with self._database.reported("the keys"), self._database.transaction():
+            # Inside the transaction: of two commands at once the second one sees the key of the first.
+            if not another and (held := self._in_force(name, now)):
+                raise NameTaken(name, held)
             made = self._insert(name, kind, now, expires, user, by)
         self._load()
         return made
@@ -176,6 +189,21 @@ class Callers:
             self._note("replaced" if overlap_s > 0 else "revoked", old, now, by)
         self._load()
         return made
+
+    def held(self, word: str) -> list[Key]:
+        """The keys in force of a name, oldest first; the key alone where `word` is the id of one."""
+        with self._database.reported("the keys"):
+            return [key for key in self.keys() if key.id == word] or self._in_force(
+                word, self._clock()
+            )
+
+    def _in_force(self, name: str, now: float) -> list[Key]:
+        rows = self._database.execute(
+            f"SELECT {_COLUMNS} FROM keys WHERE name = ? AND revoked IS NULL "  # noqa: S608 - a constant
+            "AND (expires IS NULL OR expires > ?) ORDER BY created, id",
+            (name, now),
+        ).fetchall()
+        return [_key(row) for row in rows]
 
     def _insert(
         self,

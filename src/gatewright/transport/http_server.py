@@ -20,6 +20,7 @@ from typing import Any
 from uvicorn.config import Config
 
 from gatewright.transport.base import FROM_CLIENTS, Limits
+from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_exchange import App, Serving
 
@@ -125,6 +126,7 @@ async def serve(
         urls = [f"unix:{unix_socket}"]
     server = HttpServer(_config(app, limits), limits, sockets, urls, unix_socket)
     await server.start(context)
+    server.clear_text = warn_of_clear_text(sockets, tls=context is not None)
     return server
 
 
@@ -144,6 +146,8 @@ class HttpServer:
     ) -> None:
         self.urls = list(urls)
         self.url = self.urls[0]
+        self.clear_text: tuple[str, ...] = ()
+        """Its addresses that others reach without TLS."""
         self.port = 0 if unix_socket else int(sockets[0].getsockname()[1])
         self._state = Serving(config, limits, self._one_gone)
         self._sockets = sockets

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Pipe, Receiver
+from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.ends import End
 from gatewright.transport.http_server import BACKLOG, listen_on
 from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
@@ -61,6 +62,8 @@ class LineServer:
         self._servers: list[asyncio.AbstractServer] = []
         self._open: set[TcpPipe] = set()
         self.port = 0
+        self.clear_text: tuple[str, ...] = ()
+        """Its addresses that others reach without TLS."""
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         """Begin to accept. `serve_lines` does this."""
@@ -77,6 +80,7 @@ class LineServer:
                 backlog=BACKLOG,
             )
             self._servers.append(server)
+        self.clear_text = warn_of_clear_text(sockets, tls=tls is not None)
 
     def _connected(self) -> TcpPipe:
         return TcpPipe(self._accept, self._limits, self._open)

@@ -1,7 +1,5 @@
-"""One tool server: its connections, what it offers, what clients want to hear of it.
-
-The main connection feeds the catalogue and serves whoever has none of its own; `lanes` says who has.
-"""
+"""One tool server: its connections, what it offers, what clients want to hear of it. The main connection feeds the catalogue and
+serves whoever has none of its own; `lanes` says who has."""
 
 from __future__ import annotations
 

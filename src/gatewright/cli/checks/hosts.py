@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.import_sources import places_of
+from gatewright.cli.ungoverned import command_of, left_beside, listed, local_urls
 from gatewright.configs.edit import entries
 from gatewright.configs.hosts import Host, find_host
 from gatewright.configs.problems import Unreadable
@@ -25,6 +28,8 @@ def check_hosts(records: list[Record], url: str) -> Iterator[Finding]:
     for host, record in ours:
         for step in record.steps:
             yield _looked_at(host, record, step, url)
+    for host in {host.id: host for host, _ in ours}.values():
+        yield from _beside(host, [record for known, record in ours if known is host], url)
     if not ours:
         yield Finding(
             check="host",
@@ -32,6 +37,22 @@ def check_hosts(records: list[Record], url: str) -> Iterator[Finding]:
             level="ok",
             what="none is connected by `gatewright connect`; a host may still use the URL",
         )
+
+
+def _beside(host: Host, records: list[Record], url: str) -> Iterator[Finding]:
+    """Servers that a connected host has beside the gateway."""
+    written, ways = {}, {}
+    for record in records:
+        file = Path(record.file)
+        with suppress(OSError, UnicodeDecodeError):  # said above
+            written[file] = (file.read_text("utf-8"), [step.name for step in record.steps])
+        project = file not in places_of(host)
+        if record.steps and not (project and file != Path.cwd() / host.project):
+            ways[file] = command_of(host, record.steps[-1], project=project)
+    left = left_beside(host, local_urls(url), written, ways)
+    for (file, way), some in left.ungoverned().items():
+        what = f"beside the gateway, without its grants and its record: {listed(some)} ({file})"
+        yield _said(host, "warning", what, way)
 
 
 def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:

@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 import gatewright
 from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.checks.stalls import check_stalls
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Running, read_running
+from gatewright.cli.running import Running, alive, read_running
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 from gatewright.stores.errors import StoreError
@@ -107,7 +108,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
     except CliError as problem:
         yield _gateway(file, "problem", "cannot be read", problem.message, problem.hint)
         return
-    if not _alive(running.pid):
+    if not alive(running.pid):
         why = f"process {running.pid} has ended without removing it"
         yield Finding(
             check="gateway",
@@ -140,6 +141,7 @@ def _answers(running: Running) -> Iterator[Finding]:
         yield _gateway(running.url, "problem", f"process {running.pid} does not answer", why, fix)
         return
     yield _gateway(running.url, "ok", f"runs as process {running.pid}")
+    yield from (clear_text_finding(address) for address in running.clear_text)
     yield from check_stalls(running)
     ours = gatewright.__version__
     if running.version != ours:
@@ -148,7 +150,8 @@ def _answers(running: Running) -> Iterator[Finding]:
 
 
 def _ports(settings: Settings) -> Iterator[Finding]:
-    """Whether each address that a gateway would listen on is free."""
+    """Whether each address that a gateway would listen on is free, and whether others would reach it in clear text."""
+    yield from check_listeners(settings)
     yield from _port(settings.gateway.host, settings.gateway.port, "[gateway]")
     if settings.protocol is not None:
         transport = settings.protocol.transport
@@ -238,16 +241,6 @@ def check_audit(folder: Path) -> Iterator[Finding]:
         why=why,
         fix="keep the folder as evidence and give the gateway another one: [storage] path",
     )
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _folder(folder: Path, level: Level, what: str, why: str = "", fix: str = "") -> Finding:

@@ -1,0 +1,88 @@
+"""How a command is given an API key: a file, one line of standard input, the environment; or as a word of the command line,
+which every user of the machine can read in the process list while the command runs, and the shell keeps in its history.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from pathlib import Path
+
+import typer
+
+from gatewright.cli.habits import KEY_FILE
+from gatewright.cli.output import CliError, Exit, is_terminal, note
+
+__all__ = ["IN_VIEW", "key_given"]
+
+IN_VIEW = (
+    "other users of this machine can read a key on the command line in the process list, and the shell keeps it in its "
+    "history; use --key-file FILE, --key - (standard input) or GATEWRIGHT_KEY"
+)
+_CHARS = 4096
+_STDIN = "-"
+_TAKEN = frozenset({"bridge"})
+"""Commands whose standard input is for something else."""
+
+
+def key_given(context: typer.Context, value: str | None) -> str | None:
+    """What `--key` stands for, after `--key-file` was read. Raises `CliError`."""
+    if context.resilient_parsing:
+        return value
+    source = context.get_parameter_source("key")
+    typed = source is not None and source.name == "COMMANDLINE"
+    file = context.meta.get(KEY_FILE)
+    if file is not None:
+        if typed:
+            raise _misuse("--key and --key-file say two keys", "pass one of them")
+        return _read(Path(file))
+    if not typed or value is None:
+        return value
+    if value == _STDIN:
+        if context.command.name in _TAKEN:
+            raise _misuse(
+                "standard input carries MCP here, and no key",
+                "pass it in GATEWRIGHT_KEY or with --key-file FILE",
+            )
+        return _asked()
+    note(IN_VIEW)
+    return value
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_CHARS + 1)
+            shared = os.fstat(opened.fileno()).st_mode & 0o077
+    except OSError as problem:
+        raise _misuse(
+            f"{file} cannot be read: {problem.strerror}", "name a file that holds the key alone"
+        ) from None
+    if shared and file.is_file():
+        note(f"{file} can be read by other users of this machine: chmod 600 {file}")
+    return _checked(content, str(file))
+
+
+def _asked() -> str:
+    """One line of standard input; what stands behind it is left for whoever reads on."""
+    if is_terminal(0):
+        return _checked(getpass.getpass("API key: ").encode(), "what was typed")
+    line = bytearray()
+    while len(line) <= _CHARS and (one := os.read(0, 1)) not in {b"", b"\n"}:
+        line += one
+    return _checked(bytes(line), "standard input")
+
+
+def _checked(content: bytes, where: str) -> str:
+    """The key of a text. What it says instead is never repeated."""
+    key = content.decode("utf-8", "replace").strip()
+    if not key or len(content) > _CHARS or not (key.isascii() and key.isprintable()) or " " in key:
+        raise _misuse(
+            f"{where} holds no key: a key is one word on one line",
+            "`gatewright key create NAME` prints one",
+        )
+    return key
+
+
+def _misuse(message: str, hint: str) -> CliError:
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)
