@@ -7,15 +7,15 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
-from tests.behaviour.hosts import DOORS, Host, host
-from tests.behaviour.wires import StdioWire
+from tests.behaviour.gateway import Gateway, config, running, server
+from tests.behaviour.hosts import DOORS, host
 
 FRESH = {"approvals": {"hold_s": 0}}
 """Everything else as it is without a word: only that calls do not wait, so that tests need not."""
@@ -31,16 +31,20 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-def at_a_terminal(folder: Path, *words: str) -> str:
-    """What a command prints, run by a person at a terminal; the exit code is 0."""
+def at_a_terminal(command: str) -> str:
+    """What a command prints, typed as it stands at a terminal that is nowhere near the gateway; the exit code is 0."""
+    own = Path(sys.executable).parent
+    names = ("GATEWRIGHT_STATE", "MGP_CONFIG_PATH")
+    environ = {name: value for name, value in os.environ.items() if name not in names}
     leader, follower = pty.openpty()
     try:
         done = subprocess.run(
-            [*COMMAND, *words],
+            ["/bin/sh", "-c", command],
+            env={**environ, "PATH": f"{own}{os.pathsep}{environ['PATH']}"},
             stdin=follower,
             capture_output=True,
             timeout=60,
-            cwd=folder,
+            cwd="/",
             check=False,
         )
     finally:
@@ -55,10 +59,6 @@ def said(result: dict[str, Any]) -> str:
     return text
 
 
-def folder_of(gateway: Gateway, client: Host) -> Path:
-    return client.wire.folder if isinstance(client.wire, StdioWire) else gateway.folder
-
-
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_tool_that_says_that_it_destroys_runs_when_the_printed_command_was_run(
     fresh: Gateway, door: str
@@ -68,10 +68,9 @@ async def test_a_tool_that_says_that_it_destroys_runs_when_the_printed_command_w
         assert await client.text("hinting__plain") == "ran plain"
         first = await client.call("hinting__wipe", of=door)
         assert first["isError"] is True
-        printed = re.search(r"`gatewright (approve ap_\w+)`", said(first))
+        printed = re.search(r"`([^`]*gatewright approve ap_\w+)`", said(first))
         assert printed is not None, said(first)
-        folder = folder_of(fresh, client)
-        at_a_terminal(folder, *printed[1].split(), "--config", str(folder / "mgp.toml"))
+        at_a_terminal(printed[1])
         assert await client.text("hinting__wipe", of=door) == "ran wipe"
         again = await client.call("hinting__wipe", of=door)
         assert again["isError"] is True
@@ -80,11 +79,11 @@ async def test_a_tool_that_says_that_it_destroys_runs_when_the_printed_command_w
 async def test_a_yes_to_what_reaches_out_is_one_to_its_further_calls(fresh: Gateway) -> None:
     async with host(fresh, DOORS[0]) as client:
         first = await client.call("hinting__search", q="one")
-        printed = re.search(r"`gatewright (approve ap_\w+)`", said(first))
+        printed = re.search(r"`([^`]*gatewright approve) (ap_\w+)`", said(first))
         assert printed is not None, said(first)
-        listed = at_a_terminal(fresh.folder, "approve", "--json", "--config", str(fresh.file))
+        listed = at_a_terminal(f"{printed[1]} --json")
         assert "a yes holds for all its calls by anonymous for 8 h" in listed
-        at_a_terminal(fresh.folder, *printed[1].split(), "--config", str(fresh.file))
+        at_a_terminal(f"{printed[1]} {printed[2]}")
         assert await client.text("hinting__search", q="one") == "ran search"
         assert await client.text("hinting__search", q="two") == "ran search"
 

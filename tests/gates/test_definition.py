@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Refusal
+from gatewright.call import Refusal, Target
 from gatewright.gates.definition import Definition
 from tests.gates.parts import Mute, a_call, a_tool, a_tool_call
 
@@ -19,6 +21,19 @@ async def test_a_tool_that_is_held_back_is_refused_with_the_way_out() -> None:
     assert "wipe has changed" in found.message
     assert "gatewright server pin srv wipe" in found.message
     assert found.details == {"held": "wipe has changed", "server_id": "srv", "tool_name": "wipe"}
+
+
+@pytest.mark.parametrize(
+    "name", ["x; touch y", "$(touch y)", "a`b`", "it's", "two words", "-rf", "a\nb", "x\u202ey"]
+)
+async def test_the_command_that_is_shown_holds_a_hostile_name_as_one_word(name: str) -> None:
+    tool = replace(a_tool("plain"), target=Target("srv", name))
+    found = Definition(lambda _: "it has changed")(a_tool_call(tool), Mute())
+    assert isinstance(found, Refusal)
+    command = found.message.partition("with `")[2].removesuffix("` and may accept it")
+    assert "\n" not in command
+    assert shlex.split(command)[:4] == ["gatewright", "server", "pin", "srv"]
+    assert len(shlex.split(command)) == 5
 
 
 async def test_any_other_tool_passes_as_it_is() -> None:

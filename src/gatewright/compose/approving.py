@@ -12,6 +12,7 @@ from gatewright.call import Target
 from gatewright.compose.changes import policy_version
 from gatewright.compose.desk import Desk, Record, Tell
 from gatewright.settings import Settings
+from gatewright.settings.reaching import command
 from gatewright.stores.approval import Approval
 from gatewright.stores.approvals import DATABASE, Approvals
 from gatewright.transport.egress import Egress, EgressFailed
@@ -36,13 +37,14 @@ def adopt(desk: Desk, settings: Settings) -> None:
     """Go on with what a configuration says."""
     told = settings.approvals.webhook
     desk.lasts_s = settings.approvals.expires_s
-    desk.tell = webhook(told) if told else None
+    typed = command(settings, os.environ)
+    desk.tell = webhook(told, typed=typed) if told else None
 
 
 def queue_of(settings: Settings, desk: gates.Desk) -> gates.Queue:
     """What the gate needs in order to ask operators under this configuration."""
     version = policy_version(settings)
-    return gates.Queue(desk, version, settings.approvals.hold_s)
+    return gates.Queue(desk, version, settings.approvals.hold_s, command(settings, os.environ))
 
 
 def rules_of(settings: Settings) -> Callable[[Target], gates.Rule]:
@@ -66,7 +68,7 @@ def by_operators(settings: Settings) -> bool:
     return any(one not in (None, "caller") for one in (settings.approvals.approver, *rules))
 
 
-def webhook(url: str, egress: Egress | None = None) -> Tell:
+def webhook(url: str, egress: Egress | None = None, *, typed: str = "gatewright") -> Tell:
     """Tells `url` of each new request: a few tries, and a line in the log where none works."""
     asks = egress or Egress()
 
@@ -75,7 +77,7 @@ def webhook(url: str, egress: Egress | None = None) -> Tell:
         for _ in range(_TRIES):
             try:
                 status, _body = await asks.ask(
-                    url, {"Content-Type": "application/json"}, _told(one), outside=False
+                    url, {"Content-Type": "application/json"}, _told(one, typed), outside=False
                 )
             except EgressFailed as failed:
                 problem = str(failed)
@@ -88,7 +90,7 @@ def webhook(url: str, egress: Egress | None = None) -> Tell:
     return tell
 
 
-def _told(one: Approval) -> bytes:
+def _told(one: Approval, typed: str) -> bytes:
     """Everything that helps to decide whether to look at it, and no argument."""
     approval = {
         "id": one.id,
@@ -103,5 +105,5 @@ def _told(one: Approval) -> bytes:
         "expires": one.expires,
         "quorum": one.quorum,
     }
-    decide = f"gatewright approve {one.id}"
+    decide = f"{typed} approve {one.id}"
     return jsonrpc.encode({"event": "approval.requested", "approval": approval, "decide": decide})

@@ -8,12 +8,14 @@ somebody's word (`since`): they agreed to the definition of the moment in which 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Refusal, Target, Tool
 from gatewright.validators.definition import definition_digest
+from gatewright.wire.visible import spelled
 
 __all__ = ["Definition"]
 
@@ -62,10 +64,15 @@ class Definition:
         return Refusal(
             "tool_disabled",
             f"{tool.exposed} is held back: {why}. An operator looks at it with "
-            f"`gatewright server pin {target.server} {target.name}` and may accept it",
+            f"`gatewright server pin {target.server} {_typed(target.name)}` and may accept it",
             {"held": why, "server_id": target.server, "tool_name": target.name},
             gate=self.name,
         )
+
+
+def _typed(name: str) -> str:
+    """A tool's name as one word of a shell, whatever its server put into it: a command that is shown is copied."""
+    return shlex.quote(spelled(name))
 
 
 def _same(one: Tool, other: Tool) -> bool:

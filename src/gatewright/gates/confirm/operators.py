@@ -46,11 +46,13 @@ class Desk(Protocol):
 
 class Queue(NamedTuple):
     """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
-    approval is bound; `hold_s` is how long a call waits before its caller is told to come back."""
+    approval is bound; `hold_s` is how long a call waits before its caller is told to come back; `command` is how `gatewright` is typed so
+    that it reaches this queue."""
 
     desk: Desk
     policy: str
     hold_s: float
+    command: str = "gatewright"
 
 
 class Agreed(NamedTuple):
@@ -92,7 +94,7 @@ class Operators:
             return Refusal(
                 "resource_exhausted",
                 f"{tool.exposed} needs an operator's approval, and too many requests of {call.caller.id} wait "
-                "for one already; `gatewright approve` lists them",
+                f"for one already; `{queue.command} approve` lists them",
                 {"missing": "approval"},
             )
         if made.state == "pending":
@@ -104,7 +106,7 @@ class Operators:
             made = put()
         if made is None or made.state != "pending":
             self._looks.over(call)
-        return words.undecided(call, tool, made)
+        return words.undecided(call, tool, made, queue.command)
 
     def passed(self, call: Call) -> None:
         """The call runs. Where it came as a look at itself, that was the last one, whoever agreed in the end."""

@@ -55,8 +55,11 @@ def lasts(call: Call, tool: Tool) -> bool:
     return security.hints == ("open_world",) and not asked and "flow" not in call.facts
 
 
-def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
-    """What a caller is told whose request was denied, or waits on; None is one that is over."""
+def undecided(
+    call: Call, tool: Tool, made: Approval | None, command: str = "gatewright"
+) -> Refusal:
+    """What a caller is told whose request was denied, or waits on; None is one that is over. `command` is how
+    `gatewright` is typed."""
     if made is not None and made.state == "denied":
         because = f": {visible(made.comment)}" if made.comment else ""
         return Refusal(
@@ -68,7 +71,7 @@ def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
     return Refusal(
         "permission_deferred",
         f"{tool.exposed} waits for an operator's approval ({id}){_because(call)}. Nothing was run. Repeat exactly the same call "
-        f"later: it runs once it has been approved. An operator decides with `gatewright approve {id}`",
+        f"later: it runs once it has been approved. An operator decides with `{command} approve {id}`",
         {"status": "pending_approval", "approval_id": id, "missing": "approval"},
     )
 
