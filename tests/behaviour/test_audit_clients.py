@@ -70,7 +70,7 @@ def keys(gateway: Gateway) -> dict[str, str]:
 
 
 def _made(gateway: Gateway, name: str, *more: str) -> dict[str, Any]:
-    ours = ("--json", "--key", gateway.operator_token)
+    ours = ("--json", "--another", "--key", gateway.operator_token)
     found: dict[str, Any] = json.loads(gateway.cli("key", "create", name, *more, *ours))
     return found
 

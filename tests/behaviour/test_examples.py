@@ -84,7 +84,7 @@ def test_the_example_serves_callers_without_a_key_what_it_grants_them(
         assert refused["result"]["isError"] is True
         denied = shell.run("audit", "query", "--outcome", "denied").rows
         assert [(row[2], row[3], row[5]) for row in denied] == [
-            ("anonymous", "demo/delete_all_notes", "permission_deferred")
+            ("anonymous", "demo__delete_all_notes", "permission_deferred")
         ]
 
 

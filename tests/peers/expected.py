@@ -37,8 +37,8 @@ def visited(
     everything = {
         "tools": WORDS["tools"],
         "results": _results(),
-        "questions": _questions(),
-        "work": _work(),
+        "questions": _questions(server),
+        "work": _work(server),
         "resources": _resources(peer, server, legacy_only=legacy_only, alone=alone),
         "prompts": _prompts(),
         "changes": {
@@ -80,12 +80,16 @@ def _results() -> dict[str, Any]:
     }
 
 
-def form(question: str) -> dict[str, Any]:
-    """The form that the user of a host is shown."""
-    return {"mode": "form", "message": question, "requestedSchema": WORDS["form"]}
+def form(server: str, question: str) -> dict[str, Any]:
+    """The form that the user of a host is shown, under the name of the server that asks."""
+    return {
+        "mode": "form",
+        "message": f'Server "{server}" asks: {question}',
+        "requestedSchema": WORDS["form"],
+    }
 
 
-def _questions() -> dict[str, Any]:
+def _questions(server: str) -> dict[str, Any]:
     return {
         "accept": ACCEPTED,
         "decline": {"action": "decline"},
@@ -94,20 +98,20 @@ def _questions() -> dict[str, Any]:
         "places": ROOTS,
         "interview": {"who": ACCEPTED, "word": SAMPLED},
         "asked": [
-            form("Please accept"),
-            form("Please decline"),
-            form("Please cancel"),
-            form("Who are you?"),
+            form(server, "Please accept"),
+            form(server, "Please decline"),
+            form(server, "Please cancel"),
+            form(server, "Who are you?"),
         ],
     }
 
 
-def _work() -> dict[str, Any]:
+def _work(server: str) -> dict[str, Any]:
     return {
         "result": _done("worked"),
         "progress": [[1, 3, "step 1"], [2, 3, "step 2"], [3, 3, "step 3"]],
         "logs": [
-            {"level": level, "logger": "guest", "data": f"a line of {level}"}
+            {"level": level, "logger": f"{server}/guest", "data": f"a line of {level}"}
             for level in ("info", "warning")
         ],
     }

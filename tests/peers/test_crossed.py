@@ -32,8 +32,8 @@ def eras(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of a server of each era, and of one that is spoken to in the older one."""
     servers = [
         guest("old", "sdk1_server"),
-        guest("new", "ts2_server", "--strict"),
-        guest("either", "ts2_server", era="legacy"),
+        guest("new", "ts2_server", "--strict", methods=["guest/*"]),
+        guest("either", "ts2_server", era="legacy", methods=["guest/*"]),
     ]
     content = config(*servers, profiles=profiles(*servers))
     with running(tmp_path_factory.mktemp("eras"), content) as gateway:
@@ -82,6 +82,7 @@ def test_a_host_that_cannot_be_asked_hears_why_the_tool_did_not_run(
     "peer", [one for one in PEERS if one.driver.startswith("ts")], ids="-".join
 )
 def test_a_method_that_no_specification_knows_passes(eras: Gateway, peer: Peer) -> None:
+    """Where an operator declared it (decision C-62), and to the profile's server: each is alone in its own."""
     shout = ["guest/shout", {"words": "hello"}]
     loud = [{"loud": "HELLO"}]
     assert asked(eras, peer, [shout], "new", "either") == {"new": loud, "either": loud}

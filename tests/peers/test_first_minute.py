@@ -47,7 +47,7 @@ def test_what_the_host_calls_is_answered_and_seen_in_the_record(minute: Minute) 
     }
     seen = minute.said("gatewright audit tail").out.splitlines()
     executed = [line.split("\t")[3] for line in seen if "TOOL_EXECUTED" in line]
-    assert executed == ["everything/echo", "filesystem/read_text_file"]
+    assert executed == ["everything__echo", "filesystem__read_text_file"]
 
 
 def test_the_file_of_the_host_has_our_entry_beside_its_own(minute: Minute) -> None:

@@ -132,7 +132,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
             http,
             {"id": "files", "command": command, "args": arguments},
         ]
-        content = config(*servers, profiles=profiles(*servers))
+        said = {"approver": "caller", "hints": "off"}
+        content = config(*servers, profiles=profiles(*servers), approvals=said)
         with running(folder, content) as gateway:
             yield gateway
 

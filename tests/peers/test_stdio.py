@@ -26,7 +26,9 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         guest("old", "sdk1_server", share="gateway"),
         guest("new", "ts2_server", "--strict", share="gateway"),
     ]
-    with running(tmp_path_factory.mktemp("configured"), config(*servers)) as gateway:
+    with running(
+        tmp_path_factory.mktemp("configured"), config(*servers, approvals={"approver": "caller"})
+    ) as gateway:
         yield gateway
 
 

@@ -170,7 +170,10 @@ def command_of(host: Host, step: Step, *, project: bool) -> str:
         words += ["--url", str(url)]
     elif isinstance(args, list) and "bridge" in args:
         stdio = [] if host.remote is None else ["--stdio"]
-        words += [*stdio, *map(str, args[args.index("bridge") + 1 :])]
+        more = [*map(str, args[args.index("bridge") + 1 :])]
+        if "--as" in more:  # `connect` says itself which host it is
+            del more[more.index("--as") : more.index("--as") + 2]
+        words += [*stdio, *more]
     if any(said in str(step.entry) for said in ("Authorization", "GATEWRIGHT_KEY")):
         words += ["--key", "-"]
     return shlex.join([*words, "--take-over"])

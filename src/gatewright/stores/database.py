@@ -9,6 +9,7 @@ version n to n + 1; they run in one transaction, so a crash leaves the old versi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -44,7 +45,7 @@ class Database:
         Raises `StoreTooNewError` for a store of a later version, `StoreError` for anything unusable.
         """
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            _create(path)
             database = cls(_connect(path, "rwc"), path)
         except (OSError, sqlite3.Error) as problem:
             raise _unusable(path, problem) from problem
@@ -186,6 +187,14 @@ class Database:
                 for statement in step:
                     self.execute(statement)
             self.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _create(path: Path) -> None:
+    """Make the file (mode 0600) where there is none. One that is there is not opened: to close it would take from this process every
+    lock that SQLite holds on it for another connection (POSIX, fcntl(2)). Another process would then take itself for the last one,
+    remove the log, and whatever it writes from then on would never be seen here."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

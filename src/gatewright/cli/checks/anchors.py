@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.cli.checks.finding import Finding
-from gatewright.compose.anchoring import wrong_in
 from gatewright.stores.errors import StoreError
 
 __all__ = ["check_anchors"]
@@ -19,6 +18,8 @@ _FIX = (
 
 def check_anchors(folder: Path) -> Iterator[Finding]:
     """A finding for each store that is behind the record, and for a record that is gone."""
+    from gatewright.compose.anchoring import wrong_in  # noqa: PLC0415 - with it comes the rest of the gateway
+
     try:
         wrong = wrong_in(folder) if folder.exists() else []
     except StoreError:  # `check_audit` says so
