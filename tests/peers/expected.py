@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from tests.peers.peers import DRIVERS, Peer
 
-__all__ = ["LEGACY", "MODERN", "STEPS", "WORDS", "form", "visited"]
+__all__ = ["LEGACY", "MODERN", "STEPS", "WORDS", "form", "plainly", "visited"]
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
@@ -30,15 +30,21 @@ ROOTS = {"roots": [{"uri": "file:///home/somebody", "name": "home"}]}
 
 
 def visited(
-    peer: Peer, server: str, *, legacy_only: bool, alone: bool = True, steps: Any = STEPS
+    peer: Peer,
+    server: str,
+    *,
+    legacy_only: bool,
+    alone: bool = True,
+    direct: bool = False,
+    steps: Any = STEPS,
 ) -> dict[str, Any]:
     """What this peer sees of a guest called `server`. `legacy_only` says that the guest answers in the
-    words of the handshake era; `alone` that the endpoint shows no other server."""
+    words of the handshake era; `alone` that the endpoint shows no other server, `direct` that no gateway stands between."""
     everything = {
         "tools": WORDS["tools"],
         "results": _results(),
-        "questions": _questions(server),
-        "work": _work(server),
+        "questions": _questions("" if direct else server),
+        "work": _work("" if direct else server),
         "resources": _resources(peer, server, legacy_only=legacy_only, alone=alone),
         "prompts": _prompts(),
         "changes": {
@@ -51,6 +57,19 @@ def visited(
     }
     found = {step: everything[step] for step in steps}
     return {"hello": _hello(peer), **found, "mgp": []}
+
+
+def plainly(server: str, results: Any) -> Any:
+    """Results with the URI that their guest gave an embedded resource: of several guests that name the same one, only the first is
+    shown so to one caller."""
+    wrapped = f"gatewright://{server}/"
+    if isinstance(results, dict):
+        return {name: plainly(server, one) for name, one in results.items()}
+    if isinstance(results, list):
+        return [plainly(server, one) for one in results]
+    if isinstance(results, str) and results.startswith(wrapped):
+        return unquote(results.removeprefix(wrapped))
+    return results
 
 
 def _hello(peer: Peer) -> dict[str, Any]:
@@ -84,7 +103,7 @@ def form(server: str, question: str) -> dict[str, Any]:
     """The form that the user of a host is shown, under the name of the server that asks."""
     return {
         "mode": "form",
-        "message": f'Server "{server}" asks: {question}',
+        "message": f'Server "{server}" asks: {question}' if server else question,
         "requestedSchema": WORDS["form"],
     }
 
@@ -111,7 +130,11 @@ def _work(server: str) -> dict[str, Any]:
         "result": _done("worked"),
         "progress": [[1, 3, "step 1"], [2, 3, "step 2"], [3, 3, "step 3"]],
         "logs": [
-            {"level": level, "logger": f"{server}/guest", "data": f"a line of {level}"}
+            {
+                "level": level,
+                "logger": f"{server}/guest" if server else "guest",
+                "data": f"a line of {level}",
+            }
             for level in ("info", "warning")
         ],
     }
@@ -129,15 +152,19 @@ def _resources(peer: Peer, server: str, *, legacy_only: bool, alone: bool) -> di
         for one in WORDS["templates"]
     ]
     note = {
-        "uri": "guest:///note/of%20mine",
+        "uri": ("" if alone else wrapped) + "guest:///note/of%20mine",
         "mimeType": "text/plain",
         "text": "Note of%20mine",
+    }
+    read = {
+        name: {**found, "uri": name if alone else wrapped + quote(name, safe="")}
+        for name, found in WORDS["contents"].items()
     }
     return {
         "list": listed,
         "templates": templates,
-        "alpha": {"contents": [WORDS["contents"]["guest:///alpha"]]},
-        "pixel": {"contents": [WORDS["contents"]["guest:///pixel"]]},
+        "alpha": {"contents": [read["guest:///alpha"]]},
+        "pixel": {"contents": [read["guest:///pixel"]]},
         "note": {"contents": [note]},
         # The code moved with the modern revision; who asks in it hears the new one in any case.
         "nowhere": -32002 if legacy_only and not peer.modern else -32602,

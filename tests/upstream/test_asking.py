@@ -165,3 +165,28 @@ def test_params_that_are_no_object_are_refused(params: Any) -> None:
 @given(st.text(max_size=300))
 def test_looking_for_secrets_never_fails(text: str) -> None:
     assert wants_secret(text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("description", "refused"),
+    [
+        ("Your favorite integer (do not give us your phone number, pin, or other info)", False),
+        ("A comment. Do not include passwords or tokens.", False),
+        ("Don't enter your password", False),
+        ("Do not enter your old password, enter the new one", True),
+        ("Never mind; your password", True),
+        ("Do not share your PIN with others. Your PIN:", True),
+        ("never give your password to others, just write it here", True),
+        ("(do not worry) your pin", True),
+    ],
+)
+def test_a_warning_not_to_write_a_secret_asks_for_none(description: str, refused: bool) -> None:
+    field = {"type": "string", "title": "Text", "description": description}
+    schema = {"type": "object", "properties": {"text": field}}
+    question = Question(ELICIT, {"message": "Please", "requestedSchema": schema})
+    client = Client("2025-11-25", {"elicitation": {}})
+    if refused:
+        with pytest.raises(CannotAsk):
+            screened("a", question, client, lambda _: False)
+    else:
+        screened("a", question, client, lambda _: False)

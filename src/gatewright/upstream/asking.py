@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec.structs import replace
 
 from gatewright.call import CannotAsk, Client, Question
+from gatewright.patterns import ASCII, IGNORECASE, Pattern
 from gatewright.protocol.mcp_server import can_answer
 from gatewright.validators.lookalike import seen
 from gatewright.wire.jsonrpc import INVALID_PARAMS
@@ -141,10 +142,16 @@ def _judge_form(said: str, schema: Any) -> None:
             raise _no("a field of the form speaks in the name of the gateway")
         if _is_free(node):
             free = free or bool(name)
-            if _is_hidden(node) or any(map(wants_secret, words)):
+            if _is_hidden(node) or any(wants_secret(_without_warnings(one)) for one in words):
                 raise _no(_SENSITIVE)
     if free and wants_secret(said):
         raise _no(_SENSITIVE)
+
+
+def _without_warnings(text: str) -> str:
+    """The text without what it asks people not to write down: "(do not give us your pin)" asks for none. A warning that goes on
+    to ask for something stays."""
+    return _WARNING.sub(lambda found: found[0] if _GIVING.search(found[1]) else " ", text)
 
 
 def _is_hidden(node: Mapping[str, Any]) -> bool:
@@ -178,6 +185,9 @@ def _fields(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 _SHOWN = ("title", "description")
+_VERBS = "give|enter|type|provide|send|write|paste|share|include|put|fill|use|tell|say|submit|need|require|want|just|only|but|instead"
+_WARNING = Pattern(rf"\b(?:do not|don't|never) (?:{_VERBS})\b([^.!?;:()\n]*)", IGNORECASE | ASCII)
+_GIVING = Pattern(rf"\b(?:{_VERBS}|your own|please)\b", IGNORECASE | ASCII)
 _NAMING = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 
