@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -154,3 +156,27 @@ def test_what_fails_inside_is_reported_with_what_and_where(tmp_path: Path) -> No
         with database.reported("the keys"):
             database.execute("SELECT nothing FROM nowhere")
     database.close()
+
+
+def test_what_another_process_writes_is_seen_also_where_the_store_is_open_twice(
+    tmp_path: Path,
+) -> None:
+    """To close a file takes away every lock that the process has on it (POSIX). A store that somebody looks at already is not opened
+    by hand: else another process takes itself for the last one, removes the log, and nothing that it writes is seen again."""
+    path = tmp_path / "a.db"
+    Database.open(path, [FIRST]).close()
+    looking = Database.open_to_look(path)
+    assert looking.mark
+    database = Database.open(path, [FIRST])
+    writes = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); "
+        "c.execute('CREATE TABLE seen' + sys.argv[2] + ' (x)'); c.commit(); c.close()"
+    )
+    for number in "123":
+        before = database.data_version()
+        subprocess.run([sys.executable, "-c", writes, str(path), number], check=True, timeout=60)
+        assert database.data_version() != before
+        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        assert tables == 1 + int(number)
+    database.close()
+    looking.close()
