@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Collection
 from typing import Any
@@ -99,6 +100,21 @@ async def test_nobody_takes_over_a_task_while_it_is_somebodys() -> None:
     assert his not in {"", hers}
     assert book.of(about(hers)) is None
     assert list(book.kept.rows) == [his]
+
+
+async def test_of_two_callers_told_one_name_at_once_one_has_the_task() -> None:
+    book = Book()
+    keep = book.kept.add
+
+    async def slowly(one: ServerTask) -> None:
+        await asyncio.sleep(0)
+        await keep(one)
+
+    book.kept.add = slowly  # type: ignore[method-assign]
+    anns, bobs = await asyncio.gather(made(book), made(book, caller=BOB))
+    assert anns
+    assert not bobs
+    assert book.of(about(anns)) is not None
 
 
 async def test_a_task_of_somebody_without_a_name_belongs_to_its_session() -> None:

@@ -10,6 +10,7 @@ What is not known here is nobody's. So it is kept (`Keep`) before its caller hea
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
@@ -59,6 +60,8 @@ class MadeTasks:
         self._made: OrderedDict[str, ServerTask] = OrderedDict()
         self._known: dict[tuple[str, str, str], ServerTask] = {}
         self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
+        self._making = asyncio.Lock()
+        """Two calls that a server answers with one name, at once: the second is judged when the first is known."""
 
     def know(self, every: Iterable[ServerTask]) -> None:
         """Take up what was kept."""
@@ -70,23 +73,25 @@ class MadeTasks:
     ) -> ServerTask | None:
         """The task that a server says it made for a call. None where it is another caller's already: nobody takes over
         what somebody has by being told the same name."""
-        known = self._known.get((server, connection, task))
-        if known is not None and known.ends > self._clock():
-            return known if known.owner == owner_of(call) else None
-        if known is not None:
-            await self.forget(known)
-        lasts = LASTS_S if lasts_s is None else min(lasts_s, LASTS_S)
-        made = ServerTask(
-            PREFIX + self._random(16).hex(),
-            server,
-            connection,
-            task,
-            owner_of(call),
-            "" if call.tool is None else call.tool.target.name,
-            self._clock() + lasts,
-        )
-        await self.keep.add(made)
-        await self.keep.drop(self._put(made))
+        async with self._making:
+            known = self._known.get((server, connection, task))
+            if known is not None and known.ends > self._clock():
+                return known if known.owner == owner_of(call) else None
+            if known is not None:
+                await self.forget(known)
+            lasts = LASTS_S if lasts_s is None else min(lasts_s, LASTS_S)
+            made = ServerTask(
+                PREFIX + self._random(16).hex(),
+                server,
+                connection,
+                task,
+                owner_of(call),
+                "" if call.tool is None else call.tool.target.name,
+                self._clock() + lasts,
+            )
+            await self.keep.add(made)
+            gone = self._put(made)
+        await self.keep.drop(gone)
         return made
 
     def of(self, call: Call) -> ServerTask | None:
