@@ -281,3 +281,47 @@ async def test_an_error_that_cannot_be_cleaned_in_time_is_not_passed_on() -> Non
     found = await later
     assert isinstance(found, Failure)
     assert (found.reason, TOKEN in found.message) == ("output_invalid", False)
+
+
+async def test_links_of_a_large_result_are_read_and_renamed_beside_the_loop(beside: Beside) -> None:
+    raw = b'{"content":[{"type":"resource_link","uri":"x://a","name":"n"}]}'
+    call = a_tool_call(a_tool(), arguments={})
+    assert await beside.uris(call, raw, read=False) == ["x://a"]
+    found = await beside.renamed(call, raw, {"x://a": "y://a"}, read=False)
+    assert found == raw.replace(b"x:", b"y:")
+    broken = await beside.uris(call, b"{", read=False)
+    assert isinstance(broken, Failure)
+    assert broken.reason == "output_invalid"
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [(Busy(), "resource_exhausted"), (Overtime(), "output_invalid")],
+)
+async def test_links_that_cannot_be_read_in_time_are_a_failure(
+    problem: Exception, reason: str
+) -> None:
+    found = await Beside(Never(problem)).uris(a_call("tool"), b"{}", read=False)
+    assert isinstance(found, Failure)
+    assert found.reason == reason
+
+
+async def test_millions_of_places_are_counted_and_not_listed(beside: Beside) -> None:
+    hidden = Redactor(b"key", hidden=True)
+    raw = json.dumps({"a": "\u200b" * 100_000}, ensure_ascii=False).encode()
+    found = await beside.clean(a_call("tool"), hidden, raw, report=False)
+    assert not isinstance(found, Failure)
+    assert found.rules == {"hidden": 100_000}
+    call = a_tool_call(a_tool(), arguments={})
+    outcome = await verdict_like(call, Redact(Rules(hidden), beside.clean), raw)
+    assert json.loads(outcome.raw)["_meta"]["dev.gatewright/redaction"]["redactions_applied"] == {
+        "hidden": 100_000
+    }
+    assert call.facts["redacted"] == {"hidden": 100_000}
+
+
+async def verdict_like(call: Call, redact: Redact, raw: bytes) -> Answer:
+    found = redact.outcome(call, Answer(raw))
+    outcome = found if isinstance(found, Answer) else await found  # type: ignore[misc]
+    assert isinstance(outcome, Answer)
+    return outcome

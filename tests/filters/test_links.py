@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Target
-from gatewright.filters.links import Links
+from gatewright.filters.links import AT_ONCE, MOST, Links, holders
 from tests.gates.parts import a_call, a_tool, a_tool_call
 
 
@@ -123,3 +125,74 @@ def test_whatever_a_result_holds_only_uris_change(value: Any) -> None:
     assert json.dumps(found).replace("X://A", "x://a").replace('"RESOURCE', '"resource').replace(
         "_LINK", "_link"
     ).replace('"URI"', '"uri"') == json.dumps({"content": value})
+
+
+class Beside:
+    """Reads at once what is put to it, or cannot."""
+
+    def __init__(self, problem: Failure | None = None) -> None:
+        self.problem = problem
+        self.asked = 0
+
+    async def uris(self, call: Call, raw: bytes, *, read: bool) -> list[str] | Failure:
+        self.asked += 1
+        found = dict.fromkeys(one["uri"] for one in holders(json.loads(raw), read=read))
+        return self.problem or list(found)
+
+    async def renamed(
+        self, call: Call, raw: bytes, shown: Mapping[str, str], *, read: bool
+    ) -> bytes | Failure:
+        self.asked += 1
+        result = json.loads(raw)
+        for one in holders(result, read=read):
+            one["uri"] = shown.get(one["uri"], one["uri"])
+        return json.dumps(result).encode()
+
+
+async def large(result: Any, beside: Beside, call: Call | None = None) -> Any:
+    raw = json.dumps({**result, "filler": "x" * AT_ONCE}).encode()
+    found = Links(Several(), beside).outcome(
+        call or a_tool_call(a_tool(), arguments={}), Answer(raw)
+    )
+    assert isinstance(found, Awaitable)
+    return await found
+
+
+@pytest.mark.parametrize("result", FORMS)
+async def test_a_large_result_leads_to_the_same_places(result: Any) -> None:
+    found = json.loads((await large(result, Beside())).raw)
+    found.pop("filler")
+    assert found == shown(result)
+
+
+async def test_a_large_result_that_names_nothing_is_not_read() -> None:
+    beside = Beside()
+    assert json.loads((await large({"content": []}, beside)).raw)["content"] == []
+    assert beside.asked == 0
+
+
+async def test_a_large_result_whose_links_cannot_be_read_does_not_pass() -> None:
+    no = Failure("output_invalid", "too much")
+    assert await large({"content": [LINK]}, Beside(no)) is no
+    many = {"content": [{**LINK, "uri": f"x://{one}"} for one in range(MOST + 1)]}
+    found = await large(many, Beside())
+    assert (found.reason, found.details["rule"]) == ("output_invalid", "too_many_resources")
+
+
+@pytest.mark.parametrize("beside", [None, Beside()])
+async def test_a_place_that_names_a_resource_in_two_ways_is_renamed_once(
+    beside: Beside | None,
+) -> None:
+    class Wrapping(Several):
+        def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
+            return f"in:{target.name}"
+
+    call = a_call("resource", method="resources/read", name="x://b")
+    size = AT_ONCE if beside else 0
+    raw = json.dumps({"contents": [LINK], "filler": "x" * size}).encode()
+    found = Links(Wrapping(), beside).outcome(
+        replace(call, target=Target("s", "x://b")), Answer(raw)
+    )
+    if not isinstance(found, Answer):
+        found = await found  # type: ignore[misc]
+    assert json.loads(found.raw)["contents"][0]["uri"] == "in:x://a"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, CannotAsk, Failure, Question, Refusal
-from gatewright.links.answers import ask_all, read_reply
+from gatewright.links.answers import ask_all, is_large, read_large, read_reply
 from gatewright.protocol.eras import Interim
 from gatewright.wire.jsonrpc import Response
 from tests.upstream.rig import FakeBack, within
@@ -34,6 +34,30 @@ def read(result: bytes, kind: str = "tool", modern: bool = False) -> Any:
 )
 def test_only_the_results_own_member_says_that_a_tool_failed(raw: bytes, error: bool) -> None:
     assert read(raw) == Answer(raw, error)
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "method"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"content":[]}',
+        b'{"content":["\xc3\xbc"],"isError":true}',
+        b'{"isErro\\u0072":true}',
+        b'{"isError":true',
+        b"[1]",
+        b'{"content":["\xff"]}',
+    ],
+)
+async def test_a_large_answer_means_the_same(raw: bytes, kind: str) -> None:
+    reply = Response(b"1", raw)
+    assert await read_large(reply, kind, False) == read_reply(reply, kind, False)
+
+
+async def test_a_verdict_is_no_large_answer() -> None:
+    verdict = Refusal("resource_exhausted", "full")
+    assert not is_large(verdict)
+    assert await read_large(verdict, "tool", False) is verdict
+    assert is_large(Response(b"1", b'{"a":"%b"}' % (b"x" * 300_000)))
 
 
 def test_a_prompt_may_have_any_member_of_that_name() -> None:

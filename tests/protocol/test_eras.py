@@ -194,6 +194,16 @@ def test_an_interim_result_may_carry_questions_or_a_state_alone() -> None:
     assert (state, odd) == (eras.Interim({}, "s"), eras.Interim({}, None))
 
 
+def test_questions_of_any_size_are_not_decoded() -> None:
+    wanted = b"[" + b"1," * eras.ASKED_BYTES + b"1]"
+    with pytest.raises(ValueError, match="inputRequests has 524291 bytes"):
+        eras.read_interim(b'{"resultType":"input_required","inputRequests":%b}' % wanted)
+    for odd in (b"[" + b"1," * 100 + b"1]", b'"input_required' + b" " * 100 + b'"', b'""', b"null"):
+        assert not eras.is_interim({"resultType": odd})
+        text = b'{"x":"\\u0041","resultType":%b,"inputRequests":%b}' % (odd, wanted)
+        assert eras.read_interim(text) is None
+
+
 def test_questions_of_a_legacy_server_become_an_interim_result() -> None:
     questions = {"q1": Question("m", {"n": 2**60}), "q2": Question("roots/list")}
     assert jsonrpc.decode(eras.interim_result(questions, "sealed", INFO)) == {

@@ -53,6 +53,43 @@ def failed(data: Any, code: int = 1, call: Call | None = None) -> Any:
     return json.loads(found.error)
 
 
+class Large:
+    """A connection whose answer is large."""
+
+    hello = None
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    async def request(self, *_: Any, **__: Any) -> Any:
+        return Answer(self.raw)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{}, {"_meta": {OURS[0]: 1, "vendor/x": 1}}, {"_mgp": {"x": 1}}, {"\u005f": 1}],
+)
+async def test_a_large_answer_is_screened_like_a_small_one(members: dict[str, Any]) -> None:
+    small = {"content": [], **members}
+    raw = json.dumps({**small, "filler": "x" * 300_000}).encode()
+    house = House()
+    link: Any = Large(raw)
+    found = await house.screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
+    assert isinstance(found, Answer)
+    seen = json.loads(found.raw)
+    seen.pop("filler")
+    assert seen == json.loads(answered(small).raw)
+
+
+def test_a_server_that_asks_too_much_at_once_is_not_decoded() -> None:
+    wanted = {f"q{one}": FORM for one in range(4000)}
+    said = {"resultType": "input_required", "inputRequests": wanted}
+    call = called(client=MODERN)
+    found = answered(said, call, modern=True)
+    assert isinstance(found, Failure)
+    assert "inputRequests has more than" in found.message
+
+
 def test_an_ordinary_answer_stays_the_bytes_that_came() -> None:
     answer = Answer(b'{"content": [ ],"_meta":{"vendor/x":1}, "n":1.0e1}')
     assert House().screen.outcome(called(), answer) is answer

@@ -30,6 +30,7 @@ _BUSY_MS = 1000
 _READ_S = 10
 _LOOK = b'{"do":"look"}'
 _READ = b'{"do":"read"}'
+_uris = msgspec.json.Decoder(list[str])
 _reads = msgspec.json.Decoder(list[Read])
 _BUSY = "too much waits to be judged already; send less at a time"
 
@@ -97,8 +98,36 @@ class Beside:
         if "error" in said:
             text = f"the result could not be cleaned of secrets: {said['error']}"
             return Failure("output_invalid", text)
-        rules: Mapping[str, int] = said["rules"]
-        return Clean(load or raw, list(Counter(rules).elements()))
+        return Clean(load or raw, Counter(said["rules"]))
+
+    async def uris(self, call: Call, raw: bytes, *, read: bool) -> list[str] | Failure:
+        """The URIs of the resources that a result names, each once."""
+        found = await self._links(call, {"do": "uris", "read": read}, raw)
+        return found if isinstance(found, Failure) else _uris.decode(found)
+
+    async def renamed(
+        self, call: Call, raw: bytes, shown: Mapping[str, str], *, read: bool
+    ) -> bytes | Failure:
+        """A result with other URIs in those places."""
+        return await self._links(call, {"do": "rename", "read": read, "shown": shown}, raw)
+
+    async def _links(self, call: Call, order: Mapping[str, Any], raw: bytes) -> bytes | Failure:
+        try:
+            head = msgspec.json.encode(order)
+            answer, found = await self.workers.run(call.caller.id, head, raw, _CLEAN_S)
+        except Busy:
+            text = (
+                "too many large results wait to be looked through already; ask for less at a time"
+            )
+            return Failure("resource_exhausted", text, retry_after_ms=_BUSY_MS)
+        except Overtime:
+            text = f"{len(raw)} bytes take more than {_CLEAN_S} s to be looked through for resources; ask the tool for less"
+            return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
+        said = msgspec.json.decode(answer)
+        if "error" in said:
+            text = f"the resources of the result could not be read: {said['error']}"
+            return Failure("output_invalid", text)
+        return found
 
     async def read(self, server: str, tools: Sequence[Tool]) -> Sequence[Read] | None:
         """What is to be known of the definitions of tools that a server lists; None where it was not found out."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.filters.links import holders
 from gatewright.filters.redact import reported
 from gatewright.gates import MOST_NAMES
 from gatewright.redaction import Redactor
@@ -109,6 +110,20 @@ def _redactor(policy: bytes) -> Redactor:
     )
 
 
+def _uris(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is a result, that of `resources/read` where `read` says so; the URIs of the resources that it names come back."""
+    found = dict.fromkeys(one["uri"] for one in holders(jsonrpc.decode(load), read=order["read"]))
+    return {}, jsonrpc.encode(list(found))
+
+
+def _rename(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The same result, with what `shown` has in place of its URIs."""
+    result, shown = jsonrpc.decode(load), order["shown"]
+    for one in holders(result, read=order["read"]):
+        one["uri"] = shown.get(one["uri"], one["uri"])
+    return {}, jsonrpc.encode(result)
+
+
 def _look(order: Mapping[str, Any], load: bytes) -> Answered:
     """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
     cleaned, removed = visible_value(jsonrpc.decode(load))
@@ -160,6 +175,8 @@ _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "fit": _fit,
     "look": _look,
     "read": _read,
+    "uris": _uris,
+    "rename": _rename,
 }
 
 

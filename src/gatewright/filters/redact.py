@@ -256,10 +256,10 @@ def _told(
     clean = redactor.json(text)
     if not clean.rules:
         return params, ()
-    return {**jsonrpc.decode(clean.text), **handle}, clean.rules
+    return {**jsonrpc.decode(clean.text), **handle}, list(clean.rules)
 
 
-def _count(call: Call, rules: Iterable[str]) -> None:
+def _count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
     """Put the rules into the facts of the call, beside those that earlier events put there."""
     call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
 

@@ -9,12 +9,15 @@ from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
 from gatewright.links.exchange import Reply
 from gatewright.links.questions import UNATTRIBUTABLE
 from gatewright.protocol.eras import Interim
+from gatewright.transport.large import LARGE, holds_any, is_utf8
 from gatewright.wire import jsonrpc
 from gatewright.wire.jsonrpc import Response
 
-__all__ = ["ask_all", "read_reply"]
+__all__ = ["ask_all", "is_large", "read_large", "read_reply"]
 
 _BRACE = ord("{")
+_TOOL_ERROR = (b"isError", b"\\u")
+"""The member's name may be spelled with escapes; a plain search rules out nearly everything."""
 
 
 def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
@@ -25,12 +28,33 @@ def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
     if not raw:
         return _failed(reply.error)
     if not (raw.isascii() or jsonrpc.is_utf8(raw)):
-        return Failure("upstream_error", "the server's answer is not UTF-8")
+        return _NOT_UTF8
+    marked = kind == "tool" and any(raw.find(one) >= 0 for one in _TOOL_ERROR)
+    return _answer(raw, kind, modern, marked=marked)
+
+
+def is_large(reply: Reply) -> bool:
+    """Whether an answer is to be read by `read_large`."""
+    return type(reply) is Response and len(reply.result) > LARGE
+
+
+async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
+    """The same of a large answer, with turns for others between two pieces of it."""
+    if type(reply) is not Response:
+        return read_reply(reply, kind, modern)
+    raw = reply.result
+    if not await is_utf8(raw):
+        return _NOT_UTF8
+    marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
+    return _answer(raw, kind, modern, marked=marked)
+
+
+def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
+    """The outcome in a result; `marked`: it may say that the tool failed."""
     if raw[0] != _BRACE and kind != "method":
         return Failure("upstream_error", "the server's answer is not an object")
     tool_error = False
-    # The member's name may be spelled with escapes; a plain search rules out nearly everything.
-    if kind == "tool" and (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0):
+    if marked:
         try:
             tool_error = bytes(jsonrpc.decode_members(raw).get("isError", b"")) == b"true"
         except ValueError:
@@ -38,6 +62,9 @@ def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
         if tool_error and UNATTRIBUTABLE.encode() in raw:
             return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
     return Answer(raw, tool_error, modern)
+
+
+_NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
 
 
 def _failed(error: bytes) -> Failure:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
-from gatewright.links.answers import ask_all, read_reply
+from gatewright.links.answers import ask_all, is_large, read_large, read_reply
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
 from gatewright.links.outgoing import Outgoing
@@ -237,8 +237,9 @@ class Link(abc.ABC):
         if self._outgoing.always or "_meta" in params or "trace_id" in params:
             params, exchange.token = self._outgoing.adapted(params, call, ident)
         said = self._send(exchange, method, params)
+        kind = "list" if call is None else call.kind
         if said is not None:
-            return read_reply(said, "list" if call is None else call.kind, self.modern)
+            return read_reply(said, kind, self.modern)
         pending[ident] = exchange
         if deadline < clock.rings:
             clock.heed(deadline)
@@ -257,7 +258,12 @@ class Link(abc.ABC):
             )
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
-        return read_reply(reply, "list" if call is None else call.kind, self.modern)
+        large = is_large(reply)
+        return (
+            await read_large(reply, kind, self.modern)
+            if large
+            else read_reply(reply, kind, self.modern)
+        )
 
     async def _rounds(
         self,
@@ -270,7 +276,10 @@ class Link(abc.ABC):
         """Ask a legacy caller what a modern server wants to know, and repeat the call with it."""
         current = await self._once(method, params, call, back, deadline)
         for _ in range(_ROUNDS):
-            interim = read_interim(current.raw) if isinstance(current, Answer) else None
+            try:
+                interim = read_interim(current.raw) if isinstance(current, Answer) else None
+            except ValueError as problem:
+                return Failure("upstream_error", f"server {self.spec.id}: {problem}")
             if interim is None:
                 return current
             begun = self._loop.time()

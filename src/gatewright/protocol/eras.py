@@ -35,12 +35,14 @@ from gatewright.wire.mcp import (
 from gatewright.wire.versions import CACHED, is_modern
 
 __all__ = [
+    "ASKED_BYTES",
     "Interim",
     "Sealer",
     "State",
     "acknowledgement",
     "error_code",
     "interim_result",
+    "is_interim",
     "legacy_params",
     "listened",
     "modern_params",
@@ -57,6 +59,10 @@ _ENVELOPE_KEYS = frozenset(
 )
 _ADDED = ("resultType", "ttlMs", "cacheScope")
 _INPUT_REQUIRED = b'"input_required"'
+_TYPE_BYTES = 100
+"""No `resultType` is longer, however its letters are spelled."""
+ASKED_BYTES = 256 * 1024
+"""So many bytes the questions of one interim result have at most: they are decoded on the event loop."""
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -179,24 +185,33 @@ class Interim(msgspec.Struct, frozen=True):
     state: str | None = None
 
 
+def is_interim(members: Mapping[str, bytes | msgspec.Raw]) -> bool:
+    """Whether the members of a result, as texts, say that its server wants to know something first. Raises `ValueError`."""
+    said = bytes(members.get("resultType", b""))
+    return 0 < len(said) <= _TYPE_BYTES and jsonrpc.decode(said) == "input_required"
+
+
 def read_interim(result: bytes) -> Interim | None:
-    """The interim result in `result`, or None where it is a final one."""
+    """The interim result in `result`, or None where it is a final one. Raises `ValueError` where it asks too much."""
     if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
         return None
     try:
         members = jsonrpc.decode_members(result)
-        if jsonrpc.decode(members.get("resultType", b"null")) != "input_required":
+        if not is_interim(members):
             return None
     except ValueError:
         return None
-    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
-    state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
+    wanted, state = bytes(members.get("inputRequests", b"{}")), members.get("requestState")
+    if len(wanted) > ASKED_BYTES:
+        raise ValueError(f"inputRequests has {len(wanted)} bytes, and may have {ASKED_BYTES}")
+    asked = jsonrpc.decode(wanted)
     questions = {
         key: Question(one["method"], one.get("params"))
-        for key, one in (wanted.items() if isinstance(wanted, dict) else ())
+        for key, one in (asked.items() if isinstance(asked, dict) else ())
         if isinstance(one, dict) and isinstance(one.get("method"), str)
     }
-    return Interim(questions, state if isinstance(state, str) else None)
+    is_text = state is not None and bytes(state)[:1] == b'"'
+    return Interim(questions, jsonrpc.decode(state) if is_text else None)  # type: ignore[arg-type]
 
 
 def retry_params(

@@ -6,7 +6,7 @@ found something. What was found is never said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.redaction.exact import is_telling
@@ -24,10 +24,10 @@ HIDDEN = "hidden"
 
 
 class Clean(NamedTuple):
-    """A text as it may travel, and the rules that took something out of it, one for each place."""
+    """A text as it may travel, and the rules that took something out of it, one for each place or counted."""
 
     text: bytes
-    rules: Sequence[str]
+    rules: Sequence[str] | Mapping[str, int]
 
 
 class Redactor:

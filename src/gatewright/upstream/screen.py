@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.links.link import Link
-from gatewright.protocol.eras import read_interim
+from gatewright.protocol.eras import ASKED_BYTES, is_interim
+from gatewright.transport.large import LARGE, holds_any
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
 from gatewright.wire import jsonrpc
@@ -70,6 +71,8 @@ class Screen:
         self._mgp = link.hello is not None and link.hello.mgp is not None
         between = _Between(self, call, back)
         found = await link.request(method, params, call=call, back=between, deadline=deadline)
+        if type(found) is Answer and len(found.raw) > LARGE:
+            return self._read(call, found) if await holds_any(found.raw, _MARKS) else found
         return self.outcome(call, found)
 
     # -- how a call ends
@@ -83,27 +86,32 @@ class Screen:
         return outcome
 
     def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
-        raw = answer.raw
-        if not _is_suspect(raw) or raw[:1] != b"{":
+        return self._read(call, answer) if _is_suspect(answer.raw) else answer
+
+    def _read(self, call: Call, answer: Answer) -> Answer | Failure:
+        """An answer in which something of the gateway's may stand."""
+        if answer.raw[:1] != b"{":
             return answer
         try:
-            if is_modern(call.client.revision) and read_interim(raw) is not None:
-                return self._interim(call, raw)
-            members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+            members: dict[str, Any] = dict(jsonrpc.decode_members(answer.raw))
+            if is_modern(call.client.revision) and is_interim(members):
+                return self._interim(call, members)
             changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
         return replace(answer, raw=jsonrpc.encode(members)) if changed else answer
 
-    def _interim(self, call: Call, raw: bytes) -> Answer | Failure:
+    def _interim(self, call: Call, members: dict[str, Any]) -> Answer | Failure:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
         if call.method not in INTERRUPTIBLE:
             said = f"server {self._server} asked something where nothing can be asked"
             return Failure("upstream_error", said)
-        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
-        wanted = jsonrpc.decode(members.pop("inputRequests", b"{}"))
-        state = jsonrpc.decode(members.get("requestState", b'""'))
-        if not isinstance(wanted, dict) or not isinstance(state, str):
+        wanted = members.pop("inputRequests", b"{}")
+        if len(bytes(wanted)) > ASKED_BYTES:
+            said = f"inputRequests has more than {ASKED_BYTES} bytes"
+            return self._cannot(CannotAsk(said))
+        wanted = jsonrpc.decode(wanted)
+        if not isinstance(wanted, dict) or bytes(members.get("requestState", b'"'))[:1] != b'"':
             return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
         try:
             asked = {key: self._asked(call, one) for key, one in wanted.items()}
