@@ -19,7 +19,16 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = ["FROM_CLIENTS", "FROM_SERVERS", "SLOW_READER", "Closed", "Limits", "Pipe", "Receiver"]
+__all__ = [
+    "BURST_S",
+    "FROM_CLIENTS",
+    "FROM_SERVERS",
+    "SLOW_READER",
+    "Closed",
+    "Limits",
+    "Pipe",
+    "Receiver",
+]
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -66,9 +75,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a client may take to send an HTTP body."""
     keep_alive_s: float = 75.0
     """How long an idle HTTP connection is kept."""
+    connections_per_s: int = 500
+    """How many connections one address may open a second, after a burst of four times as many."""
     ping_interval_s: float = 20.0
     """How often a WebSocket peer is asked whether it is alive; also how long it may take to answer."""
 
+
+BURST_S = 4
+"""So many seconds' worth of connections may come at once."""
 
 FROM_CLIENTS = Limits()
 FROM_SERVERS = Limits(frame_bytes=16 * MIB)
