@@ -100,6 +100,35 @@ class Beside:
         rules: Mapping[str, int] = said["rules"]
         return Clean(load or raw, list(Counter(rules).elements()))
 
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs that a result or an event names, each once."""
+        found = await self._linked(call, {"do": "named", "method": call.method}, raw)
+        return found if isinstance(found, Failure) else list(found[0]["uris"])
+
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The same text with other URIs in the place of some."""
+        order = {"do": "led", "method": call.method, "shown": shown}
+        found = await self._linked(call, order, raw)
+        return found if isinstance(found, Failure) else found[1] or raw
+
+    async def _linked(
+        self, call: Call, order: Mapping[str, Any], raw: bytes
+    ) -> tuple[dict[str, Any], bytes] | Failure:
+        head = msgspec.json.encode(order)
+        try:
+            answer, load = await self.workers.run(call.caller.id, head, raw, _FIT_S)
+        except Busy:
+            text = "too many large results wait to be read already; ask for less at a time"
+            return Failure("resource_exhausted", text, retry_after_ms=_BUSY_MS)
+        except Overtime:
+            text = f"the links in {len(raw)} bytes take more than {_FIT_S} s to be read; ask the tool for less"
+            return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
+        said: dict[str, Any] = msgspec.json.decode(answer)
+        if "error" in said:
+            text = f"the links in the result could not be read: {said['error']}"
+            return Failure("output_invalid", text)
+        return said, load
+
     async def read(self, server: str, tools: Sequence[Tool]) -> Sequence[Read] | None:
         """What is to be known of the definitions of tools that a server lists; None where it was not found out."""
         load = msgspec.json.encode([(tool.target.name, tool.definition) for tool in tools])

@@ -98,7 +98,7 @@ def filters_of(
             filters.Flow(flow.taints, flow.rule.holder, idle=flow.idle),
             filters.OutputSchema(schema.compiled, schema.off, beside.fit if beside else None),
             filters.Redact(redaction_of(settings, key), beside.clean if beside else None),
-            filters.Links(catalogue),
+            filters.Links(catalogue, beside),
             size_of(settings),
         )
     )

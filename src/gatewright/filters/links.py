@@ -7,17 +7,27 @@ does not say whose it is: the catalogue remembers it for the caller, or has it s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, Event, Outcome, Target
+from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
+from gatewright.validators.leaves import outweighs
 from gatewright.wire import jsonrpc
 
-__all__ = ["Catalogue", "Links"]
+__all__ = ["AT_ONCE", "MOST_NAMED", "Beside", "Catalogue", "Links", "led", "named"]
+
+log = logging.getLogger("gatewright.filters")
 
 _READ = "resources/read"
+AT_ONCE = 64 * 1024
+"""Bytes that are decoded and looked through where they are; what is longer, beside the loop."""
+MOST_NAMED = 10_000
+"""Resources that one long result may name."""
+_SLICE = 64
 
 
 class Catalogue(Protocol):
@@ -30,35 +40,85 @@ class Catalogue(Protocol):
         """What a resource is called in a result of its server."""
 
 
+class Beside(Protocol):
+    """Reads and rewrites long texts beside the loop."""
+
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs that a text names, each once."""
+
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The text with other URIs in the place of some."""
+
+
 class Links:
     """Filter `links`. A result with one server behind it, or that names nothing, stays the bytes that came."""
 
     name = "links"
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, beside: Beside | None = None) -> None:
+        """Without `beside` everything is done at once, however large."""
         self._catalogue = catalogue
+        self._beside = beside
 
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome with every link leading where it should."""
         if type(outcome) is not Answer or outcome.own or call.kind == "list":
             return outcome
         server, raw = self._server(call), outcome.raw
         if server is None or not _may_name(raw):
             return outcome
+        if len(raw) > AT_ONCE and self._beside is not None:
+            return self._large(call, server, outcome, self._beside)
         try:
             result = jsonrpc.decode(raw)
         except ValueError:
             return outcome
-        changed = self._lead(call, server, result)
+        changed = led(call.method, result, lambda uri: self._shown(call, server, uri))
         return replace(outcome, raw=jsonrpc.encode(result)) if changed else outcome
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    async def _large(self, call: Call, server: str, answer: Answer, beside: Beside) -> Outcome:
+        found = await self._led(call, server, answer.raw, beside)
+        if isinstance(found, Failure):
+            return found
+        return answer if found is answer.raw else replace(answer, raw=found)
+
+    async def _led(self, call: Call, server: str, raw: bytes, beside: Beside) -> bytes | Failure:
+        uris = await beside.named(call, raw)
+        if isinstance(uris, Failure):
+            return uris
+        shown: dict[str, str] = {}
+        for at, uri in enumerate(uris, 1):
+            other = self._shown(call, server, uri)
+            shown |= {} if other == uri else {uri: other}
+            if not at % _SLICE:
+                await asyncio.sleep(0)
+        return await beside.led(call, raw, shown) if shown else raw
+
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event with every link leading where it should: a part of a result may come as one."""
         server = self._server(call)
-        if server is None or not any(_linking(event.params)):
+        if server is None:
+            return event
+        if self._beside is not None and outweighs(event.params, AT_ONCE):
+            return self._large_event(call, server, event, self._beside)
+        if not any(_linking(event.params)):
             return event
         params = jsonrpc.decode(jsonrpc.encode(event.params))
-        return Event(event.method, params) if self._lead(call, server, params) else event
+        changed = led(call.method, params, lambda uri: self._shown(call, server, uri))
+        return Event(event.method, params) if changed else event
+
+    async def _large_event(
+        self, call: Call, server: str, event: Event, beside: Beside
+    ) -> Event | None:
+        """One whose links cannot be read is not passed on, and the log says so."""
+        raw = jsonrpc.encode(event.params)
+        if not _may_name(raw):
+            return event
+        found = await self._led(call, server, raw, beside)
+        if isinstance(found, Failure):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
+            return None
+        return event if found is raw else Event(event.method, jsonrpc.decode(found))
 
     def _server(self, call: Call) -> str | None:
         """Whose result it is, where that makes a difference."""
@@ -66,20 +126,31 @@ class Links:
         several = speaker is not None and self._catalogue.several(call.profile)
         return speaker.server if several and speaker is not None else None
 
-    def _lead(self, call: Call, server: str, result: Any) -> bool:
-        """Change what has to read differently; whether anything had to."""
-        changed = False
-        for holder in (*_contents(call, result), *_linking(result)):
-            uri = holder["uri"]
-            asked = call.kind == "resource" and call.target == Target(server, uri)
-            shown = (
-                call.name
-                if asked
-                else self._catalogue.shown_in(call.profile, call.caller, Target(server, uri))
-            )
-            if shown != uri:
-                holder["uri"], changed = shown, True
-        return changed
+    def _shown(self, call: Call, server: str, uri: str) -> str:
+        """What a URI of a result is called there."""
+        target = Target(server, uri)
+        asked = call.kind == "resource" and call.target == target
+        return call.name if asked else self._catalogue.shown_in(call.profile, call.caller, target)
+
+
+def named(method: str, result: Any) -> list[str]:
+    """The URIs that a decoded text names, each once, at most `MOST_NAMED` and one."""
+    found: dict[str, None] = {}
+    for holder in (*_contents(method, result), *_linking(result)):
+        found[holder["uri"]] = None
+        if len(found) > MOST_NAMED:
+            break
+    return list(found)
+
+
+def led(method: str, result: Any, shown: Callable[[str], str]) -> bool:
+    """Change what has to read differently in a decoded text; whether anything had to."""
+    changed = False
+    for holder in (*_contents(method, result), *_linking(result)):
+        uri = shown(holder["uri"])
+        if uri != holder["uri"]:
+            holder["uri"], changed = uri, True
+    return changed
 
 
 def _may_name(raw: bytes) -> bool:
@@ -87,9 +158,9 @@ def _may_name(raw: bytes) -> bool:
     return raw.find(b'"uri"') >= 0 or raw.find(b"\\u") >= 0
 
 
-def _contents(call: Call, result: Any) -> Iterator[dict[str, Any]]:
+def _contents(method: str, result: Any) -> Iterator[dict[str, Any]]:
     """What was read, each with its URI."""
-    found = result.get("contents") if call.method == _READ and isinstance(result, dict) else None
+    found = result.get("contents") if method == _READ and isinstance(result, dict) else None
     for one in found if isinstance(found, list) else ():
         if isinstance(one, dict) and isinstance(one.get("uri"), str):
             yield one

@@ -10,9 +10,10 @@ from gatewright.links.exchange import Reply
 from gatewright.links.questions import UNATTRIBUTABLE
 from gatewright.protocol.eras import Interim
 from gatewright.wire import jsonrpc
-from gatewright.wire.jsonrpc import Response
+from gatewright.wire.json_bounds import DECODED_BYTES
+from gatewright.wire.jsonrpc import Notification, Response
 
-__all__ = ["ask_all", "read_reply"]
+__all__ = ["ask_all", "params_of", "read_reply"]
 
 _BRACE = ord("{")
 
@@ -41,6 +42,11 @@ def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
 
 
 def _failed(error: bytes) -> Failure:
+    if len(error) > DECODED_BYTES:
+        said = (
+            f"the server's error has {len(error)} bytes, and at most {DECODED_BYTES} are passed on"
+        )
+        return Failure("upstream_error", said)
     if not jsonrpc.is_utf8(error) or error[:1] != b"{":
         return Failure("upstream_error", "the server answered with an error that cannot be read")
     if UNATTRIBUTABLE.encode() in error:
@@ -79,3 +85,14 @@ _UNATTRIBUTABLE = (
     "the server asked something while calls of several sessions were in flight, and it cannot be "
     'told whose question it was; set share = "session" for this server'
 )
+
+
+def params_of(note: Notification) -> dict[str, Any] | str:
+    """The params of a notification, or what is wrong with it."""
+    if len(note.params) > DECODED_BYTES:
+        return f"a notification of more than {DECODED_BYTES} bytes"
+    try:
+        params = jsonrpc.decode(note.params) if note.params else {}
+    except ValueError:
+        params = None
+    return params if type(params) is dict else "a notification whose params cannot be read"

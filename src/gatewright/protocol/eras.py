@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.protocol.negotiate import AUDIT_WANTED
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -179,8 +180,12 @@ class Interim(msgspec.Struct, frozen=True):
     state: str | None = None
 
 
+class TooMuchAsked(ValueError):  # noqa: N818 - what the server does
+    """An interim result is too long to be read while everybody waits. The text follows the server's name."""
+
+
 def read_interim(result: bytes) -> Interim | None:
-    """The interim result in `result`, or None where it is a final one."""
+    """The interim result in `result`, or None where it is a final one. Raises `TooMuchAsked`."""
     if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
         return None
     try:
@@ -189,6 +194,8 @@ def read_interim(result: bytes) -> Interim | None:
             return None
     except ValueError:
         return None
+    if len(result) > DECODED_BYTES:
+        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
     wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
     state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
     questions = {

@@ -8,6 +8,7 @@ passes here, before filters and doors add what is theirs. What a server may ask 
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from gatewright.protocol.eras import read_interim
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import OF_THE_SERVER
 from gatewright.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.wire.visible import spelled
@@ -70,6 +72,8 @@ class Screen:
         self._mgp = link.hello is not None and link.hello.mgp is not None
         between = _Between(self, call, back)
         found = await link.request(method, params, call=call, back=between, deadline=deadline)
+        if type(found) is Answer and len(found.raw) > DECODED_BYTES:
+            await asyncio.sleep(0)
         return self.outcome(call, found)
 
     # -- how a call ends
