@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks import hostile_texts
@@ -112,7 +113,7 @@ def _shape(what: str, size: int) -> bytes:
         "one_link": lambda: _json([{"type": "resource_link", "uri": "a://b"}, [0] * (size // 3)]),
         "escaped_rows": lambda: b'["\\u0061",' + _json([{"a": 1}] * (size // 8)) + b"]",
     }
-    of_results = {
+    of_results: dict[str, Callable[[], Any]] = {
         "links": lambda: {"content": [{"type": "resource_link", "uri": f"a://{n}", "name": "a"} for n in range(size // 55)]},
         "embedded": lambda: {"content": [{"type": "resource", "resource": {"uri": f"a://{n}", "text": "a"}} for n in range(size // 65)]},
         "meta": lambda: {"content": [], "_meta": {"_mgp": 1, "rows": [{"a": 1}] * (size // 8)}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Target
-from gatewright.filters.links import Links
+from gatewright.filters.links import AT_ONCE, MOST_NAMED, Links, led, named
 from tests.gates.parts import a_call, a_tool, a_tool_call
 
 
@@ -66,7 +67,7 @@ def test_a_part_of_a_result_that_comes_as_an_event_is_a_result(result: Any) -> N
     links, call = Links(Several()), a_tool_call(a_tool(), arguments={})
     event = Event("notifications/mgp.stream.chunk", {"content": result})
     found = links.event(call, event)
-    assert found is not None
+    assert isinstance(found, Event)
     assert "X://A" in json.dumps(found.params)
     assert "x://a" in json.dumps(event.params)
     other = Event("notifications/progress", {"progress": 1})
@@ -123,3 +124,73 @@ def test_whatever_a_result_holds_only_uris_change(value: Any) -> None:
     assert json.dumps(found).replace("X://A", "x://a").replace('"RESOURCE', '"resource').replace(
         "_LINK", "_link"
     ).replace('"URI"', '"uri"') == json.dumps({"content": value})
+
+
+class Beside:
+    """Does at once what a worker does, and says what it was asked."""
+
+    def __init__(self, failing: Failure | None = None) -> None:
+        self.asked: list[str] = []
+        self._failing = failing
+
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs of a text."""
+        self.asked.append("named")
+        return self._failing or named(call.method, json.loads(raw))
+
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The text with others."""
+        self.asked.append("led")
+        result = json.loads(raw)
+        led(call.method, result, lambda uri: shown.get(uri, uri))
+        return json.dumps(result).encode()
+
+
+PADDING = {"padding": "a" * AT_ONCE}
+
+
+@pytest.mark.parametrize("result", FORMS)
+async def test_a_long_result_is_read_and_changed_beside_the_loop(result: Any) -> None:
+    beside = Beside()
+    text = json.dumps({**result, **PADDING})
+    outcome = Links(Several(), beside).outcome(
+        a_tool_call(a_tool(), arguments={}), Answer(text.encode())
+    )
+    assert not isinstance(outcome, Answer | Failure)
+    found = await outcome  # type: ignore[misc]
+    assert isinstance(found, Answer)
+    assert json.loads(found.raw) == json.loads(text.replace("x://a", "X://A"))
+    assert beside.asked == ["named", "led"]
+
+
+async def test_a_long_result_in_which_all_is_shown_as_it_stands_is_the_bytes_that_came() -> None:
+    beside = Beside()
+    answer = Answer(json.dumps({"content": [{**LINK, "uri": "X://A"}], **PADDING}).encode())
+    outcome = Links(Several(), beside).outcome(a_tool_call(a_tool(), arguments={}), answer)
+    assert await outcome is answer  # type: ignore[misc]
+    assert beside.asked == ["named"]
+
+
+async def test_a_long_result_that_cannot_be_read_is_not_passed_on() -> None:
+    failure = Failure("output_invalid", "too much")
+    answer = Answer(json.dumps({"content": [LINK], **PADDING}).encode())
+    links = Links(Several(), Beside(failure))
+    assert await links.outcome(a_tool_call(a_tool(), arguments={}), answer) is failure  # type: ignore[misc]
+    event = Event("notifications/message", {"data": [LINK], **PADDING})
+    assert await links.event(a_tool_call(a_tool(), arguments={}), event) is None  # type: ignore[misc]
+
+
+async def test_a_long_event_leads_where_it_should() -> None:
+    event = Event("notifications/message", {"data": [LINK], **PADDING})
+    links = Links(Several(), Beside())
+    found = await links.event(a_tool_call(a_tool(), arguments={}), event)  # type: ignore[misc]
+    assert found is not None
+    assert found.params["data"][0]["uri"] == "X://A"
+    plain = Event("notifications/message", {"data": [1] * AT_ONCE})
+    assert await links.event(a_tool_call(a_tool(), arguments={}), plain) is plain  # type: ignore[misc]
+
+
+def test_the_number_of_resources_that_a_text_names_is_bounded() -> None:
+    many = [{"type": "resource_link", "uri": f"a://{one}"} for one in range(2 * MOST_NAMED)]
+    assert len(named("tools/call", {"content": many})) == MOST_NAMED + 1
+    assert sorted(named("tools/call", {"content": many[:2] * 5})) == ["a://0", "a://1"]

@@ -166,7 +166,7 @@ def test_a_comment_of_sed_before_what_transforms_passes() -> None:
 
 @pytest.mark.parametrize(
     "program",
-    ['#\nBEGIN{system("id")}', '1 # x\n{print | "sh"}', "#\n@load", '{print "a" # > \n > "f"}'],
+    ['#\nBEGIN{system("id")}', '1 # x\n{print | "sh"}', "#\n@load"],
 )
 def test_a_comment_of_awk_hides_no_line_behind_it(program: str) -> None:
     assert awk_rule(program) == "script"

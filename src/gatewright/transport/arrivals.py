@@ -14,6 +14,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv6Address
 from typing import Any
 
@@ -119,7 +120,7 @@ class Listener:
             if self._arrivals.admit(place_of(address), self._loop.time()):
                 task = self._loop.create_task(self._connected(accepted))
                 self._coming.add(task)
-                task.add_done_callback(self._coming.discard)
+                task.add_done_callback(partial(self._over, accepted))
             else:
                 self._send_away(accepted)
 
@@ -147,6 +148,11 @@ class Listener:
         with accepted, contextlib.suppress(OSError):
             accepted.recv(_REQUEST_BYTES)
 
+    def _over(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+        self._coming.discard(task)
+        if task.cancelled():  # perhaps before it began
+            accepted.close()
+
     async def _connected(self, accepted: socket.socket) -> None:
         try:
             accepted.setblocking(False)
@@ -156,6 +162,3 @@ class Listener:
         except (OSError, EOFError) as problem:  # whoever came is gone, or speaks no TLS of ours
             accepted.close()
             log.debug("a connection was not made: %s", problem)
-        except asyncio.CancelledError:
-            accepted.close()
-            raise

@@ -74,7 +74,7 @@ _SAY = {
     "no_url": "is no URL",
 }
 
-_SCHEME = Pattern(r"https?://", IGNORECASE)
+_SCHEMES = ("https://", "http://")
 _AUTHORITY = Pattern(
     r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:%\[\]\\<>{}|^`$\"'()*,;!&+=~]+)(?::[0-9]{0,5})?(?:[/?#]|\Z)"
 )
@@ -258,10 +258,11 @@ def _host_of(url: str) -> tuple[str | None, str]:
         return "control_character", ""
     if len(url) > _MAX_CHARS:
         return "too_long", ""
-    scheme = _SCHEME.match(url)
+    head = url[:8].lower()
+    scheme = next((one for one in _SCHEMES if head.startswith(one)), None)
     if scheme is None:
         return "scheme", ""
-    after = url[scheme.end() :]
+    after = url[len(scheme) :]
     if not _AUTHORITY.begins(after):
         return "userinfo" if _USERINFO.begins(after) else "host_syntax", ""
     return _agreed(url)

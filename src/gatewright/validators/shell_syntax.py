@@ -95,11 +95,15 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     if not is_plain(text):
         raise Unacceptable("control_character")
     source = text.encode()
-    if len(source) > MAX_BYTES or len(_OPERATOR.findall(text)) > _MAX_OPERATORS:
+    if len(source) > MAX_BYTES or _operators(text) > _MAX_OPERATORS:
         raise Unacceptable("too_long")
     if _SIMPLE.fits(text) and (commands := _split(text, pipes=pipes)) is not None:
         return commands
     return by_grammar(source, pipes=pipes)
+
+
+def _operators(text: str) -> int:
+    return len(_OPERATOR.findall(text)) if len(text) > _MAX_OPERATORS else 0
 
 
 def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
@@ -116,9 +120,9 @@ def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
 _SIMPLE = Pattern(r"[A-Za-z0-9_./:=,+%@ |-]+")
 """Nothing but characters that no shell rewrites, spaces and pipes: most lines. A parser costs as much as all the rest."""
 
-_KEYWORD = Pattern(
-    r"if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|time|coproc|"
-    r"declare|typeset|export|readonly|local|unset|unsetenv|test"
+_KEYWORDS = frozenset(
+    "if then elif else fi for while until do done case esac in select function time coproc "
+    "declare typeset export readonly local unset unsetenv test".split()
 )
 """First words with which the grammar reads what follows in another way."""
 
@@ -131,7 +135,7 @@ def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
     commands = []
     for line in lines:
         name, *rest = line.split() or ("",)
-        if not _PROGRAM.fits(name) or _KEYWORD.fits(name):
+        if not _PROGRAM.fits(name) or name in _KEYWORDS:
             return None
         commands.append([Word(name), *map(Word, rest)])
     return commands
