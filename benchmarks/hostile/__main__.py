@@ -51,6 +51,8 @@ path = {state}
 [limits]
 call_timeout_s = 60
 {limits}
+[rooms]
+anonymous_profile = "full"
 [redaction]
 level = "personal"
 terms = ["Project Nightjar"]

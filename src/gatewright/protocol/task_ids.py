@@ -5,7 +5,7 @@ A task is named by `taskId` (in results and params), by `task.taskId` (what make
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -32,11 +32,15 @@ class _Id(msgspec.Struct, gc=False):
     taskId: Any = None  # noqa: N815 - as it is on the wire
 
 
-def _known(task: _Id, names: dict[str, str]) -> bool:
-    return type(task.taskId) is str and task.taskId in names
+_Other = int | float | str | bool | list[Any] | None
+"""What stands in a list of tasks and is none."""
 
 
-_ids, _tasks = msgspec.json.Decoder(list[_Id]), msgspec.json.Decoder(list[msgspec.Raw])
+def _known(task: _Id | _Other, names: dict[str, str]) -> TypeGuard[_Id]:
+    return type(task) is _Id and type(task.taskId) is str and task.taskId in names
+
+
+_ids, _tasks = msgspec.json.Decoder(list[_Id | _Other]), msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def created(raw: bytes, modern: bool) -> Created | None:
