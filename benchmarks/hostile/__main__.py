@@ -27,7 +27,9 @@ from urllib.parse import urlsplit
 
 from benchmarks.commands import gatewright
 from benchmarks.hostile.arguments import TOOLS, calls, frames
-from benchmarks.hostile.results import FLOODS, NAMES
+from benchmarks.hostile.documents import DOCUMENTS, document
+from benchmarks.hostile.results import FLOODS, LARGE, NAMES
+from benchmarks.hostile.web import STREAMS, served
 from benchmarks.hostile_floods import FLOODS as DOOR_FLOODS
 from benchmarks.hostile_floods import Flood
 from benchmarks.mcp_client import Session
@@ -49,6 +51,8 @@ path = {state}
 [limits]
 call_timeout_s = 60
 {limits}
+[rooms]
+anonymous_profile = "full"
 [redaction]
 level = "personal"
 terms = ["Project Nightjar"]
@@ -64,6 +68,15 @@ transport = "stdio"
 command = {python}
 args = [{hostile}]
 {tools}
+[[servers]]
+id = "web"
+url = {web}
+[[grants]]
+agent = "*"
+server = "web"
+[[grants]]
+agent = "*"
+server = "api"
 [[grants]]
 agent = "*"
 server = "calm"
@@ -71,6 +84,14 @@ server = "calm"
 agent = "*"
 server = "hostile"
 """
+
+API = """
+[[servers]]
+id = "api"
+openapi = {path}
+"""
+LOAD_S = 6.0
+"""How long the gateway has to notice a document, and to read it."""
 
 Attack = Callable[[], str]
 
@@ -81,8 +102,8 @@ LISTS = (
 """Which tool of the hostile server makes it list something else, how that is asked for, and what there is."""
 
 
-def configured(folder: Path) -> Path:
-    """The file of a gateway with everything on, before a calm server and a hostile one."""
+def configured(folder: Path, web: str) -> Path:
+    """The file of a gateway with everything on, before a calm server and hostile ones; `web` is the URL of one."""
     options = {"strict": {"mode": "strict"}}
     tools = []
     for name, validator in TOOLS.items():
@@ -97,6 +118,7 @@ def configured(folder: Path) -> Path:
         hostile=json.dumps(str(ROOT / "benchmarks" / "hostile" / "server.py")),
         tools="\n".join(tools),
         limits="",
+        web=json.dumps(web),
     )
     path = folder / "mgp.toml"
     path.write_text(text, encoding="utf-8")
@@ -106,8 +128,10 @@ def configured(folder: Path) -> Path:
 class Hostile:
     """The caller who sends hostile inputs, over one connection a request."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, config: Path | None = None) -> None:
+        """`config` is the gateway's file, where that may be changed."""
         where = urlsplit(url)
+        self.config = config
         self.host, self.port = where.hostname or "", where.port or 80
         self._session = Session(url)
         self._session.open()
@@ -136,8 +160,26 @@ class Hostile:
 
     def call(self, tool: str, arguments: bytes) -> str:
         """A call of a tool of the hostile server."""
-        head = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"hostile__'
+        return self.call_of(f"hostile__{tool}", arguments)
+
+    def call_of(self, tool: str, arguments: bytes) -> str:
+        """A call of a tool."""
+        head = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"'
         return self.mcp(head + tool.encode() + b'","arguments":' + arguments + b"}}")
+
+    def offered(self, document: bytes) -> str:
+        """What becomes of an OpenAPI document: the operator adds a server, the gateway follows its file, and it is taken away."""
+        if self.config is None:
+            return "no file to add it to"
+        text = self.config.read_text(encoding="utf-8")
+        path = self.config.with_name("api.json")
+        path.write_bytes(document)
+        self.config.write_text(text + API.format(path=json.dumps(str(path))), encoding="utf-8")
+        time.sleep(LOAD_S)
+        said = self.mcp(b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}')
+        self.config.write_text(text, encoding="utf-8")
+        time.sleep(1.0)
+        return said
 
 
 def _said(body: bytes) -> str:
@@ -175,11 +217,36 @@ def _of_servers(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
         yield f"result.{name}", partial(hostile.call, "result", _order(name, result))
     for name in FLOODS:
         yield f"flood.{name}", partial(hostile.call, "flood", _order(name, 20_000))
-    yield "error.tokens", partial(hostile.call, "error", _order("", result))
+    yield from _at_length(hostile, result)
     for tool, method, kinds in LISTS:
         for name in kinds:
             order = _order(name, min(result, 4_000_000))
             yield f"{method.decode()}.{name}", partial(_listed, hostile, tool, method, order)
+
+
+def _at_length(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
+    for name in LARGE:
+        yield f"flood.{name}", partial(hostile.call, "flood", _order(name, 3))
+    for name in ("tokens", "rows"):
+        yield f"error.{name}", partial(hostile.call, "error", _order(name, result))
+        yield (
+            f"error.{name}.rpc",
+            partial(hostile.post, "/rpc", _ggen("error", _order(name, result))),
+        )
+    for name in STREAMS:
+        yield f"sse.{name}", partial(hostile.call_of, "web__sse", _order(name, result))
+    for name in DOCUMENTS:
+        yield f"openapi.{name}", partial(hostile.offered, document(name, min(result, 4_000_000)))
+    yield from _in_other_words(hostile, result)
+
+
+def _in_other_words(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
+    """Results at the doors that say them in words of their own."""
+    for name in NAMES:
+        if name.startswith("shape."):
+            order = _order(name, result)
+            yield f"rpc.{name}", partial(hostile.post, "/rpc", _ggen("result", order))
+            yield f"rest.{name}", partial(hostile.post, "/tools/hostile__result", order)
 
 
 def _order(kind: str, size: int) -> bytes:
@@ -280,9 +347,10 @@ def main(arguments: list[str] | None = None) -> int:
             ExitStack() as stack,
         ):
             folder = Path(name)
-            command = gatewright("serve", "--config", str(configured(folder)), "--port", "0")
+            config = configured(folder, stack.enter_context(served()))
+            command = gatewright("serve", "--config", str(config), "--port", "0")
             gateway = stack.enter_context(started("gatewright", command, folder))
-            innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url)
+            innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url, config)
             time.sleep(1.0)
             missed = _all(innocent, hostile, asked, size, result)
     except Trouble as trouble:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks import hostile_texts
 
-__all__ = ["FLOODS", "NAMES", "definitions", "events", "made", "resources_of", "tools_of"]
+__all__ = ["FLOODS", "LARGE", "NAMES", "definitions", "events", "made", "resources_of", "tools_of"]
 
 _TEXTS = {
     "tokens": "token: a ",
@@ -46,6 +47,14 @@ _SHAPES = (
     "escapes",
     "structured",
     "integer",
+    "links",
+    "one_link",
+    "embedded",
+    "escaped_rows",
+    "meta",
+    "interim",
+    "task",
+    "tool_error",
 )
 _SAID = tuple(hostile_texts.names())[::211]
 NAMES = (
@@ -53,8 +62,27 @@ NAMES = (
     *(f"shape.{name}" for name in _SHAPES),
     *(f"said.{name}" for name in _SAID),
 )
-FLOODS = ("progress", "log", "secrets", "unknown", "list_changed", "updated", "orphans", "broken")
+FLOODS = (
+    "progress",
+    "log",
+    "secrets",
+    "unknown",
+    "list_changed",
+    "updated",
+    "orphans",
+    "broken",
+    "asked",
+)
 """Kinds of messages that come in thousands during a call."""
+LARGE = (
+    "large_progress",
+    "large_log",
+    "large_rows",
+    "huge_rows",
+    "large_questions",
+    "huge_questions",
+)
+"""Kinds of messages that are long themselves."""
 
 
 def made(name: str, size: int) -> bytes:
@@ -82,7 +110,19 @@ def _shape(what: str, size: int) -> bytes:
         "secret_members": lambda: _json([{"password": "p", "token": "t"}] * (size // 32)),
         "escapes": lambda: b'"' + b"\\u0074oken: a " * (size // 14) + b'"',
         "integer": lambda: b"9" * size,
+        "one_link": lambda: _json([{"type": "resource_link", "uri": "a://b"}, [0] * (size // 3)]),
+        "escaped_rows": lambda: b'["\\u0061",' + _json([{"a": 1}] * (size // 8)) + b"]",
     }
+    of_results: dict[str, Callable[[], Any]] = {
+        "links": lambda: {"content": [{"type": "resource_link", "uri": f"a://{n}", "name": "a"} for n in range(size // 55)]},
+        "embedded": lambda: {"content": [{"type": "resource", "resource": {"uri": f"a://{n}", "text": "a"}} for n in range(size // 65)]},
+        "meta": lambda: {"content": [], "_meta": {"_mgp": 1, "rows": [{"a": 1}] * (size // 8)}},
+        "interim": lambda: {"resultType": "input_required", "requestState": "a", "inputRequests": {str(n): {"method": "roots/list"} for n in range(size // 35)}},
+        "task": lambda: {"task": {"taskId": "a", "ttl": 1, "rows": [{"a": 1}] * (size // 8)}},
+        "tool_error": lambda: {"isError": True, "content": [{"type": "text", "text": "a"}] * (size // 28)},
+    }  # fmt: skip
+    if what in of_results:
+        return _json(of_results[what]())
     if what in forms:
         return head + forms[what]() + b"}}"
     if what == "items":
@@ -108,12 +148,33 @@ def events(kind: str, number: int, token: Any) -> bytes:
         "list_changed": ("notifications/tools/list_changed", {}),
         "updated": ("notifications/resources/updated", {"uri": f"a://{number}"}),
     }
+    if kind in LARGE:
+        return _large(kind, number, token)
+    if kind == "asked":
+        return _json({"jsonrpc": "2.0", "id": number, "method": "roots/list", "params": {}}) + b"\n"
     if kind == "orphans":
         return _json({"jsonrpc": "2.0", "id": 10**9 + number, "result": {}}) + b"\n"
     if kind == "broken":
         return b'{"jsonrpc":"2.0","id":\n'
     method, params = said[kind]
     return _json({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
+
+
+def _large(kind: str, number: int, token: Any) -> bytes:
+    """A message of nearly a mebibyte, or of fifteen."""
+    size = 15_000_000 if kind.startswith("huge") else 900_000
+    rows = [{"a": 1}] * (size // 8)
+    data = rows if kind.endswith(("rows", "questions")) else "token: a " * (size // 9)
+    if kind.endswith("questions"):
+        asked = {"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": {"message": "a", "rows": data}}  # fmt: skip
+        return _json(asked) + b"\n"
+    if kind == "large_progress":
+        params = {"progressToken": token, "progress": number, "message": data}
+        return (
+            _json({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}) + b"\n"
+        )
+    params = {"level": "info", "data": data}
+    return _json({"jsonrpc": "2.0", "method": "notifications/message", "params": params}) + b"\n"
 
 
 def _tool(name: str, schema: Any = None, description: str = "A tool.") -> dict[str, Any]:

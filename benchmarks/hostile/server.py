@@ -16,7 +16,7 @@ if __package__ in {None, ""}:  # started as a file, as a gateway starts its chil
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.hostile.arguments import TOOLS
-from benchmarks.hostile.results import definitions, events, made, resources_of, tools_of
+from benchmarks.hostile.results import LARGE, definitions, events, made, resources_of, tools_of
 
 __all__ = ["main"]
 
@@ -71,8 +71,9 @@ class _Server:
             return
         if params["name"] == "flood":
             token = (params.get("_meta") or {}).get("progressToken", 0)
-            for start in range(0, size, _BATCH):
-                _write(b"".join(events(kind, one, token) for one in range(start, start + _BATCH)))
+            batch = 1 if kind in LARGE else _BATCH
+            for start in range(0, size, batch):
+                _write(b"".join(events(kind, one, token) for one in range(start, start + batch)))
         elif params["name"] == "again":
             self._more = tools_of(kind, size) if size else []
             _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
@@ -80,7 +81,8 @@ class _Server:
             self._resources = resources_of(kind, size) if size else []
             _write(b'{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}\n')
         elif params["name"] == "error":
-            error = {"code": -32000, "message": "no", "data": "token: a " * (size // 9)}
+            data = [{"a": 1}] * (size // 8) if kind == "rows" else "token: a " * (size // 9)
+            error = {"code": -32000, "message": "no", "data": {"said": data}}
             _write(json.dumps({"jsonrpc": "2.0", "id": ident, "error": error}).encode() + b"\n")
             return
         self._say(ident, {"content": [{"type": "text", "text": "ok"}]})

@@ -24,6 +24,7 @@ __all__ = [
     "DOTALL",
     "IGNORECASE",
     "MULTILINE",
+    "NEVER",
     "AnyOf",
     "Match",
     "Pattern",
@@ -39,6 +40,8 @@ _SEARCH, _START, _BOTH = (
     re2._Anchor.ANCHOR_BOTH,
 )
 _NOTHING = (-1, -1)
+NEVER = r"[^\x00-\U0010ffff]"
+"""What fits nowhere: `(?!)` in the words of `re`."""
 _MEMORY = 64 << 20
 
 _WORD, _DIGIT = r"\p{L}\p{N}_", r"\p{Nd}"

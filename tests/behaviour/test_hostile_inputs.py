@@ -23,6 +23,7 @@ import pytest
 from benchmarks.commands import gatewright
 from benchmarks.hostile.__main__ import Hostile, Innocent, attacks, configured, turn
 from benchmarks.hostile.arguments import TOOLS, calls
+from benchmarks.hostile.web import served
 from benchmarks.processes import Process, started
 from gatewright.validators import Checks, checks_for
 from gatewright.wire import jsonrpc
@@ -41,17 +42,29 @@ CHOSEN = (
     "result.text.cookies",
     "result.text.tokens",
     "flood.secrets",
+    "flood.huge_rows",
+    "flood.large_questions",
+    "result.shape.links",
+    "result.shape.escaped_rows",
+    "error.rows",
+    "rpc.shape.items",
+    "sse.retries",
+    "sse.one_byte_chunks",
+    "sse.large_notices",
+    "openapi.doubling",
+    "door.groundhog_junk",
 )
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process, Innocent, Hostile]]:
     folder: Path = tmp_path_factory.mktemp("hostile")
-    command = gatewright("serve", "--config", str(configured(folder)), "--port", "0")
     with ExitStack() as stack:
+        config = configured(folder, stack.enter_context(served()))
+        command = gatewright("serve", "--config", str(config), "--port", "0")
         gateway = stack.enter_context(started("gatewright", command, folder))
         innocent = Innocent(gateway.url, stack)
-        hostile = Hostile(gateway.url)
+        hostile = Hostile(gateway.url, config)
         stack.callback(hostile.close)
         yield gateway, innocent, hostile
 

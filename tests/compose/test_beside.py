@@ -286,10 +286,10 @@ async def test_an_error_that_cannot_be_cleaned_in_time_is_not_passed_on() -> Non
 async def test_links_of_a_large_result_are_read_and_renamed_beside_the_loop(beside: Beside) -> None:
     raw = b'{"content":[{"type":"resource_link","uri":"x://a","name":"n"}]}'
     call = a_tool_call(a_tool(), arguments={})
-    assert await beside.uris(call, raw, read=False) == ["x://a"]
-    found = await beside.renamed(call, raw, {"x://a": "y://a"}, read=False)
+    assert await beside.named(call, raw) == ["x://a"]
+    found = await beside.led(call, raw, {"x://a": "y://a"})
     assert found == raw.replace(b"x:", b"y:")
-    broken = await beside.uris(call, b"{", read=False)
+    broken = await beside.named(call, b"{")
     assert isinstance(broken, Failure)
     assert broken.reason == "output_invalid"
 
@@ -301,7 +301,7 @@ async def test_links_of_a_large_result_are_read_and_renamed_beside_the_loop(besi
 async def test_links_that_cannot_be_read_in_time_are_a_failure(
     problem: Exception, reason: str
 ) -> None:
-    found = await Beside(Never(problem)).uris(a_call("tool"), b"{}", read=False)
+    found = await Beside(Never(problem)).named(a_call("tool"), b"{}")
     assert isinstance(found, Failure)
     assert found.reason == reason
 

@@ -88,11 +88,11 @@ def test_definitions_come_back_read_in_their_order() -> None:
 def test_the_resources_of_a_result_are_read_and_renamed() -> None:
     link = {"type": "resource_link", "uri": "x://a", "name": "n"}
     raw = json.dumps({"content": [link, link, {**link, "uri": "x://b"}]}).encode()
-    head, found = said(raw, do="uris", read=False)
-    assert (head, sorted(json.loads(found))) == ({}, ["x://a", "x://b"])
-    _, text = said(raw, do="rename", read=False, shown={"x://a": "y://a"})
+    head, _ = said(raw, do="named", method="tools/call")
+    assert sorted(head["uris"]) == ["x://a", "x://b"]
+    _, text = said(raw, do="led", method="tools/call", shown={"x://a": "y://a"})
     assert json.loads(text) == json.loads(raw.replace(b"x://a", b"y://a"))
     read = b'{"contents":[{"uri":"x://c","text":""}]}'
-    assert said(read, do="uris", read=False)[1] == b"[]"
-    assert said(read, do="uris", read=True)[1] == b'["x://c"]'
-    assert "error" in said(b"{", do="uris", read=False)[0]
+    assert said(read, do="named", method="tools/call")[0] == {"uris": []}
+    assert said(read, do="named", method="resources/read")[0] == {"uris": ["x://c"]}
+    assert "error" in said(b"{", do="named", method="tools/call")[0]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Target
-from gatewright.filters.links import AT_ONCE, MOST, Links, holders
+from gatewright.filters.links import AT_ONCE, MOST_NAMED, Links, led, named
 from tests.gates.parts import a_call, a_tool, a_tool_call
 
 
@@ -68,7 +67,7 @@ def test_a_part_of_a_result_that_comes_as_an_event_is_a_result(result: Any) -> N
     links, call = Links(Several()), a_tool_call(a_tool(), arguments={})
     event = Event("notifications/mgp.stream.chunk", {"content": result})
     found = links.event(call, event)
-    assert found is not None
+    assert isinstance(found, Event)
     assert "X://A" in json.dumps(found.params)
     assert "x://a" in json.dumps(event.params)
     other = Event("notifications/progress", {"progress": 1})
@@ -128,71 +127,85 @@ def test_whatever_a_result_holds_only_uris_change(value: Any) -> None:
 
 
 class Beside:
-    """Reads at once what is put to it, or cannot."""
+    """Does at once what a worker does, and says what it was asked."""
 
-    def __init__(self, problem: Failure | None = None) -> None:
-        self.problem = problem
-        self.asked = 0
+    def __init__(self, failing: Failure | None = None) -> None:
+        self.asked: list[str] = []
+        self._failing = failing
 
-    async def uris(self, call: Call, raw: bytes, *, read: bool) -> list[str] | Failure:
-        self.asked += 1
-        found = dict.fromkeys(one["uri"] for one in holders(json.loads(raw), read=read))
-        return self.problem or list(found)
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs of a text."""
+        self.asked.append("named")
+        return self._failing or named(call.method, json.loads(raw))
 
-    async def renamed(
-        self, call: Call, raw: bytes, shown: Mapping[str, str], *, read: bool
-    ) -> bytes | Failure:
-        self.asked += 1
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The text with others."""
+        self.asked.append("led")
         result = json.loads(raw)
-        for one in holders(result, read=read):
-            one["uri"] = shown.get(one["uri"], one["uri"])
+        led(call.method, result, lambda uri: shown.get(uri, uri))
         return json.dumps(result).encode()
 
 
-async def large(result: Any, beside: Beside, call: Call | None = None) -> Any:
-    raw = json.dumps({**result, "filler": "x" * AT_ONCE}).encode()
-    found = Links(Several(), beside).outcome(
-        call or a_tool_call(a_tool(), arguments={}), Answer(raw)
-    )
-    assert isinstance(found, Awaitable)
-    return await found
+PADDING = {"padding": "a" * AT_ONCE}
 
 
 @pytest.mark.parametrize("result", FORMS)
-async def test_a_large_result_leads_to_the_same_places(result: Any) -> None:
-    found = json.loads((await large(result, Beside())).raw)
-    found.pop("filler")
-    assert found == shown(result)
-
-
-async def test_a_large_result_that_names_nothing_is_not_read() -> None:
+async def test_a_long_result_is_read_and_changed_beside_the_loop(result: Any) -> None:
     beside = Beside()
-    assert json.loads((await large({"content": []}, beside)).raw)["content"] == []
-    assert beside.asked == 0
-
-
-async def test_a_large_result_whose_links_cannot_be_read_does_not_pass() -> None:
-    no = Failure("output_invalid", "too much")
-    assert await large({"content": [LINK]}, Beside(no)) is no
-    many = {"content": [{**LINK, "uri": f"x://{one}"} for one in range(MOST + 1)]}
-    found = await large(many, Beside())
-    assert (found.reason, found.details["rule"]) == ("output_invalid", "too_many_resources")
-
-
-@pytest.mark.parametrize("beside", [None, Beside()])
-async def test_a_place_that_names_a_resource_in_two_ways_is_renamed_once(
-    beside: Beside | None,
-) -> None:
-    class Wrapping(Several):
-        def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
-            return f"in:{target.name}"
-
-    call = a_call("resource", method="resources/read", name="x://b")
-    size = AT_ONCE if beside else 0
-    raw = json.dumps({"contents": [LINK], "filler": "x" * size}).encode()
-    found = Links(Wrapping(), beside).outcome(
-        replace(call, target=Target("s", "x://b")), Answer(raw)
+    text = json.dumps({**result, **PADDING})
+    outcome = Links(Several(), beside).outcome(
+        a_tool_call(a_tool(), arguments={}), Answer(text.encode())
     )
-    if not isinstance(found, Answer):
-        found = await found  # type: ignore[misc]
-    assert json.loads(found.raw)["contents"][0]["uri"] == "in:x://a"
+    assert not isinstance(outcome, Answer | Failure)
+    found = await outcome  # type: ignore[misc]
+    assert isinstance(found, Answer)
+    assert json.loads(found.raw) == json.loads(text.replace("x://a", "X://A"))
+    assert beside.asked == ["named", "led"]
+
+
+async def test_a_long_result_in_which_all_is_shown_as_it_stands_is_the_bytes_that_came() -> None:
+    beside = Beside()
+    answer = Answer(json.dumps({"content": [{**LINK, "uri": "X://A"}], **PADDING}).encode())
+    outcome = Links(Several(), beside).outcome(a_tool_call(a_tool(), arguments={}), answer)
+    assert await outcome is answer  # type: ignore[misc]
+    assert beside.asked == ["named"]
+
+
+async def test_a_long_result_that_cannot_be_read_is_not_passed_on() -> None:
+    failure = Failure("output_invalid", "too much")
+    answer = Answer(json.dumps({"content": [LINK], **PADDING}).encode())
+    links = Links(Several(), Beside(failure))
+    assert await links.outcome(a_tool_call(a_tool(), arguments={}), answer) is failure  # type: ignore[misc]
+    event = Event("notifications/message", {"data": [LINK], **PADDING})
+    assert await links.event(a_tool_call(a_tool(), arguments={}), event) is None  # type: ignore[misc]
+
+
+async def test_a_long_event_leads_where_it_should() -> None:
+    event = Event("notifications/message", {"data": [LINK], **PADDING})
+    links = Links(Several(), Beside())
+    found = await links.event(a_tool_call(a_tool(), arguments={}), event)  # type: ignore[misc]
+    assert found is not None
+    assert found.params["data"][0]["uri"] == "X://A"
+    plain = Event("notifications/message", {"data": [1] * AT_ONCE})
+    assert await links.event(a_tool_call(a_tool(), arguments={}), plain) is plain  # type: ignore[misc]
+
+
+def test_the_number_of_resources_that_a_text_names_is_bounded() -> None:
+    many = [{"type": "resource_link", "uri": f"a://{one}"} for one in range(2 * MOST_NAMED)]
+    assert len(named("tools/call", {"content": many})) == MOST_NAMED + 1
+    assert sorted(named("tools/call", {"content": many[:2] * 5})) == ["a://0", "a://1"]
+
+
+async def test_a_long_result_that_names_nothing_is_not_read() -> None:
+    beside = Beside()
+    answer = Answer(json.dumps({"content": [], **PADDING}).encode())
+    outcome = Links(Several(), beside).outcome(a_tool_call(a_tool(), arguments={}), answer)
+    assert await outcome is answer  # type: ignore[misc]
+    assert beside.asked == []
+
+
+def test_what_was_read_and_is_a_link_as_well_is_renamed_once() -> None:
+    call = a_call("resource", method="resources/read", name="x://b")
+    result = {"contents": [dict(LINK)]}
+    assert led(call.method, result, lambda uri: f"in:{uri}")
+    assert result["contents"][0]["uri"] == "in:x://a"

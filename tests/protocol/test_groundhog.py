@@ -170,7 +170,7 @@ def test_success_has_the_members_of_the_specification_and_no_others() -> None:
     ],
 )
 def test_data_is_the_structure_or_else_the_content(result: Any, data: Any) -> None:
-    assert data_of(jsonrpc.encode(result)) == data
+    assert jsonrpc.decode(jsonrpc.encode(data_of(jsonrpc.encode(result)))) == data
 
 
 def test_a_failure_is_told_in_the_words_of_whoever_failed() -> None:

@@ -41,6 +41,7 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
         batch=50,
         header_bytes=32768,
         id_chars=128,
+        connections_per_s=500,
         in_flight_per_server=1024,
         queue_bytes=262144,
         subscriptions_per_client=100,

@@ -1,9 +1,8 @@
 """How a program's arguments are read, and which of them are refused."""
 
-import re
-
 import pytest
 
+from gatewright.patterns import Pattern
 from gatewright.validators.shell_options import Program, option_rule, shaped
 from gatewright.validators.shell_syntax import Word
 
@@ -110,7 +109,7 @@ def test_operands_may_choose_what_is_shown() -> None:
 
 
 def test_words_may_be_refused_by_their_form() -> None:
-    tool = TOOL._replace(refused=re.compile("x.*"))
+    tool = TOOL._replace(refused=Pattern("x.*").fits)
     assert [rule(tool, one) for one in ("a", "xa", "-k xa")] == [None, "operand", "operand"]
 
 

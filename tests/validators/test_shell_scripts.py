@@ -141,3 +141,44 @@ def test_awk_programs_that_only_compute_pass(program: str) -> None:
 )
 def test_awk_programs_that_run_or_write_or_cannot_be_read_are_refused(program: str) -> None:
     assert awk_rule(program) == "script"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "#\ne id",
+        "# x\nw /tmp/x",
+        "a\\\ns/\ne id\n/x/",
+        "i text\ne id",
+        "c\\\n{\ne id",
+        "s§a§b§e",
+        "s§a§b§",
+    ],
+)
+def test_a_comment_and_a_text_of_sed_hide_no_line_behind_them(script: str) -> None:
+    assert sed_rule(script) == "script"
+
+
+def test_a_comment_of_sed_before_what_transforms_passes() -> None:
+    assert sed_rule("# x\np") is None
+    assert sed_rule("p;# x\n# y") is None
+
+
+@pytest.mark.parametrize(
+    "program",
+    ['#\nBEGIN{system("id")}', '1 # x\n{print | "sh"}', "#\n@load"],
+)
+def test_a_comment_of_awk_hides_no_line_behind_it(program: str) -> None:
+    assert awk_rule(program) == "script"
+
+
+def test_a_comment_of_awk_passes() -> None:
+    assert awk_rule('# system\n{print $1} # | "sh"') is None
+
+
+@pytest.mark.parametrize("delimiter", "!\"#$%&'()*+,-./:;<=>?@[]^`{|}~")
+def test_every_delimiter_is_read(delimiter: str) -> None:
+    said = f"s{delimiter}ab{delimiter}cd{delimiter}"
+    assert sed_rule(said + "g") is None
+    assert sed_rule(said + "e") == "script"
+    assert sed_rule(said + ";e id") == "script"

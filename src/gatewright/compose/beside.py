@@ -30,7 +30,6 @@ _BUSY_MS = 1000
 _READ_S = 10
 _LOOK = b'{"do":"look"}'
 _READ = b'{"do":"read"}'
-_uris = msgspec.json.Decoder(list[str])
 _reads = msgspec.json.Decoder(list[Read])
 _BUSY = "too much waits to be judged already; send less at a time"
 
@@ -100,34 +99,34 @@ class Beside:
             return Failure("output_invalid", text)
         return Clean(load or raw, Counter(said["rules"]))
 
-    async def uris(self, call: Call, raw: bytes, *, read: bool) -> list[str] | Failure:
-        """The URIs of the resources that a result names, each once."""
-        found = await self._links(call, {"do": "uris", "read": read}, raw)
-        return found if isinstance(found, Failure) else _uris.decode(found)
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs that a result or an event names, each once."""
+        found = await self._linked(call, {"do": "named", "method": call.method}, raw)
+        return found if isinstance(found, Failure) else list(found[0]["uris"])
 
-    async def renamed(
-        self, call: Call, raw: bytes, shown: Mapping[str, str], *, read: bool
-    ) -> bytes | Failure:
-        """A result with other URIs in those places."""
-        return await self._links(call, {"do": "rename", "read": read, "shown": shown}, raw)
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The same text with other URIs in the place of some."""
+        order = {"do": "led", "method": call.method, "shown": shown}
+        found = await self._linked(call, order, raw)
+        return found if isinstance(found, Failure) else found[1] or raw
 
-    async def _links(self, call: Call, order: Mapping[str, Any], raw: bytes) -> bytes | Failure:
+    async def _linked(
+        self, call: Call, order: Mapping[str, Any], raw: bytes
+    ) -> tuple[dict[str, Any], bytes] | Failure:
+        head = msgspec.json.encode(order)
         try:
-            head = msgspec.json.encode(order)
-            answer, found = await self.workers.run(call.caller.id, head, raw, _CLEAN_S)
+            answer, load = await self.workers.run(call.caller.id, head, raw, _FIT_S)
         except Busy:
-            text = (
-                "too many large results wait to be looked through already; ask for less at a time"
-            )
+            text = "too many large results wait to be read already; ask for less at a time"
             return Failure("resource_exhausted", text, retry_after_ms=_BUSY_MS)
         except Overtime:
-            text = f"{len(raw)} bytes take more than {_CLEAN_S} s to be looked through for resources; ask the tool for less"
+            text = f"the links in {len(raw)} bytes take more than {_FIT_S} s to be read; ask the tool for less"
             return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
-        said = msgspec.json.decode(answer)
+        said: dict[str, Any] = msgspec.json.decode(answer)
         if "error" in said:
-            text = f"the resources of the result could not be read: {said['error']}"
+            text = f"the links in the result could not be read: {said['error']}"
             return Failure("output_invalid", text)
-        return found
+        return said, load
 
     async def read(self, server: str, tools: Sequence[Tool]) -> Sequence[Read] | None:
         """What is to be known of the definitions of tools that a server lists; None where it was not found out."""

@@ -105,6 +105,7 @@ class Gateway:
 
     async def __aenter__(self) -> Gateway:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.listener: http_server.HttpServer | None = None
         self.counted = Counted()
         self.groundhog = GroundhogSide(self.settings)
         self.sinks = sinks_of(
@@ -365,8 +366,10 @@ class Gateway:
                 frame_bytes=limits.frame_bytes,
                 queue_bytes=limits.queue_bytes,
                 header_bytes=limits.header_bytes,
+                connections_per_s=limits.connections_per_s,
             ),
         )
+        self.listener = server
         stop = stop_signal()
         if is_loopback(settings.gateway.host) and self.app.approvals is not None:
             self.app.approvals.base = server.url

@@ -88,6 +88,7 @@ class GroundhogSide:
         self._protocol = settings.protocol or Protocol()
         self._supervisor: Supervisor | None = None
         self.clear_text: tuple[str, ...] = ()
+        self.listener: http_server.HttpServer | tcp.LineServer | None = None
         """Addresses of the protocol's own that others reach without TLS."""
         self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(
@@ -201,6 +202,7 @@ class GroundhogSide:
             frame_bytes=limits.frame_bytes,
             queue_bytes=limits.queue_bytes,
             header_bytes=limits.header_bytes,
+            connections_per_s=limits.connections_per_s,
         )
         serve = self._lines if transport.type == "tcp" else partial(self._web, app)
         try:
@@ -226,6 +228,7 @@ class GroundhogSide:
             limits=bounds,
         )
         self.clear_text = server.clear_text
+        self.listener = server
         base = server.url if transport.type == "http" else server.url.replace("http", "ws", 1)
         return base + transport.path, partial(server.stop, 5.0)
 
@@ -239,6 +242,7 @@ class GroundhogSide:
             accept, host=transport.host, port=transport.port, tls=context, limits=bounds
         )
         self.clear_text = server.clear_text
+        self.listener = server
         scheme = "tls" if context is not None else "tcp"
         return f"{scheme}://{transport.host}:{server.port}", server.stop
 

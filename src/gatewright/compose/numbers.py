@@ -23,6 +23,7 @@ class Numbers:
         """All of them, now."""
         of = self._gateway
         counted = of.counted
+        listeners = [one for one in (of.listener, of.groundhog.listener) if one is not None]
         return {
             "servers": dict(of.supervisor.states),
             "calls": counted.calls,
@@ -42,4 +43,6 @@ class Numbers:
             "stalled_s": of.watchdog.stalled_s,
             "longest_stall": of.watchdog.longest,
             "workers": (of.beside.workers.orders, of.beside.workers.killed),
+            "refused": sum(one.refused for one in listeners),
+            "flooded": sum(one.flooded for one in listeners),
         }

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.filters.links import holders
+from gatewright.filters.links import MOST_NAMED, led, named
 from gatewright.filters.redact import reported
 from gatewright.gates import MOST_NAMES
 from gatewright.redaction import Redactor
@@ -110,20 +110,6 @@ def _redactor(policy: bytes) -> Redactor:
     )
 
 
-def _uris(order: Mapping[str, Any], load: bytes) -> Answered:
-    """The load is a result, that of `resources/read` where `read` says so; the URIs of the resources that it names come back."""
-    found = dict.fromkeys(one["uri"] for one in holders(jsonrpc.decode(load), read=order["read"]))
-    return {}, jsonrpc.encode(list(found))
-
-
-def _rename(order: Mapping[str, Any], load: bytes) -> Answered:
-    """The same result, with what `shown` has in place of its URIs."""
-    result, shown = jsonrpc.decode(load), order["shown"]
-    for one in holders(result, read=order["read"]):
-        one["uri"] = shown.get(one["uri"], one["uri"])
-    return {}, jsonrpc.encode(result)
-
-
 def _look(order: Mapping[str, Any], load: bytes) -> Answered:
     """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
     cleaned, removed = visible_value(jsonrpc.decode(load))
@@ -168,15 +154,30 @@ def _read(_: Mapping[str, Any], load: bytes) -> Answered:
     return {}, msgspec.json.encode(found)
 
 
+def _named(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`method` is that of the call; the load is a result or the params of an event. The URIs that it names come back."""
+    found = named(order["method"], jsonrpc.decode(load))
+    if len(found) > MOST_NAMED:
+        return {"error": f"it names more than {MOST_NAMED} resources"}, b""
+    return {"uris": found}, b""
+
+
+def _led(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The same with `shown`, URI → what it is to be called. The text comes back, or nothing where nothing changes."""
+    result, shown = jsonrpc.decode(load), order["shown"]
+    changed = led(order["method"], result, lambda uri: shown.get(uri, uri))
+    return {}, jsonrpc.encode(result) if changed else b""
+
+
 _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "judge": _judge,
+    "named": _named,
+    "led": _led,
     "clean": _clean,
     "check": _check,
     "fit": _fit,
     "look": _look,
     "read": _read,
-    "uris": _uris,
-    "rename": _rename,
 }
 
 

@@ -32,7 +32,8 @@ NO_TOOL = "_other"
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
 `audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
-`stalled_s`, `longest_stall` (`seconds` of it, or None), `workers` (orders done by worker processes, processes killed)."""
+`stalled_s`, `longest_stall` (`seconds` of it, or None), `workers` (orders done by worker processes, processes killed),
+`refused` (connections from addresses that opened too many), `flooded` (WebSockets closed for what they sent)."""
 
 
 class Sight(Protocol):
@@ -187,6 +188,16 @@ def _loop(numbers: Mapping[str, Any]) -> tuple[Metric, ...]:
             "gatewright_worker_kills",
             "Worker processes that were ended because their work took too long.",
             value=killed,
+        ),
+        CounterMetricFamily(
+            "gatewright_connections_refused",
+            "Connections refused because their address opened more than limits.connections_per_s.",
+            value=numbers["refused"],
+        ),
+        CounterMetricFamily(
+            "gatewright_websockets_flooded",
+            "WebSockets closed because they sent more frames than a client may.",
+            value=numbers["flooded"],
         ),
     )
 

@@ -8,23 +8,27 @@ does not say whose it is: the catalogue remembers it for the caller, or has it s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
 from gatewright.transport.large import holds_any
+from gatewright.validators.leaves import outweighs
 from gatewright.wire import jsonrpc
 
-__all__ = ["AT_ONCE", "MOST", "Catalogue", "Links", "Reading", "holders"]
+__all__ = ["AT_ONCE", "MOST_NAMED", "Beside", "Catalogue", "Links", "led", "named"]
 
-AT_ONCE = 64 * 1024
-"""Bytes of a result that is decoded where it is; more than that is decoded beside the loop, where somebody does that."""
-MOST = 10_000
-"""So many different URIs a larger result names at most."""
-_TURN = 50
+log = logging.getLogger("gatewright.filters")
+
 _READ = "resources/read"
+AT_ONCE = 64 * 1024
+"""Bytes that are decoded and looked through where they are; what is longer, beside the loop."""
+MOST_NAMED = 10_000
+"""Resources that one long result may name."""
+_SLICE = 64
 _NAMES = (b'"uri"', b"\\u")
 """How the member's name is written; one that is spelled with escapes has a `u` behind its backslash."""
 
@@ -39,16 +43,14 @@ class Catalogue(Protocol):
         """What a resource is called in a result of its server."""
 
 
-class Reading(Protocol):
-    """Reads and writes large results beside the loop. `read`: whether the result is that of `resources/read`."""
+class Beside(Protocol):
+    """Reads and rewrites long texts beside the loop."""
 
-    def uris(self, call: Call, raw: bytes, *, read: bool) -> Awaitable[list[str] | Failure]:
-        """The URIs of the resources that a result names, each once."""
+    async def named(self, call: Call, raw: bytes) -> list[str] | Failure:
+        """The URIs that a text names, each once."""
 
-    def renamed(
-        self, call: Call, raw: bytes, shown: Mapping[str, str], *, read: bool
-    ) -> Awaitable[bytes | Failure]:
-        """The result with other URIs in those places."""
+    async def led(self, call: Call, raw: bytes, shown: Mapping[str, str]) -> bytes | Failure:
+        """The text with other URIs in the place of some."""
 
 
 class Links:
@@ -56,7 +58,7 @@ class Links:
 
     name = "links"
 
-    def __init__(self, catalogue: Catalogue, beside: Reading | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, beside: Beside | None = None) -> None:
         """Without `beside` everything is done at once, however large."""
         self._catalogue = catalogue
         self._beside = beside
@@ -70,45 +72,60 @@ class Links:
             return outcome
         if len(raw) > AT_ONCE and self._beside is not None:
             return self._large(call, server, outcome, self._beside)
-        if not any(raw.find(one) >= 0 for one in _NAMES):
+        if not _may_name(raw):
             return outcome
         try:
             result = jsonrpc.decode(raw)
         except ValueError:
             return outcome
-        changed = self._lead(call, server, result)
+        changed = led(call.method, result, lambda uri: self._shown(call, server, uri))
         return replace(outcome, raw=jsonrpc.encode(result)) if changed else outcome
 
-    async def _large(self, call: Call, server: str, answer: Answer, beside: Reading) -> Outcome:
-        """The same, a piece at a time or beside the loop."""
+    async def _large(self, call: Call, server: str, answer: Answer, beside: Beside) -> Outcome:
         if not await holds_any(answer.raw, _NAMES):
             return answer
-        read = call.method == _READ
-        found = await beside.uris(call, answer.raw, read=read)
+        found = await self._led(call, server, answer.raw, beside)
         if isinstance(found, Failure):
             return found
-        if len(found) > MOST:
-            said = f"the result names more than {MOST} resources; ask the tool for less"
-            return Failure("output_invalid", said, {"rule": "too_many_resources", "limit": MOST})
-        shown = {}
-        for number, uri in enumerate(found):
-            name = self._shown(call, server, uri)
-            if name != uri:
-                shown[uri] = name
-            if number % _TURN == 0:
-                await asyncio.sleep(0)
-        if not shown:
-            return answer
-        raw = await beside.renamed(call, answer.raw, shown, read=read)
-        return raw if isinstance(raw, Failure) else replace(answer, raw=raw)
+        return answer if found is answer.raw else replace(answer, raw=found)
 
-    def event(self, call: Call, event: Event) -> Event | None:
+    async def _led(self, call: Call, server: str, raw: bytes, beside: Beside) -> bytes | Failure:
+        uris = await beside.named(call, raw)
+        if isinstance(uris, Failure):
+            return uris
+        shown: dict[str, str] = {}
+        for at, uri in enumerate(uris, 1):
+            other = self._shown(call, server, uri)
+            shown |= {} if other == uri else {uri: other}
+            if not at % _SLICE:
+                await asyncio.sleep(0)
+        return await beside.led(call, raw, shown) if shown else raw
+
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event with every link leading where it should: a part of a result may come as one."""
         server = self._server(call)
-        if server is None or not any(_linking(event.params)):
+        if server is None:
+            return event
+        if self._beside is not None and outweighs(event.params, AT_ONCE):
+            return self._large_event(call, server, event, self._beside)
+        if not any(_linking(event.params)):
             return event
         params = jsonrpc.decode(jsonrpc.encode(event.params))
-        return Event(event.method, params) if self._lead(call, server, params) else event
+        changed = led(call.method, params, lambda uri: self._shown(call, server, uri))
+        return Event(event.method, params) if changed else event
+
+    async def _large_event(
+        self, call: Call, server: str, event: Event, beside: Beside
+    ) -> Event | None:
+        """One whose links cannot be read is not passed on, and the log says so."""
+        raw = jsonrpc.encode(event.params)
+        if not _may_name(raw):
+            return event
+        found = await self._led(call, server, raw, beside)
+        if isinstance(found, Failure):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
+            return None
+        return event if found is raw else Event(event.method, jsonrpc.decode(found))
 
     def _server(self, call: Call) -> str | None:
         """Whose result it is, where that makes a difference."""
@@ -116,31 +133,47 @@ class Links:
         several = speaker is not None and self._catalogue.several(call.profile)
         return speaker.server if several and speaker is not None else None
 
-    def _lead(self, call: Call, server: str, result: Any) -> bool:
-        """Change what has to read differently; whether anything had to."""
-        changed = False
-        for holder in holders(result, read=call.method == _READ):
-            shown = self._shown(call, server, holder["uri"])
-            if shown != holder["uri"]:
-                holder["uri"], changed = shown, True
-        return changed
-
     def _shown(self, call: Call, server: str, uri: str) -> str:
-        """What the caller is to read in place of a URI."""
-        if call.kind == "resource" and call.target == Target(server, uri):
-            return call.name
-        return self._catalogue.shown_in(call.profile, call.caller, Target(server, uri))
+        """What a URI of a result is called there."""
+        target = Target(server, uri)
+        asked = call.kind == "resource" and call.target == target
+        return call.name if asked else self._catalogue.shown_in(call.profile, call.caller, target)
 
 
-def holders(result: Any, *, read: bool) -> list[dict[str, Any]]:
-    """The objects in a result whose `uri` names a resource, each once; `read`: the result is that of `resources/read`."""
-    found = (*(_contents(result) if read else ()), *_linking(result))
-    return list({id(one): one for one in found}.values())
+def named(method: str, result: Any) -> list[str]:
+    """The URIs that a decoded text names, each once, at most `MOST_NAMED` and one."""
+    found: dict[str, None] = {}
+    for holder in _holders(method, result):
+        found[holder["uri"]] = None
+        if len(found) > MOST_NAMED:
+            break
+    return list(found)
 
 
-def _contents(result: Any) -> Iterator[dict[str, Any]]:
+def led(method: str, result: Any, shown: Callable[[str], str]) -> bool:
+    """Change what has to read differently in a decoded text; whether anything had to."""
+    changed = False
+    for holder in _holders(method, result):
+        uri = shown(holder["uri"])
+        if uri != holder["uri"]:
+            holder["uri"], changed = uri, True
+    return changed
+
+
+def _holders(method: str, result: Any) -> Iterable[dict[str, Any]]:
+    """The objects whose `uri` names a resource, each once: one that was read may be a link as well."""
+    every = (*_contents(method, result), *_linking(result))
+    return {id(one): one for one in every}.values()
+
+
+def _may_name(raw: bytes) -> bool:
+    """Whether there may be a URI in a result."""
+    return any(raw.find(one) >= 0 for one in _NAMES)
+
+
+def _contents(method: str, result: Any) -> Iterator[dict[str, Any]]:
     """What was read, each with its URI."""
-    found = result.get("contents") if isinstance(result, dict) else None
+    found = result.get("contents") if method == _READ and isinstance(result, dict) else None
     for one in found if isinstance(found, list) else ():
         if isinstance(one, dict) and isinstance(one.get("uri"), str):
             yield one

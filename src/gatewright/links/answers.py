@@ -11,9 +11,10 @@ from gatewright.links.questions import UNATTRIBUTABLE
 from gatewright.protocol.eras import Interim
 from gatewright.transport.large import LARGE, holds_any, is_utf8
 from gatewright.wire import jsonrpc
-from gatewright.wire.jsonrpc import Response
+from gatewright.wire.json_bounds import DECODED_BYTES
+from gatewright.wire.jsonrpc import Notification, Response
 
-__all__ = ["ask_all", "is_large", "read_large", "read_reply"]
+__all__ = ["ask_all", "is_large", "params_of", "read_large", "read_reply"]
 
 _BRACE = ord("{")
 _TOOL_ERROR = (b"isError", b"\\u")
@@ -68,6 +69,11 @@ _NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
 
 
 def _failed(error: bytes) -> Failure:
+    if len(error) > DECODED_BYTES:
+        said = (
+            f"the server's error has {len(error)} bytes, and at most {DECODED_BYTES} are passed on"
+        )
+        return Failure("upstream_error", said)
     if not jsonrpc.is_utf8(error) or error[:1] != b"{":
         return Failure("upstream_error", "the server answered with an error that cannot be read")
     if UNATTRIBUTABLE.encode() in error:
@@ -106,3 +112,14 @@ _UNATTRIBUTABLE = (
     "the server asked something while calls of several sessions were in flight, and it cannot be "
     'told whose question it was; set share = "session" for this server'
 )
+
+
+def params_of(note: Notification) -> dict[str, Any] | str:
+    """The params of a notification, or what is wrong with it."""
+    if len(note.params) > DECODED_BYTES:
+        return f"a notification of more than {DECODED_BYTES} bytes"
+    try:
+        params = jsonrpc.decode(note.params) if note.params else {}
+    except ValueError:
+        params = None
+    return params if type(params) is dict else "a notification whose params cannot be read"

@@ -18,11 +18,12 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from gatewright.call import Failure
+from gatewright.links.api_reading import Known, read
 from gatewright.links.authorization import Authorizer
 from gatewright.links.endpoint import ApiPlace, Endpoint
 from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, Sink, UpstreamFailed
-from gatewright.protocol.api_document import Api, definition_of, read_api, server_url
+from gatewright.protocol.api_document import Api, server_url
 from gatewright.protocol.api_request import BadArgument, Prepared, prepare
 from gatewright.protocol.api_result import result_of
 from gatewright.protocol.api_text import BadDocument
@@ -39,6 +40,8 @@ DOCUMENT_BYTES = 8 * 1024 * 1024
 """The longest document that is read."""
 
 _FETCH_S = 15.0
+_LEFT_OUT = 100
+"""Operations whose absence is said one by one."""
 _REASONS = {
     "unreachable": "upstream_unavailable",
     "broken": "upstream_error",
@@ -56,16 +59,20 @@ async def connect_api(
     headers = spec.headers if _one_origin(place.document, place.base_url) else {}
     text = await _document(place.document, headers)
     try:
-        api = await asyncio.to_thread(read_api, text, {name.lower() for name in spec.headers})
+        known = await read(text, {name.lower() for name in spec.headers})
     except BadDocument as problem:
         raise UpstreamFailed(f"{place.document}: {problem}") from None
-    for why in api.left_out:
+    api = known.api
+    for why in api.left_out[:_LEFT_OUT]:
         log.warning("server %s: left out of its document: %s", spec.id, why)
+    if len(api.left_out) > _LEFT_OUT:
+        more = len(api.left_out) - _LEFT_OUT
+        log.warning("server %s: %d more operations are left out of its document", spec.id, more)
     base, outside = _base(place, api)
     client = ApiClient(
         outside=outside, most_bytes=spec.limits.frame_bytes, connections=min(spec.in_flight, 64)
     )
-    return ApiLink(spec, info, sink, api, base, client, authorizer)
+    return ApiLink(spec, info, sink, known, base, client, authorizer)
 
 
 class ApiLink(Link):
@@ -76,19 +83,18 @@ class ApiLink(Link):
         spec: Endpoint,
         info: Mapping[str, Any],
         sink: Sink,
-        api: Api,
+        known: Known,
         base: str,
         client: ApiClient,
         authorizer: Authorizer | None = None,
     ) -> None:
         super().__init__(spec, info, sink)
-        self._api = api
+        api = self._api = known.api
         self._base = base.rstrip("/")
         self._client = client
         self._authorizer = authorizer
         self._operations = {one.name: one for one in api.operations}
-        tools = [definition_of(one) for one in api.operations]
-        self._listed = jsonrpc.encode({"tools": tools})
+        self._listed = bytes(known.listed)
         self._calls: set[asyncio.Task[None]] = set()
         self.hello = Hello(
             LATEST_LEGACY,

@@ -19,13 +19,13 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
-from gatewright.links.answers import ask_all, is_large, read_large, read_reply
+from gatewright.links.answers import ask_all, is_large, params_of, read_large, read_reply
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
 from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
 from gatewright.links.sendable import Sendable
-from gatewright.protocol.eras import read_interim, retry_params
+from gatewright.protocol.eras import TooMuchAsked, read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
@@ -278,8 +278,8 @@ class Link(abc.ABC):
         for _ in range(_ROUNDS):
             try:
                 interim = read_interim(current.raw) if isinstance(current, Answer) else None
-            except ValueError as problem:
-                return Failure("upstream_error", f"server {self.spec.id}: {problem}")
+            except TooMuchAsked as problem:
+                return Failure("upstream_error", f"server {self.spec.id} {problem}")
             if interim is None:
                 return current
             begun = self._loop.time()
@@ -295,12 +295,9 @@ class Link(abc.ABC):
 
     def _notified(self, note: jsonrpc.Notification, stream: Exchange | None = None) -> None:
         """Take a notification; `stream` is the exchange on whose own stream it came, if any."""
-        try:
-            params = jsonrpc.decode(note.params) if note.params else {}
-        except ValueError:
-            params = None
-        if type(params) is not dict:
-            self._drop("a notification whose params cannot be read")
+        params = params_of(note)
+        if isinstance(params, str):
+            self._drop(params)
             return
         method = note.method
         if not self._may_send(method):

@@ -23,6 +23,7 @@ from typing import Any
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.links.exchange import Exchange
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.permissions import ASKED
 
 __all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
@@ -110,9 +111,7 @@ class Questions:
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
-        if not self._may_ask(request.method):
-            said = f"Method not found: {request.method[:100]}"
-            self._refuse(request.id, said, jsonrpc.METHOD_NOT_FOUND)
+        if self._refused(request):
             return
         # One whose answer came right before is among them still: who waits for it has not had a turn yet.
         found = [one for one in candidates if one.call is not None and not one.answered]
@@ -140,6 +139,18 @@ class Questions:
         question = Question(request.method, params, progress=told, server=self._server)
         task = self._keep(request.id, self._run(request.id, question, held))
         task.add_done_callback(lambda _: self.held.remove(held))
+
+    def _refused(self, request: jsonrpc.Request) -> bool:
+        """Whether it was refused, whoever could be asked."""
+        if not self._may_ask(request.method):
+            said = f"Method not found: {request.method[:100]}"
+            self._refuse(request.id, said, jsonrpc.METHOD_NOT_FOUND)
+            return True
+        if len(request.params) > DECODED_BYTES:
+            said = f"a question has at most {DECODED_BYTES} bytes"
+            self._refuse(request.id, said, jsonrpc.INVALID_PARAMS)
+            return True
+        return False
 
     def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Work on one request of the server until it is answered or taken back."""

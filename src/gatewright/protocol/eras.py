@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.protocol.negotiate import AUDIT_WANTED
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -35,7 +36,6 @@ from gatewright.wire.mcp import (
 from gatewright.wire.versions import CACHED, is_modern
 
 __all__ = [
-    "ASKED_BYTES",
     "Interim",
     "Sealer",
     "State",
@@ -61,8 +61,6 @@ _ADDED = ("resultType", "ttlMs", "cacheScope")
 _INPUT_REQUIRED = b'"input_required"'
 _TYPE_BYTES = 100
 """No `resultType` is longer, however its letters are spelled."""
-ASKED_BYTES = 256 * 1024
-"""So many bytes the questions of one interim result have at most: they are decoded on the event loop."""
 
 
 # -- requests -------------------------------------------------------------------------------------
@@ -191,8 +189,12 @@ def is_interim(members: Mapping[str, bytes | msgspec.Raw]) -> bool:
     return 0 < len(said) <= _TYPE_BYTES and jsonrpc.decode(said) == "input_required"
 
 
+class TooMuchAsked(ValueError):  # noqa: N818 - what the server does
+    """An interim result is too long to be read while everybody waits. The text follows the server's name."""
+
+
 def read_interim(result: bytes) -> Interim | None:
-    """The interim result in `result`, or None where it is a final one. Raises `ValueError` where it asks too much."""
+    """The interim result in `result`, or None where it is a final one. Raises `TooMuchAsked`."""
     if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
         return None
     try:
@@ -201,17 +203,16 @@ def read_interim(result: bytes) -> Interim | None:
             return None
     except ValueError:
         return None
-    wanted, state = bytes(members.get("inputRequests", b"{}")), members.get("requestState")
-    if len(wanted) > ASKED_BYTES:
-        raise ValueError(f"inputRequests has {len(wanted)} bytes, and may have {ASKED_BYTES}")
-    asked = jsonrpc.decode(wanted)
+    if len(result) > DECODED_BYTES:
+        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
+    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
+    state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
     questions = {
         key: Question(one["method"], one.get("params"))
-        for key, one in (asked.items() if isinstance(asked, dict) else ())
+        for key, one in (wanted.items() if isinstance(wanted, dict) else ())
         if isinstance(one, dict) and isinstance(one.get("method"), str)
     }
-    is_text = state is not None and bytes(state)[:1] == b'"'
-    return Interim(questions, jsonrpc.decode(state) if is_text else None)  # type: ignore[arg-type]
+    return Interim(questions, state if isinstance(state, str) else None)
 
 
 def retry_params(

@@ -190,12 +190,16 @@ def output_of(raw: bytes) -> bytes:
         return structured
     content = bytes(members.get("content", b"[]"))
     try:
-        blocks = msgspec.json.decode(content, type=list[dict[str, msgspec.Raw]])
-    except msgspec.DecodeError:
+        (block,) = _single.decode(content)
+    except msgspec.DecodeError:  # none, or several
         return content
-    if len(blocks) == 1 and bytes(blocks[0].get("type", b"")) == b'"text"':
-        return bytes(blocks[0].get("text", b'""'))
-    return content
+    return (
+        bytes(block.get("text", b'""')) if bytes(block.get("type", b"")) == b'"text"' else content
+    )
+
+
+_single = msgspec.json.Decoder(tuple[dict[str, msgspec.Raw]])
+"""Ends at the second element, however many there are."""
 
 
 @lru_cache(maxsize=16)
@@ -219,10 +223,11 @@ def tool_error_of(answer: Answer) -> Failure:
     """The failure that a tool tells of in its own result."""
     said = output_of(answer.raw)
     try:
-        value = jsonrpc.decode(said)
+        value = jsonrpc.decode(said) if said[:1] == b'"' else None
     except ValueError:
         value = None
-    text = value if isinstance(value, str) else said.decode(errors="replace")
+    # A character has at most four bytes.
+    text = value if isinstance(value, str) else said[: 4 * _TEXT_CHARS].decode(errors="replace")
     text = text[:_TEXT_CHARS] or "the tool failed and did not say why"
     return Failure("tool_failed", text, once=answer.once)
 

@@ -17,6 +17,7 @@ from gatewright.call import Answer, Failure, Outcome, Refusal
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
 from gatewright.wire.groundhog import META_TOOL, code_of
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.permissions import groundhog_permission
 
 __all__ = [
@@ -106,13 +107,13 @@ def succeeded(
 
 
 def data_of(raw: bytes) -> Any:
-    """What a tool said: its structured content where it has one, else its content blocks."""
-    result = jsonrpc.decode(raw)
-    if not isinstance(result, dict):
-        return result
-    if "structuredContent" in result:
-        return result["structuredContent"]
-    return {"content": result.get("content", [])}
+    """What a tool said, to be encoded: its structured content where it has one, else its content blocks."""
+    if raw[:1] != b"{":
+        return msgspec.Raw(raw)
+    members = jsonrpc.decode_members(raw)
+    if "structuredContent" in members:
+        return members["structuredContent"]
+    return {"content": members.get("content", [])}
 
 
 def listed(answer: Answer) -> bytes:
@@ -146,6 +147,9 @@ def _tool(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 def said_by_tool(answer: Answer) -> Failure:
     """A tool that ran and says that it failed, as a failure."""
+    if len(answer.raw) > DECODED_BYTES:
+        said = f"the tool failed and says so in {len(answer.raw)} bytes, of which at most {DECODED_BYTES} are passed on"
+        return Failure("tool_failed", said, once=answer.once)
     result = jsonrpc.decode(answer.raw)
     blocks = result.get("content") if isinstance(result, dict) else None
     texts = [

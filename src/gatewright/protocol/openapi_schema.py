@@ -17,6 +17,8 @@ from functools import lru_cache
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
+from gatewright.patterns import Pattern
+
 __all__ = ["Schemas", "component_name"]
 
 _TYPES = ("string", "number", "integer", "boolean", "array", "object")
@@ -41,7 +43,7 @@ _KNOWN = frozenset(
     }
 )
 _DEEPEST = 64
-_FOREIGN = re.compile(r"[^A-Za-z0-9._-]")
+_FOREIGN = Pattern(r"[^A-Za-z0-9._-]")
 
 
 def component_name(text: str) -> str:
@@ -311,9 +313,17 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+_EXPRESSION_CHARS = 1000
+_ANY_CASE = Pattern(r"\(\?[a-zA-Z-]*i")
+
+
 @lru_cache(maxsize=1024)
 def _is_expression(pattern: str) -> bool:
-    """Whether what reads OpenAPI documents takes it for a regular expression; much of it is written in Python."""
+    """Whether what reads OpenAPI documents takes it for a regular expression; much of it is written in Python.
+
+    Only short ones are tried, and none for small and capital letters alike: to compile `(?i)[\\0-\\uffff]` takes milliseconds a class."""
+    if len(pattern) > _EXPRESSION_CHARS or _ANY_CASE.within(pattern):
+        return False
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):

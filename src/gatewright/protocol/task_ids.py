@@ -5,11 +5,12 @@ A task is named by `taskId` (in results and params), by `task.taskId` (what make
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 
 __all__ = ["RELATED", "WORDS", "Created", "created", "listed", "renamed", "renamed_params"]
 
@@ -27,21 +28,38 @@ class Created(msgspec.Struct, frozen=True):
     lasts_s: float | None = None
 
 
+class _Id(msgspec.Struct, gc=False):
+    taskId: Any = None  # noqa: N815 - as it is on the wire
+
+
+_Other = int | float | str | bool | list[Any] | None
+"""What stands in a list of tasks and is none."""
+
+
+def _known(task: _Id | _Other, names: dict[str, str]) -> TypeGuard[_Id]:
+    return type(task) is _Id and type(task.taskId) is str and task.taskId in names
+
+
+_ids, _tasks = msgspec.json.Decoder(list[_Id | _Other]), msgspec.json.Decoder(list[msgspec.Raw])
+
+
 def created(raw: bytes, modern: bool) -> Created | None:
     """The task that a result says was made instead of a result; None where it says no such thing."""
     try:
         members = jsonrpc.decode_members(raw)
         if modern and jsonrpc.decode(members.get("resultType", b"null")) != "task":
             return None
-        found = jsonrpc.decode(raw if modern else members.get("task", b"null"))
+        task = bytes(members.get("task", b"null"))
+        held = members if modern else jsonrpc.decode_members(task) if task[:1] == b"{" else {}
+        name = jsonrpc.decode(held.get("taskId", b"null"))
+        ttl = jsonrpc.decode(held.get("ttlMs" if modern else "ttl", b"null"))
     except ValueError:
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("taskId"), str):
+    if not isinstance(name, str):
         return None
-    ttl = found.get("ttlMs" if modern else "ttl")
     if not isinstance(ttl, int | float) or isinstance(ttl, bool) or not ttl >= 0:
-        return Created(found["taskId"])
-    return Created(found["taskId"], min(ttl, _LONGEST_MS) / 1000)
+        return Created(name)
+    return Created(name, min(ttl, _LONGEST_MS) / 1000)
 
 
 def renamed(raw: bytes, old: str, new: str) -> bytes:
@@ -70,17 +88,21 @@ def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]
 def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
     """Of one page of a list of tasks those that have a name, by that, and without words (`WORDS`); and the cursor of the next.
     Raises `ValueError`."""
+    if len(raw) > DECODED_BYTES:
+        raise ValueError(f"a page has {len(raw)} bytes, and at most {DECODED_BYTES} are read")
     members = jsonrpc.decode_members(raw)
+    text = members.get("tasks", msgspec.Raw(b"[]"))
     try:
-        tasks = msgspec.json.decode(members.get("tasks", b"[]"), type=list[msgspec.Raw])
+        ids = _ids.decode(text)  # of tasks of everybody, most of which are somebody else's
+        tasks = _tasks.decode(text) if any(_known(one, names) for one in ids) else []
     except msgspec.DecodeError as problem:
         raise ValueError(str(problem)) from None
     found = []
-    for one in tasks:
-        own = jsonrpc.decode(one)
-        name = own.get("taskId") if isinstance(own, dict) else None
-        if isinstance(name, str) and name in names:
-            shown = jsonrpc.decode_members(renamed(bytes(one), name, names[name]))
+    left = dict(names)
+    for of, one in zip(ids, tasks, strict=False):
+        if _known(of, left):
+            name = left.pop(of.taskId)
+            shown = jsonrpc.decode_members(renamed(bytes(one), of.taskId, name))
             shown.pop(WORDS, None)
             found.append(msgspec.Raw(jsonrpc.encode(shown)))
     cursor = members.get("nextCursor")

@@ -116,6 +116,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Of every kind, elements of lists as well."""
     batch: Count = 50
     header_bytes: Count = 32 * 1024
+    connections_per_s: Count = 500
+    """From one address, after a burst of four times as many."""
     id_chars: Count = 128
     in_flight_per_server: Count = 1024
     queue_bytes: Count = 256 * 1024

@@ -19,7 +19,18 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = ["FROM_CLIENTS", "FROM_SERVERS", "SLOW_READER", "Closed", "Limits", "Pipe", "Receiver"]
+__all__ = [
+    "BURST_S",
+    "FROM_CLIENTS",
+    "FROM_SERVERS",
+    "SLICE_S",
+    "SLOW_READER",
+    "Closed",
+    "Limits",
+    "Pace",
+    "Pipe",
+    "Receiver",
+]
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -66,12 +77,40 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a client may take to send an HTTP body."""
     keep_alive_s: float = 75.0
     """How long an idle HTTP connection is kept."""
+    connections_per_s: int = 500
+    """How many connections one address may open a second, after a burst of four times as many."""
     ping_interval_s: float = 20.0
     """How often a WebSocket peer is asked whether it is alive; also how long it may take to answer."""
 
 
+BURST_S = 4
+"""So many seconds' worth of connections may come at once."""
+
+SLICE_S = 0.001
+"""How long the messages of one peer may take in one turn of the loop, whatever is done with them."""
+
 FROM_CLIENTS = Limits()
 FROM_SERVERS = Limits(frame_bytes=16 * MIB)
+
+
+class Pace:
+    """When one peer's messages have had their turn: after so many, or as soon as they took a millisecond together."""
+
+    __slots__ = ("_most", "_spent", "_taken")
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.turn_messages
+        self._taken = 0
+        self._spent = 0.0
+
+    def over(self, spent_s: float) -> bool:
+        """Count one message that took so long; whether others are to have their turn now."""
+        self._taken += 1
+        self._spent += spent_s
+        if self._taken < self._most and self._spent < SLICE_S:
+            return False
+        self._taken, self._spent = 0, 0.0
+        return True
 
 
 class Receiver(Protocol):

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.base import FROM_SERVERS, Limits, Pace
 from gatewright.transport.http_answer import Answer
 from gatewright.transport.http_dial import Trust
 from gatewright.transport.http_fault import Fault, FaultKind
@@ -247,7 +248,7 @@ class HttpUpstream:
         )
 
     async def _follow(self, answer: Answer, parser: SseParser, on_event: OnEvent) -> None:
-        taken = 0
+        pace = Pace(self._limits)
         while (pieces := await answer.some()) is not None:
             looked_at = 0
             for piece in _cut(pieces):
@@ -256,9 +257,9 @@ class HttpUpstream:
                     looked_at = 0
                     await asyncio.sleep(0)  # a little, unpacked, can be much
                 for event in parser.feed(piece):
+                    began = time.perf_counter()
                     _give(on_event, event)
-                    taken += 1
-                    if taken % self._limits.turn_messages == 0:
+                    if pace.over(time.perf_counter() - began):
                         await asyncio.sleep(0)  # a flood must not keep the loop
 
 

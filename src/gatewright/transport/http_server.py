@@ -19,7 +19,8 @@ from typing import Any
 
 from uvicorn.config import Config
 
-from gatewright.transport.base import FROM_CLIENTS, Limits
+from gatewright.transport.arrivals import Arrivals, Listener
+from gatewright.transport.base import BURST_S, FROM_CLIENTS, Limits
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_exchange import App, Serving
@@ -40,6 +41,12 @@ __all__ = [
 BACKLOG = 2048
 CANCEL_S = 5.0
 """How long cancelled requests may take to end."""
+
+_TOO_MANY = "more than {} new connections a second from one address; keep connections open, or try again later"
+_SENT_AWAY = (
+    b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n"
+    b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%b"
+)
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -153,7 +160,8 @@ class HttpServer:
         self._sockets = sockets
         self._unix_socket = unix_socket
         self._loop = asyncio.get_running_loop()
-        self._servers: list[asyncio.AbstractServer] = []
+        self._servers: list[Listener] = []
+        self._arrivals = Arrivals(limits.connections_per_s, limits.connections_per_s * BURST_S)
         self._empty = asyncio.Event()
         self._date: asyncio.TimerHandle | None = None
 
@@ -163,16 +171,17 @@ class HttpServer:
         def connected() -> HttpConnection:
             return HttpConnection(self._state)
 
-        handshake_s = self._state.limits.header_timeout_s if context else None
+        limits = self._state.limits
+        said = f"{_TOO_MANY.format(limits.connections_per_s)}\n".encode()
         self._keep_date()
         for listening in self._sockets:
-            make = self._loop.create_unix_server if self._unix_socket else self._loop.create_server
-            server = await make(
+            server = Listener(
+                listening,
                 connected,
-                sock=listening,
-                ssl=context,
-                ssl_handshake_timeout=handshake_s,
-                backlog=BACKLOG,
+                self._arrivals,
+                tls=context,
+                handshake_s=limits.header_timeout_s,
+                farewell=_SENT_AWAY % (len(said), said),
             )
             self._servers.append(server)
 
@@ -180,6 +189,16 @@ class HttpServer:
     def connections(self) -> int:
         """How many clients are connected."""
         return len(self._state.connections)
+
+    @property
+    def refused(self) -> int:
+        """How many connections were refused because their address opened too many."""
+        return self._arrivals.refused
+
+    @property
+    def flooded(self) -> int:
+        """How many WebSockets were closed because of what they sent."""
+        return self._state.flooded
 
     async def stop(self, grace_s: float) -> None:
         """Accept no more, close what is idle, give running requests `grace_s` seconds, and cut the rest off.

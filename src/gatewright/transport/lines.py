@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from gatewright.transport.base import Limits
+from gatewright.transport.base import SLICE_S, Limits
 from gatewright.transport.ends import Backlog, End
 
 __all__ = ["HALF_A_FRAME", "LineInbox", "LineOutbox", "LineSplitter", "Reading", "Writing"]
@@ -23,7 +23,6 @@ HALF_A_FRAME = "half a frame"
 
 _SLICE = 4
 """So many lines are handed on before anybody looks at the clock."""
-_SLICE_S = 0.001
 
 _LF, _CR = (
     b"\n\r"  # numbers: `in` tries what stands before it as one first, and bytes cost it an exception
@@ -200,7 +199,7 @@ class LineInbox:
             self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
 
     def _hand_on_slices(self, room: int) -> None:
-        until = self._loop.time() + _SLICE_S
+        until = self._loop.time() + SLICE_S
         while room > 0 and self._lines:
             batch = [self._lines.popleft() for _ in range(min(room, _SLICE, len(self._lines)))]
             room -= len(batch)

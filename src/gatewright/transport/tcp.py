@@ -13,10 +13,19 @@ import ssl
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Pipe, Receiver
+from gatewright.transport.arrivals import Arrivals, Listener
+from gatewright.transport.base import (
+    BURST_S,
+    FROM_CLIENTS,
+    SLOW_READER,
+    Closed,
+    Limits,
+    Pipe,
+    Receiver,
+)
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.ends import End
-from gatewright.transport.http_server import BACKLOG, listen_on
+from gatewright.transport.http_server import listen_on
 from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
@@ -59,27 +68,24 @@ class LineServer:
     def __init__(self, accept: Accept, limits: Limits) -> None:
         self._accept = accept
         self._limits = limits
-        self._servers: list[asyncio.AbstractServer] = []
+        self._servers: list[Listener] = []
+        self._arrivals = Arrivals(limits.connections_per_s, limits.connections_per_s * BURST_S)
         self._open: set[TcpPipe] = set()
+        self.flooded = 0
+        """None of its connections is closed for the number of what it sends: lines stand in line."""
         self.port = 0
         self.clear_text: tuple[str, ...] = ()
         """Its addresses that others reach without TLS."""
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         """Begin to accept. `serve_lines` does this."""
-        loop = asyncio.get_running_loop()
         sockets = await listen_on(host, port)
         self.port = int(sockets[0].getsockname()[1])
-        handshake_s = self._limits.header_timeout_s if tls else None
-        for listening in sockets:
-            server = await loop.create_server(
-                self._connected,
-                sock=listening,
-                ssl=tls,
-                ssl_handshake_timeout=handshake_s,
-                backlog=BACKLOG,
-            )
-            self._servers.append(server)
+        handshake_s = self._limits.header_timeout_s
+        self._servers = [
+            Listener(one, self._connected, self._arrivals, tls=tls, handshake_s=handshake_s)
+            for one in sockets
+        ]
         self.clear_text = warn_of_clear_text(sockets, tls=tls is not None)
 
     def _connected(self) -> TcpPipe:
@@ -89,6 +95,11 @@ class LineServer:
     def connections(self) -> int:
         """How many clients are connected."""
         return len(self._open)
+
+    @property
+    def refused(self) -> int:
+        """How many connections were refused because their address opened too many."""
+        return self._arrivals.refused
 
     async def stop(self) -> None:
         """Accept no more, and close every connection."""

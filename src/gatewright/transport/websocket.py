@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -26,6 +27,7 @@ from gatewright.transport.base import (
     FROM_SERVERS,
     SLOW_READER,
     Limits,
+    Pace,
     Receiver,
 )
 from gatewright.transport.ends import Backlog, End
@@ -90,7 +92,7 @@ class _FramePipe:
         self._code = NORMAL
         self._backlog = Backlog(limits, lambda: self._held, self._slow)
         self._writing: asyncio.Task[None] | None = None
-        self._taken = 0
+        self._pace = Pace(limits)
 
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
@@ -155,9 +157,9 @@ class _FramePipe:
             await self._more.wait()
 
     async def _hand_on(self, text: str) -> None:
+        began = time.perf_counter()
         self._end.deliver(text.encode())
-        self._taken += 1
-        if self._taken % self._limits.turn_messages == 0:
+        if self._pace.over(time.perf_counter() - began):
             await asyncio.sleep(0)  # a flood must not keep the loop
 
     def _finish(self, reason: str) -> None:

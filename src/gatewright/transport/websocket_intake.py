@@ -129,25 +129,28 @@ class Turns:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._line: deque[Waiting] = deque()
+        self._later: deque[Waiting] = deque()
         self._scheduled = False
 
     @property
     def nobody(self) -> bool:
         """Whether nobody stands in line."""
-        return not self._line
+        return not self._line and not self._later
 
-    def want(self, one: Waiting) -> None:
-        """Stand in line."""
-        self._line.append(one)
+    def want(self, one: Waiting, *, later: bool = False) -> None:
+        """Stand in line; `later`: in that of the loop's next turn, when what was parsed now has been worked on."""
+        (self._later if later else self._line).append(one)
         self._schedule()
 
     def _schedule(self) -> None:
-        if not self._scheduled and self._line:
+        if not self._scheduled and not self.nobody:
             self._scheduled = True
             self._loop.call_soon(self._run)
 
     def _run(self) -> None:
         self._scheduled = False
+        self._line.extend(self._later)
+        self._later.clear()
         until = self._loop.time() + TURN_S
         while self._line:
             self._line.popleft().work()
@@ -214,7 +217,7 @@ class Intake:
         if self._turns.nobody and not self._at:
             self.work()  # a message or two, as nearly always
         else:
-            self._turns.want(self)
+            self._turns.want(self, later=True)  # the messages cost more than their frames
 
     def work(self) -> None:
         """It is this connection's turn (`Turns`)."""

@@ -16,11 +16,12 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.links.link import Link
-from gatewright.protocol.eras import ASKED_BYTES, is_interim
+from gatewright.protocol.eras import is_interim
 from gatewright.transport.large import LARGE, holds_any
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import OF_THE_SERVER
 from gatewright.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.wire.visible import spelled
@@ -95,23 +96,22 @@ class Screen:
         try:
             members: dict[str, Any] = dict(jsonrpc.decode_members(answer.raw))
             if is_modern(call.client.revision) and is_interim(members):
-                return self._interim(call, members)
+                return self._interim(call, answer.raw, members)
             changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
         return replace(answer, raw=jsonrpc.encode(members)) if changed else answer
 
-    def _interim(self, call: Call, members: dict[str, Any]) -> Answer | Failure:
+    def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Answer | Failure:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
         if call.method not in INTERRUPTIBLE:
             said = f"server {self._server} asked something where nothing can be asked"
             return Failure("upstream_error", said)
-        wanted = members.pop("inputRequests", b"{}")
-        if len(bytes(wanted)) > ASKED_BYTES:
-            said = f"inputRequests has more than {ASKED_BYTES} bytes"
-            return self._cannot(CannotAsk(said))
-        wanted = jsonrpc.decode(wanted)
-        if not isinstance(wanted, dict) or bytes(members.get("requestState", b'"'))[:1] != b'"':
+        if len(raw) > DECODED_BYTES:
+            return self._cannot(CannotAsk(f"the questions have more than {DECODED_BYTES} bytes"))
+        wanted = jsonrpc.decode(members.pop("inputRequests", b"{}"))
+        state = jsonrpc.decode(members.get("requestState", b'""'))
+        if not isinstance(wanted, dict) or not isinstance(state, str):
             return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
         try:
             asked = {key: self._asked(call, one) for key, one in wanted.items()}

@@ -9,13 +9,13 @@ This is a filter, not a sandbox: code that an agent wrote still belongs into one
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_members import Rules
 from gatewright.validators.code_rules import violations
@@ -78,9 +78,9 @@ class CodeSafety:
             read_only=options.level == "readonly",
         )
         self._texts = [
-            (one, _pattern(one))
+            one
             for one in patterns
-            if not _KNOWN_FORM.fullmatch(one) or one not in lists.BLOCKED_PATTERNS
+            if not _KNOWN_FORM.fits(one) or one not in lists.BLOCKED_PATTERNS
         ]
 
     def judge(self, value: Any) -> Objection | None:
@@ -118,7 +118,7 @@ class CodeSafety:
         if self._texts:
             plain = blanked(code)
             found |= {
-                f"Blocked pattern: '{one}'": None for one, seen in self._texts if seen.search(plain)
+                f"Blocked pattern: '{one}'": None for one in self._texts if _whole(one, plain)
             }
         return list(found)
 
@@ -146,20 +146,30 @@ class CodeSafety:
         }
 
 
-_KNOWN_FORM = re.compile(r"[\w.]+\(?")
-_CODE = re.compile(
-    r"(?:^|[_\-.])(?:code|source|src|script|program|snippet|python|py|body|expression|expr|function|module|main)$",
-    re.IGNORECASE,
+_KNOWN_FORM = Pattern(r"[\w.]+\(?")
+_CODE = Pattern(
+    r"(?:^|[_\-.])(?:code|source|src|script|program|snippet|python|py|body|expression|expr|function|module|main)\n?\Z",
+    IGNORECASE,
 )
 
 
 def _is_code(place: Place) -> bool:
     key = next((step for step in reversed(place.path()) if isinstance(step, str)), "")
-    return _CODE.search(key) is not None or "code" in key.casefold()
+    return _CODE.within(key) or "code" in key.casefold()
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern as whole tokens: `eval(` is no part of `literal_eval(`, nor of a method or definition."""
-    before = r"(?<![\w.])(?<!def )" if text[:1].isidentifier() else ""
-    after = r"(?!\w)" if text[-1:].isidentifier() else ""
-    return re.compile(before + re.escape(text) + after)
+def _whole(sought: str, code: str) -> bool:
+    """Whether code has a text as whole tokens: `eval(` is no part of `literal_eval(`, nor of a method or definition."""
+    begins, ends = sought[:1].isidentifier(), sought[-1:].isidentifier()
+    at = code.find(sought)
+    while at >= 0:
+        after = at + len(sought)
+        part = begins and (_is_word(code[at - 1 : at], ".") or code[max(0, at - 4) : at] == "def ")
+        if not part and not (ends and _is_word(code[after : after + 1])):
+            return True
+        at = code.find(sought, at + 1)
+    return False
+
+
+def _is_word(sign: str, more: str = "") -> bool:
+    return sign.isalnum() or (sign != "" and sign in "_" + more)

@@ -8,8 +8,9 @@ in a sentence is no code.
 from __future__ import annotations
 
 import ast
-import re
 import warnings
+
+from gatewright.patterns import ASCII, DOTALL, Pattern
 
 __all__ = ["MAX_BYTES", "BadSource", "blanked", "parsed"]
 
@@ -18,17 +19,20 @@ MAX_BYTES = 100 * 1024
 
 _MAX_DEPTH = 100
 
-_LITERAL = re.compile(
-    r"(?P<prefix>[A-Za-z]{0,2})(?P<quote>'''|\"\"\"|'|\")|#[^\n\r]*",
-)
-_ENDS = {
-    quote: re.compile(
-        rf"(?:[^\\]|\\.)*?{quote}" if len(quote) == 3 else rf"(?:[^\\\n]|\\.)*?{quote}", re.DOTALL
-    )
-    for quote in ("'''", '"""', "'", '"')
+_QUOTES = ("'''", '"""', "'", '"')
+_REST = r"\\?\Z"
+_INSIDE = {
+    quote: rf"{quote}(?:[^\\]|\\.)*?(?:{quote}|{_REST})"
+    if len(quote) == 3
+    else rf"{quote}(?:[^\\\n]|\\.)*?(?:{quote}|{_REST}|\n.*\Z)"
+    for quote in _QUOTES
 }
-_NEWLINE = re.compile(r"\r\n?|\n")
-_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+"""A literal that nothing ends goes on to the end of the source."""
+_LITERAL = Pattern(
+    rf"(?P<prefix>[A-Za-z]{{0,2}})(?P<literal>{'|'.join(_INSIDE.values())})|#[^\n\r]*", DOTALL
+)
+_NEWLINE = Pattern(r"\r\n?|\n")
+_COOKIE = Pattern(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", ASCII)
 _PLAIN_CODINGS = frozenset({"utf-8", "utf8", "ascii", "us-ascii"})
 
 
@@ -74,8 +78,8 @@ def _check_text(code: str) -> None:
 
 def _check_shape(code: str) -> None:
     depth = 0
-    for found in re.finditer(r"[(\[{]|[)\]}]", code):
-        depth += 1 if found[0] in "([{" else -1
+    for bracket in filter("([{}])".__contains__, code):
+        depth += 1 if bracket in "([{" else -1
         if depth > _MAX_DEPTH:
             raise BadSource(f"Nesting: deeper than {_MAX_DEPTH}")
 
@@ -84,16 +88,14 @@ def blanked(code: str) -> str:
     """The code without comments and without the insides of literals; f-strings stay, as they hold code."""
     kept: list[str] = []
     at = 0
-    while (found := _LITERAL.search(code, at)) is not None:
+    for found in _LITERAL.finditer(code):
         kept.append(code[at : found.start()])
         at = found.end()
-        quote = found["quote"]
-        if quote is None:
+        literal, prefix = found["literal"], found["prefix"]
+        if literal is None:
             continue
-        end = _ENDS[quote].match(code, at)
-        stop = end.end() if end is not None else len(code)
-        inside = code[at : stop - len(quote)] if "f" in found["prefix"].lower() else ""
-        kept.append(f"{found['prefix']}{quote}{inside}{quote}")
-        at = stop
+        quote = next(one for one in _QUOTES if literal.startswith(one))
+        inside = literal[len(quote) : -len(quote)] if "f" in prefix.lower() else ""
+        kept.append(f"{prefix}{quote}{inside}{quote}")
     kept.append(code[at:])
     return "".join(kept)

@@ -14,7 +14,6 @@ them; a link that leads out of the root is refused. A component that does not ex
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -24,6 +23,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.redaction.invisible import hidden
 from gatewright.validators.leaves import Place, strings
 from gatewright.validators.objection import Objection
@@ -113,7 +113,7 @@ class Paths:
 
 def names_path(key: str, text: str) -> bool:
     """Whether a text is a path, by its member's name or by its own form."""
-    return _NAMED.search(key) is not None or _looks_like_path(text)
+    return _NAMED.within(key) or _looks_like_path(text)
 
 
 def readings(path: str) -> list[str] | None:
@@ -127,51 +127,52 @@ def readings(path: str) -> list[str] | None:
     return found
 
 
-_NAMED = re.compile(
+_NAMED = Pattern(
     r"(?:^|[_\-.a-z])(?:paths?|files?|file_?names?|file_?paths?|dir|dirs|directory|directories|folders?|cwd|src|dst|"
-    r"dest|destination|root|location)$",
-    re.IGNORECASE,
+    r"dest|destination|root|location)\n?\Z",
+    IGNORECASE,
 )
-_TRAVERSAL = re.compile(r"(?:^|[/\\%&;x])(?:\.|%|\uff0e|\u2024|\u2025)|\.\.")
-_WEB = re.compile(r"https?://", re.IGNORECASE)
+_TRAVERSAL = Pattern(r"(?:^|[/\\%&;x])(?:\.|%|\uff0e|\u2024|\u2025)|\.\.")
+_WEB = Pattern(r"https?://", IGNORECASE)
 
 
 def _looks_like_path(text: str) -> bool:
     """One line that begins like a path from elsewhere, or has a component that could climb."""
-    if "\n" in text or _WEB.match(text):
+    if "\n" in text or _WEB.begins(text):
         return False
-    if text.startswith(("/", "~/", "\\")) or _DRIVE.match(text):
+    if text.startswith(("/", "~/", "\\")) or _DRIVE.begins(text):
         return " " not in text.strip()
-    if _TRAVERSAL.search(text) is None:
+    if not _TRAVERSAL.within(text):
         return False
     for form in _forms(text.replace("\\", "/")):
         if form is None:
-            return not re.search(r"\s", text)
+            return text.split() == [text]
         if ".." in form.split("/"):
             return True
     return False
 
 
-_DRIVE = re.compile(
+_DRIVE = Pattern(
     r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:/|(?:data|file|php|phar|zip|glob|expect|jar|gopher|dict|ldaps?|s?ftp|"
     r"smb|netdoc|rar|ogg|ssh2|javascript|view-source):",
-    re.IGNORECASE,
+    IGNORECASE,
 )
-_VARIABLE = re.compile(r"\$[{(]|`|^\$\w+(?:/|$)|^%(?!u?[0-9A-Fa-f]{2})\w{3,}%")
-_UNICODE_ESCAPE = re.compile(
-    r"%u[0-9A-Fa-f]{4}|&(?:#x?[0-9A-Fa-f]+|sol|period|bsol|lt|gt|amp|num);?", re.IGNORECASE
+_VARIABLE = Pattern(r"\$[{(]|`|^\$\w+(?:/|\n?\Z)")
+_VARIABLE_OF_WINDOWS, _ESCAPED = Pattern(r"%\w{3,}%"), Pattern(r"%u?[0-9A-Fa-f]{2}")
+_UNICODE_ESCAPE = Pattern(
+    r"%u[0-9A-Fa-f]{4}|&(?:#x?[0-9A-Fa-f]+|sol|period|bsol|lt|gt|amp|num);?", IGNORECASE
 )
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_HEX = re.compile(r"0x(2[eEfF]|5[cC])")
+_PERCENT = Pattern(r"%[0-9A-Fa-f]{2}")
+_HEX = Pattern(r"0x(2[eEfF]|5[cC])")
 """Dots and separators as some decoders read them."""
-_NEEDLESS = re.compile(
+_NEEDLESS = Pattern(
     r"%(?:2[deDEfF]|3[0-9]|4[1-9a-fA-F]|5[0-9aAcCfF]|6[1-9a-fA-F]|7[0-9aAeE]|25[0-9A-Fa-f]{2})|"
-    r"%%|(?<![0-9%])%(?![0-9A-Fa-f]{2})[0-9A-Za-z]{2}"
+    r"%%|(?:^|[^0-9%])%(?:[0-9A-Za-z][G-Zg-z]|[G-Zg-z][0-9A-Za-z])"
 )
 """Escapes that no honest writer makes: of what needs none (letters, digits, `-._~/`, the backslash), of an
 escape, and of what is none. Decoders of several kinds turn them into a way up."""
-_UTF_7 = re.compile(r"\+[A-Za-z0-9+/]{3,}-?")
-_ALIEN = re.compile("[\u2044\u2215\u29f8\u2571\uff0f\u2216\u29f5\uff3c\ufe68\u29f9]")
+_UTF_7 = Pattern(r"\+[A-Za-z0-9+/]{3,}-?")
+_ALIEN = Pattern("[\u2044\u2215\u29f8\u2571\uff0f\u2216\u29f5\uff3c\ufe68\u29f9]")
 
 
 def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str = "") -> str | None:
@@ -199,7 +200,7 @@ def path_rule(path: str, root: str, readlink: ReadLink = _readlink, given: str =
 def _form_rule(path: str) -> str | None:
     if not path:
         return "empty"
-    if not path.isprintable() and (_LINE.search(path) or hidden(path)):
+    if not path.isprintable() and (_LINE.within(path) or hidden(path)):
         return "control_character"
     if len(path) > _SHORT and (
         len(path) > _MAX_CHARS
@@ -210,16 +211,21 @@ def _form_rule(path: str) -> str | None:
         return "backslash"
     if path.startswith("~"):
         return "home"
-    if _VARIABLE.search(path):
+    if _names_variable(path):
         return "variable"
-    return "drive" if _DRIVE.match(path) else None
+    return "drive" if _DRIVE.begins(path) else None
+
+
+def _names_variable(path: str) -> bool:
+    windows = path.startswith("%") and _VARIABLE_OF_WINDOWS.begins(path)
+    return _VARIABLE.within(path) or (windows and not _ESCAPED.begins(path))
 
 
 def _relative(path: str, root: str, given: str) -> str | None:
     """The path as seen from the root; None where it is absolute and elsewhere."""
     if not path.startswith("/"):
         return path
-    path = _NOTHING.sub("/", path)
+    path = _NOTHING.sub(lambda found: f"{found[1]}/", path)
     for one in {root, given} - {""}:
         if path == one or path.startswith(one.rstrip("/") + "/"):
             return path[len(one) :].lstrip("/") or "."
@@ -229,7 +235,7 @@ def _relative(path: str, root: str, given: str) -> str | None:
 def _forms(path: str) -> Iterator[str | None]:
     """The path, and what others could read in it; None where an escape decodes to nothing valid."""
     yield path
-    if path.isascii() and not _ESCAPES.search(path):
+    if path.isascii() and not _ESCAPES.within(path):
         return
     form: str | None = path
     for _ in range(_MAX_DECODES):
@@ -242,30 +248,36 @@ def _forms(path: str) -> Iterator[str | None]:
     yield None
 
 
-_ESCAPES = re.compile(r"[%&+;?#*]|0x| (?:/|$)|(?:^|/) ")
-_PADDED = re.compile(r"(?:(?<=\.\.)[;?#+][^/]*| +)(?=/|$)|(?:(?<=/)|^) +")
-_WILD = re.compile(r"(?!\*)[^/]*[?*\[]")
+_ESCAPES = Pattern(r"[%&+;?#*]|0x| (?:/|\n?\Z)|(?:^|/) ")
+_AFTER_DOTS = Pattern(r"\.\.([;?#+])")
+_WILD = Pattern(r"[^*].*[?*\[]|[?\[]", DOTALL)
 """How a component begins that is a pattern for names with a dot before them. Some shells and servers take `.*` for `..`."""
-_CLIMBING = re.compile(r"\.\.|[?*\[{]")
-_IN_BRACES = re.compile(r"(?:^|[/{,])\.\.(?:[/,}]|$)")
-_LINE = re.compile(r"[\n\r\t]")
-_NOTHING = re.compile(r"(?<=[^/])/(?:\.?/)+")
+_CLIMBING = Pattern(r"\.\.|[?*\[{]")
+_IN_BRACES = Pattern(r"(?:^|[/{,])\.\.(?:[/,}]|\n?\Z)")
+_LINE = Pattern(r"[\n\r\t]")
+_NOTHING = Pattern(r"([^/])/(?:\.?/)+")
 
 
 def _decoded(path: str) -> str | None:
     """One step of everything that a server, a proxy or a file system might do to a path."""
-    if _UNICODE_ESCAPE.search(path) or _NEEDLESS.search(path):
+    if _UNICODE_ESCAPE.within(path) or _NEEDLESS.within(path):
         return None
     path = _HEX.sub(lambda found: chr(int(found[1], 16)), path)
-    if _PERCENT.search(path):
+    if _PERCENT.within(path):
         try:
             path = unquote_to_bytes(path).decode()
         except UnicodeDecodeError:
             return None
-    if _UTF_7.search(path):
+    if _UTF_7.within(path):
         path = _from_utf_7(path)
     path = unicodedata.normalize("NFKC", _ALIEN.sub("/", path)).replace("\u3002", ".")
-    return _PADDED.sub("", path)
+    return "/".join(map(_unpadded, path.split("/")))
+
+
+def _unpadded(name: str) -> str:
+    """A component without blanks around it and without what some servers leave out behind its two dots."""
+    after = _AFTER_DOTS.search(name)
+    return name[: after.start(1)].lstrip(" ") if after is not None else name.strip(" ")
 
 
 def _from_utf_7(path: str) -> str:
@@ -279,9 +291,9 @@ def _from_utf_7(path: str) -> str:
 def _climbs(path: str) -> bool:
     """Whether a path leads above where it begins, whichever of its patterns are expanded, also for whoever takes
     `../` out of it once."""
-    if _CLIMBING.search(path) is None:
+    if not _CLIMBING.within(path):
         return False
-    if "{" in path and _IN_BRACES.search(path):
+    if "{" in path and _IN_BRACES.within(path):
         return True
     return _falls(path) or ("../" in path and _falls(path.replace("../", "")))
 
@@ -289,7 +301,7 @@ def _climbs(path: str) -> bool:
 def _falls(path: str) -> bool:
     depth = 0
     for name in path.split("/"):
-        if name == ".." or (_WILD.match(name) and fnmatchcase("..", name)):
+        if name == ".." or (_WILD.begins(name) and fnmatchcase("..", name)):
             depth -= 1
         elif name not in {"", "."}:
             depth += 1

@@ -7,14 +7,14 @@ its first word makes it, and has to be harmless as that.
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import re2  # type: ignore[import-untyped]
 
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.validators.leaves import Place, strings
 from gatewright.validators.objection import Objection
 from gatewright.validators.options import BadOptions, read_options
@@ -43,7 +43,6 @@ _READ = frozenset(
     translate validate verify view watch
     """.split()
 )
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VERB_KEYS = frozenset(
     "method methods httpmethod httpverb verb verbs action operation op requestmethod mode access xhttpmethod "
     "xhttpmethodoverride xmethodoverride".split()
@@ -54,17 +53,17 @@ _SQL_KEYS = frozenset(
 _SEARCH_KEYS = frozenset("query queries querystring".split())
 """What holds SQL for a database, and plain words for a search."""
 _SEARCHING = frozenset("search find lookup browse suggest recall".split())
-_DATABASE = re.compile(
-    r"sql|database|table|(?<!b)rows|records|schema|postgres|maria_?db|duck_?db|bigquery|snowflake|redshift|"
+_DATABASE = Pattern(
+    r"sql|database|table|(?:^|[^b])rows|records|schema|postgres|maria_?db|duck_?db|bigquery|snowflake|redshift|"
     r"clickhouse|warehouse|oracle|cassandra",
-    re.IGNORECASE,
+    IGNORECASE,
 )
 _HTTP_WRITING = frozenset(
     "acl baseline-control bind checkin checkout connect label link mkactivity mkcalendar mkcol mkredirectref "
     "mkworkspace orderpatch proppatch rebind unbind uncheckout unlink updateredirectref version-control".split()
 )
 _COMMAND_KEYS = frozenset("command cmd commandline shell script exec argv cmdline".split())
-_WRITE_MODE = re.compile(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
+_WRITE_MODE = Pattern(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
 
 _SAY = {
     "control_character": "has a control character",
@@ -108,7 +107,7 @@ def prepare(options: Mapping[str, Any], tool: str = "") -> ReadOnly:
 
 def writes_by_name(tool: str) -> bool:
     """Whether a tool's name says that it writes: its verb, or any word where none says that it reads."""
-    words = [word.casefold() for word in _WORDS.findall(tool)]
+    words = [word.casefold() for word in words_of(tool)]
     for word in words:
         if word in _WRITE:
             return True
@@ -119,11 +118,11 @@ def writes_by_name(tool: str) -> bool:
 
 def _searches(tool: str) -> bool:
     """Whether a tool's name says that it looks something up, and not in a database."""
-    words = {word.casefold() for word in _WORDS.findall(tool)}
+    words = {word.casefold() for word in words_of(tool)}
     return (
         not words.isdisjoint(_SEARCHING)
         and words.isdisjoint({"db", "dbs"})
-        and _DATABASE.search(tool) is None
+        and not _DATABASE.within(tool)
     )
 
 
@@ -267,39 +266,45 @@ def _fetch(words: Sequence[Word]) -> str | None:
         valued = _FETCH_VALUED.fullmatch(text)
         if valued is not None:
             value = valued["more"] or valued["rest"] or next(texts, "")
-            allowed = _FETCH_VALUES.get(valued["letter"] or valued["name"], _FETCH_VALUE)
-            if not allowed.fullmatch(value):
+            allowed = _FETCH_VALUES.get(valued["letter"] or valued["name"], _fetch_value)
+            if not allowed(value):
                 return "option"
-        elif text.startswith("-") and not _FETCH_PLAIN.fullmatch(text):
+        elif text.startswith("-") and not _FETCH_PLAIN.fits(text):
             return "option"
     return None
 
 
-_FETCH_VALUED = re.compile(
+_FETCH_VALUED = Pattern(
     r"-[sSfLikIvG46]*(?P<letter>[XHAmewour])(?P<more>.*)|"
     r"--(?P<name>request|header|user-agent|max-time|connect-timeout|referer|retry|write-out|output|user|range|url|"
     r"max-redirs)(?:=(?P<rest>.*))?",
-    re.DOTALL,
+    DOTALL,
 )
-_FETCH_VALUE = re.compile(r"[^@].*", re.DOTALL)
-"""A value. With an `@` before it, some would be read from a file."""
-_FETCH_VERB = re.compile("GET|HEAD|OPTIONS")
-_FETCH_OUTPUT = re.compile("-|/dev/null")
-_FETCH_REPORT = re.compile(r"(?!@|.*%output).*", re.DOTALL)
-_FETCH_VALUES = {
-    "X": _FETCH_VERB,
-    "request": _FETCH_VERB,
-    "o": _FETCH_OUTPUT,
-    "output": _FETCH_OUTPUT,
-    "w": _FETCH_REPORT,
-    "write-out": _FETCH_REPORT,
+_FETCH_VERBS = frozenset({"GET", "HEAD", "OPTIONS"})
+_FETCH_OUTPUTS = frozenset({"-", "/dev/null"})
+
+
+def _fetch_value(value: str) -> bool:
+    """A value. With an `@` before it, some would be read from a file."""
+    return value != "" and not value.startswith("@")
+
+
+def _fetch_report(value: str) -> bool:
+    return not value.startswith("@") and "%output" not in value
+
+
+_FETCH_VALUES: Mapping[str, Callable[[str], bool]] = {
+    "X": _FETCH_VERBS.__contains__,
+    "request": _FETCH_VERBS.__contains__,
+    "o": _FETCH_OUTPUTS.__contains__,
+    "output": _FETCH_OUTPUTS.__contains__,
+    "w": _fetch_report,
+    "write-out": _fetch_report,
 }
-_FETCH_PLAIN = re.compile(
+_FETCH_PLAIN = Pattern(
     r"-[sSfLikIvG46]+|--(silent|show-error|fail|location|include|insecure|head|verbose|get|compressed|ipv4|ipv6|http1.1|http2)"
 )
-_WGET = re.compile(
-    r"-q?O-|-[qS]+|-nv|--(spider|quiet|no-verbose|server-response|output-document=-)"
-)
+_WGET = Pattern(r"-q?O-|-[qS]+|-nv|--(spider|quiet|no-verbose|server-response|output-document=-)")
 
 
 def _wget(words: Sequence[Word]) -> str | None:
@@ -307,7 +312,7 @@ def _wget(words: Sequence[Word]) -> str | None:
     line = " ".join(word.text for word in words).replace("-O - ", "-O- ")
     options = [text for text in line.split() if text.startswith("-")]
     kept = not any(one in {"--spider", "-O-", "-qO-", "--output-document=-"} for one in options)
-    return None if not kept and all(map(_WGET.fullmatch, options)) else "option"
+    return None if not kept and all(map(_WGET.fits, options)) else "option"
 
 
 _COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_wget)}
@@ -316,10 +321,10 @@ _COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_w
 
 def _verb_rule(text: str) -> str | None:
     text = unicodedata.normalize("NFKC", text)
-    words = [word.casefold() for word in _WORDS.findall(text)]
+    words = [word.casefold() for word in words_of(text)]
     if (words and words[0] in _WRITE) or text.strip().casefold() in _HTTP_WRITING:
         return "write_verb"
-    return "write_verb" if _WRITE_MODE.fullmatch(text) else None
+    return "write_verb" if _WRITE_MODE.fits(text) else None
 
 
 def _command_rule(value: str | list[Any]) -> str | None:

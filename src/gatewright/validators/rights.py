@@ -10,12 +10,12 @@ anything that is not known to be safe, and the community nothing dangerous.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from gatewright.call import Caller, Security, Trust, UserContext
+from gatewright.patterns import DOTALL, NEVER, Pattern, escape
 from gatewright.validators.resources import Resources
 from gatewright.wire.permissions import (
     INVOKE,
@@ -161,11 +161,11 @@ class _Matcher:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.patterns = tuple(patterns)
-        texts = (".*".join(map(re.escape, one.split("*"))) for one in self.patterns)
-        self._fits = re.compile("|".join(f"(?:{one})" for one in texts) or r"(?!)", re.DOTALL)
+        texts = (".*".join(map(escape, one.split("*"))) for one in self.patterns)
+        self._fits = Pattern("|".join(f"(?:{one})" for one in texts) or NEVER, DOTALL)
 
     def __call__(self, name: str) -> bool:
-        return self._fits.fullmatch(name) is not None
+        return self._fits.fits(name)
 
 
 def _matcher(held: Iterable[str], prefix: str) -> _Matcher:

@@ -7,10 +7,10 @@ those that run others by nature are named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import PROGRAMS
 from gatewright.validators.shell_syntax import Word
@@ -19,11 +19,11 @@ __all__ = ["BUILDING"]
 
 
 def _without(refused: str) -> Program:
-    return Program(refused=re.compile(refused, re.DOTALL))
+    return Program(refused=Pattern(refused, DOTALL).fits)
 
 
 _MODULES = frozenset("pytest unittest mypy ruff black flake8 isort build coverage tox nox".split())
-_FILE = re.compile(r"(?!-|/dev/|/proc/).*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R)")
+_FILE = Pattern(r".*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R)")
 
 
 def _runs_a_file(words: Sequence[Word]) -> str | None:
@@ -31,7 +31,8 @@ def _runs_a_file(words: Sequence[Word]) -> str | None:
     texts = [word.text for word in words[:2]]
     if texts[:1] == ["-m"]:
         return None if texts[1:] and texts[1] in _MODULES else "inline_code"
-    return None if texts and _FILE.fullmatch(texts[0]) else "inline_code"
+    named = texts[:1] and not texts[0].startswith(("-", "/dev/", "/proc/")) and _FILE.fits(texts[0])
+    return None if named else "inline_code"
 
 
 def _or_version(name: str, check: Program) -> Program:
@@ -46,9 +47,16 @@ def _or_version(name: str, check: Program) -> Program:
     return Program(check=rule)
 
 
-_GIT_REMOTE = _without(
-    r"-f.*|-u.+|-d|--(?!all|tags|prune|rebase|ff-only|set-upstream|dry-run).*|.*[:+].*"
-)
+_OVERWRITING = Pattern(r"-f.*|-u.+|-d|.*[:+].*", DOTALL)
+_KEEPING = ("--all", "--tags", "--prune", "--rebase", "--ff-only", "--set-upstream", "--dry-run")
+
+
+def _overwrites(text: str) -> bool:
+    unknown = text.startswith("--") and not text.startswith(_KEEPING)
+    return unknown or _OVERWRITING.fits(text)
+
+
+_GIT_REMOTE = Program(refused=_overwrites)
 """With remotes by their names, and nothing overwritten or deleted there."""
 _GIT = {
     "add": Program(),
@@ -83,8 +91,8 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
         "split": _without("--fi.*"),
         "zip": _without("-T.*|--test.*|--unzip-command.*"),
         "tcpdump": _without("-[a-zA-Z]*z.*"),
-        "psql": _without(r".*\\.*|.*\bprogram\b.*|-f.*|--file.*"),
-        "mysql": _without(r".*\\.*|.*\bsystem\b.*"),
+        "psql": _without(r".*\\.*|(?:.*\W)?program(?:\W.*)?|-f.*|--file.*"),
+        "mysql": _without(r".*\\.*|(?:.*\W)?system(?:\W.*)?"),
         "sqlite3": _without(r"\..*|-cmd|-init"),
         "git": PROGRAMS["git"]._replace(subs={**(PROGRAMS["git"].subs or {}), **_GIT}),
     }

@@ -9,10 +9,10 @@ wrongly, nothing could hide behind it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Program", "option_rule", "shaped"]
@@ -33,8 +33,8 @@ class Program(NamedTuple):
     """The most operands; None: any number."""
     choosing: frozenset[str] = frozenset()
     """Whole options with which operands only choose what is shown, so that any number is allowed."""
-    refused: re.Pattern[str] | None = None
-    """Words that are refused wherever they stand."""
+    refused: Callable[[str], bool] | None = None
+    """Says which words are refused wherever they stand."""
     subs: Mapping[str, Program] | None = None
     """The allowed subcommands; one of them has to come first."""
     leading: frozenset[str] = frozenset()
@@ -56,14 +56,14 @@ class Program(NamedTuple):
 
 def shaped(options: str, operands: str = ".*") -> Program:
     """A program all of whose options and operands have to be like these patterns."""
-    of_options, of_operands = re.compile(options), re.compile(operands, re.DOTALL)
+    of_options, of_operands = Pattern(options), Pattern(operands, DOTALL)
 
     def rule(words: Sequence[Word]) -> str | None:
         for word in words:
             if word.text.startswith("-"):
-                if not of_options.fullmatch(word.text):
+                if not of_options.fits(word.text):
                     return "option"
-            elif not of_operands.fullmatch(word.text):
+            elif not of_operands.fits(word.text):
                 return "operand"
         return None
 
@@ -84,7 +84,7 @@ def option_rule(program: Program, arguments: Sequence[Word]) -> str | None:
         return program.check(arguments)
     if program.words and any(text.lstrip("-").partition("=")[0] in program.words for text in texts):
         return "option"
-    if program.refused is not None and any(map(program.refused.fullmatch, texts)):
+    if program.refused is not None and any(map(program.refused, texts)):
         return "operand"
     return _options(program, texts)
 

@@ -6,10 +6,10 @@ write a file, run a program, change the host or open a connection, and naming th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from gatewright.patterns import DOTALL, NEVER, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.shell_options import Program, option_rule, shaped
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
@@ -49,12 +49,12 @@ def _to_output(words: Sequence[Word]) -> str | None:
     """A compressor that keeps its file: it lists, tests, or writes to its output."""
     options = [word.text for word in words if word.text.startswith("-") and word.text != "-"]
     kept = any(one in _KEEPING_LONG or set(one) & set("clt") for one in options)
-    known = all(one in _KEEPING_LONG or _COMPRESSING.fullmatch(one) for one in options)
+    known = all(one in _KEEPING_LONG or _COMPRESSING.fits(one) for one in options)
     return None if kept and known else "option"
 
 
 _KEEPING_LONG = frozenset({"--stdout", "--to-stdout", "--list", "--test"})
-_COMPRESSING = re.compile(r"-[cdfkltvqn1-9]+|--(decompress|uncompress|keep|force|verbose|quiet)")
+_COMPRESSING = Pattern(r"-[cdfkltvqn1-9]+|--(decompress|uncompress|keep|force|verbose|quiet)")
 
 
 _PAGER = shaped(r"-[aceEfFgGiIJmMnNqQrRsSuUwWX]+|-\d+|--(no-init|quit-if-one-screen|chop-long-lines)",
@@ -90,7 +90,7 @@ _DESCRIBED: dict[str, Program] = {
     "journalctl": Program(short="M", valued="unpogtDSUFcN", long=("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush", "sync",
                           "relinquish-var", "smart-relinquish-var", "setup-keys", "update-catalog", "force",
                           "cursor-file", "machine", "root", "image")),
-    "history": shaped("(?!)", r"\d+"),
+    "history": shaped(NEVER, r"\d+"),
     "lshw": Program(words=frozenset({"dump"})),
     "findmnt": _NONE,
     "sdiff": Program(short="o", valued="wI", long=("output", "diff-program")),
@@ -102,7 +102,7 @@ _DESCRIBED: dict[str, Program] = {
     "route": Program(operands=0),
     "lsof": Program(short="D", valued="cdgikMpStTu"),
     "yq": Program(short="is", valued="oIp", long=("inplace", "in-place", "split-exp", "split-exp-file", "from-file"),
-                  refused=re.compile(r"(?s).*\bload(_\w+)?\s*\(.*")),
+                  refused=Pattern(r"(?:.*\W)?load(_\w+)?\s*\(.*", DOTALL).fits),
     "xmllint": Program(words=frozenset({"o", "output", "shell", "load-trace"})),
     "unzip": _only_first("-l", "-v", "-Z", "-t", "-p", "-lv"),
     **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz".split(), Program(check=_to_output)),
@@ -130,7 +130,7 @@ _DESCRIBED: dict[str, Program] = {
     "xsv": Program(short="o", long=("output",)),
     "base64": Program(short="o", valued="w", long=("output",)),
     "in2csv": Program(long=("write-sheets",)),
-    "getent": Program(refused=re.compile("g?shadow")),
+    "getent": Program(refused=Pattern("g?shadow").fits),
     "lastlog": Program(short="CSR", valued="btu", long=("clear", "set", "root")),
     "units": Program(short="L", valued="dfou", long=("log",)),
     "pidstat": Program(short="e", valued="CGpT"),

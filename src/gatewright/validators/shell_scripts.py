@@ -7,55 +7,81 @@ through few doors: `system`, a pipe, a redirected `print`, and what `@` loads.
 
 from __future__ import annotations
 
-import re
+from string import punctuation
+
+from gatewright.patterns import DOTALL, Pattern, escape
 
 __all__ = ["awk_rule", "sed_rule"]
 
-# A bracket expression must not hold the delimiter, nor a backslash before what could end it: implementations
-# differ in where such a text ends.
-_SET = r"\[\^?\]?(?:\[:\w+:\]|(?!{0})[^\]\\\[]|\\(?!{0})[\w.*+$()-])*\]"
-_WHERE = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\[]|\\.|" + _SET.format("/") + r")+/[IM]*)"
-_ADDRESS = re.compile(rf"\s*(?:{_WHERE}(?:\s*,\s*(?:[+~]\d+|{_WHERE}))?\s*)?!*\s*")
-_SIMPLE = re.compile(r"(?:[dDpPnNgGhHxz=F]|[lLqQ]\s*\d*)\s*(?=[;}]|$)|[{};]")
-_LABEL = re.compile(r"[btT:]\s*[\w.-]*\s*(?=[;}]|$)")
-_TEXT = re.compile(r"[aic#].*", re.DOTALL)
-_PART = r"((?:(?!\2)[^\\]|\\.)*)"
-_SOUGHT = r"((?:(?!\2)[^\\\[]|\\.|" + _SET.format(r"\2") + ")*)"
-_SUBSTITUTE = re.compile(rf"([sy])([^\w\s\\]){_SOUGHT}\2{_PART}\2([a-zA-Z0-9]*)\s*(?=[;}}]|$)")
-_FLAGS = re.compile(r"[gpiIMm0-9]*")
+_MEMBERS = ".*+$()-"
+"""What may stand behind a backslash in a bracket expression, besides letters and digits."""
+
+
+def _set(delimiter: str) -> str:
+    """A bracket expression. It must not hold the delimiter, nor a backslash before what could end it: implementations differ
+    in where such a text ends."""
+    members = "".join(escape(one) for one in _MEMBERS if one != delimiter)
+    return rf"\[\^?\]?(?:\[:\w+:\]|[^\]\\\[{escape(delimiter)}]|\\[\w{members}])*\]"
+
+
+def _substitution(delimiter: str) -> Pattern[bytes]:
+    """`s` or `y` with their two parts and the flags, up to what ends a command."""
+    sign = escape(delimiter)
+    sought = rf"(?:[^\\\[{sign}]|\\.|{_set(delimiter)})*"
+    text = rf"([sy]{sign}{sought}{sign}(?:[^\\{sign}]|\\.)*{sign}([a-zA-Z0-9]*)\s*){_END}"
+    return Pattern(text.encode())
+
+
+# Scripts are read as bytes, at places in them: in UTF-8 no byte of another letter is one of these signs.
+_END = r"(?:[;}]|\n?\Z)"
+_WHERE = rf"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\[]|\\.|{_set('/')})+/[IM]*)"
+_ADDRESS = Pattern(rf"(\s*(?:{_WHERE}(?:\s*,\s*(?:[+~]\d+|{_WHERE}))?\s*)?!*\s*)".encode())
+_COMMANDS = (
+    Pattern(rf"((?:[dDpPnNgGhHxz=F]|[lLqQ]\s*\d*)\s*){_END}".encode()),
+    Pattern(rb"([{};])"),
+    Pattern(rf"([btT:]\s*[\w.-]*\s*){_END}".encode()),
+    Pattern(rb"(#[^\n]*)"),
+    Pattern(rb"([aic][^\n]*)\n?\Z"),  # lines that follow could belong to the text, or be commands
+)
+_SUBSTITUTIONS = {ord(one): _substitution(one) for one in punctuation if one not in "\\_"}
+_FLAGS = Pattern(rb"[gpiIMm0-9]*")
 
 
 def sed_rule(script: str) -> str | None:
     """What speaks against a `sed` script: a rule's name, or None."""
+    source = script.encode(errors="replace")
     at = 0
-    while at < len(script):
-        at = _end(_ADDRESS, script, at) or at
-        if at == len(script):
+    while at < len(source):
+        at = _end(_ADDRESS, source, at)
+        if at == len(source):
             break
-        found = _SUBSTITUTE.match(script, at)
+        known = _SUBSTITUTIONS.get(source[at + 1]) if at + 1 < len(source) else None
+        found = known.match(source, at) if known is not None else None
         if found is not None:
-            if not _FLAGS.fullmatch(found[5]):
+            if not _FLAGS.fits(found[2]):
                 return "script"
-            at = found.end()
+            at = found.end(1)
             continue
-        after = next((e for e in (_end(p, script, at) for p in (_SIMPLE, _LABEL, _TEXT)) if e), 0)
-        if not after:
+        after = next((end for one in _COMMANDS if (end := _end(one, source, at)) > at), at)
+        if after == at:
             return "script"
         at = after
     return None
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found is not None else 0
+def _end(pattern: Pattern[bytes], source: bytes, at: int) -> int:
+    """Where what fits at a place ends; the place itself where nothing does."""
+    found = pattern.match(source, at)
+    return at if found is None else found.end(1)
 
 
-_AWK = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d[\w.]*)|'
-    r"(?P<comment>#.*)|(?P<space>\s+)|(?P<op>\|\||&&|>>|>=|<=|==|!=|\+\+|--|.)",
-    re.DOTALL,
+_AWK = Pattern(
+    rb'(?P<string>"(?:[^"\\]|\\.)*")|(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d[\w.]*)|'
+    rb"(?P<comment>#[^\n]*)|(?P<space>\s+)|(?P<op>\|\||&&|>>|>=|<=|==|!=|\+\+|--|.)",
+    DOTALL,
 )
-_AWK_REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*\])+/")
+_AWK_REGEX = Pattern(rb"/(?:[^/\\\[\n]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*\])+/")
+_SLASH = ord("/")
 _AWK_REFUSED = frozenset("system getline fflush close ARGV ARGC SYMTAB FUNCTAB".split())
 """Names by which a program is run, or files that are named nowhere on the command line are read."""
 _AWK_WORDS = frozenset({"return", "print", "printf", "in", "else", "do", "case", "exit"})
@@ -104,18 +130,19 @@ class _Awk:
 def awk_rule(program: str) -> str | None:
     """What speaks against an `awk` program: a rule's name, or None."""
     state = _Awk()
+    source = program.encode(errors="replace")
     at = 0
-    while at < len(program):
-        if program[at] == "/" and not state.after_operand:
-            regex = _AWK_REGEX.match(program, at)
+    while at < len(source):
+        if source[at] == _SLASH and not state.after_operand:
+            regex = _AWK_REGEX.match(source, at)
             if regex is None:
                 return "script"
             at, state.after_operand = regex.end(), True
             continue
-        token = _AWK.match(program, at)
-        if token is None or token[0] == '"':
+        token = _AWK.match(source, at)
+        if token is None or token[0] == b'"':
             return "script"
-        rule = state.rule(token.lastgroup or "", token[0])
+        rule = state.rule(token.lastgroup or "", token[0].decode("latin-1"))
         if rule is not None:
             return rule
         at = token.end()

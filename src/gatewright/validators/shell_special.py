@@ -7,9 +7,9 @@ how they ask.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
 from gatewright.validators.shell_syntax import Word
 
@@ -37,8 +37,8 @@ _FIND = frozenset(
     "newer nogroup nouser path perm print print0 printf prune quit readable regex samefile size true type "
     "uid used user wholename writable xtype a and o or not ls context help version".split()
 )
-_FIND_VALUE = re.compile(r"\d*[cwbkMG]?|[ugoa]*[=+]?[rwxst]*\d*")
-_NEWER = re.compile(r"newer[aBcm][aBcmt]|O\d|[HLPEXdsx]+")
+_FIND_VALUE = Pattern(r"\d*[cwbkMG]?|[ugoa]*[=+]?[rwxst]*\d*")
+_NEWER = Pattern(r"newer[aBcm][aBcmt]|O\d|[HLPEXdsx]+")
 
 
 def find(arguments: Sequence[Word]) -> str | None:
@@ -49,11 +49,7 @@ def find(arguments: Sequence[Word]) -> str | None:
 
 def _is_find_test(name: str) -> bool:
     # The value of a test may begin like an option: `-mtime -10`, `-perm -u+x`.
-    return (
-        name in _FIND
-        or _NEWER.fullmatch(name) is not None
-        or _FIND_VALUE.fullmatch(name) is not None
-    )
+    return name in _FIND or _NEWER.fits(name) or _FIND_VALUE.fits(name)
 
 
 def date(arguments: Sequence[Word]) -> str | None:
@@ -69,7 +65,7 @@ def date(arguments: Sequence[Word]) -> str | None:
                 return "option"
             value_next = name in {"date", "reference"} and "=" not in text
         elif text.startswith("-"):
-            letters = re.match(r"[^sdrfI]*(.?)(.*)", text[1:])
+            letters = _DATE_LETTERS.match(text[1:])
             if letters is None or letters[1] == "s":
                 return "option"
             value_next = letters[1] in set("drf") and not letters[2]
@@ -88,9 +84,9 @@ def sed(arguments: Sequence[Word]) -> str | None:
             scripts.append(next(texts, ""))
         elif text.startswith("--expression="):
             scripts.append(text.partition("=")[2])
-        elif re.fullmatch(r"-[nErsuz]+", text) or text in _SED_LONG:
+        elif _SED_PLAIN.fits(text) or text in _SED_LONG:
             continue
-        elif match := re.fullmatch(r"-[nErsuz]*e(.*)", text):
+        elif match := _SED_SCRIPT.fullmatch(text):
             scripts.append(match[1] or next(texts, ""))
         elif text.startswith("-") and text != "-":
             return "option"
@@ -101,6 +97,8 @@ def sed(arguments: Sequence[Word]) -> str | None:
     return next((rule for rule in map(sed_rule, scripts) if rule), None)
 
 
+_DATE_LETTERS = Pattern(r"[^sdrfI]*(.?)(.*)")
+_SED_PLAIN, _SED_SCRIPT = Pattern("-[nErsuz]+"), Pattern("-[nErsuz]*e(.*)")
 _SED_LONG = frozenset(
     "--quiet --silent --regexp-extended --separate --null-data --unbuffered --posix --debug --sandbox".split()
 )
@@ -115,11 +113,12 @@ def awk(arguments: Sequence[Word]) -> str | None:
             break
         if option in {"-F", "-v", "--field-separator", "--assign"}:
             del texts[:1]
-        elif not re.fullmatch(
-            r"-[Fv].+|--(field-separator|assign)=.*|--(re-interval|posix|csv)|-[Pr]", option
-        ):
+        elif not _AWK_OPTION.fits(option):
             return "option"
     return awk_rule(texts[0]) if texts else None
+
+
+_AWK_OPTION = Pattern(r"-[Fv].+|--(field-separator|assign)=.*|--(re-interval|posix|csv)|-[Pr]")
 
 
 def tar(arguments: Sequence[Word]) -> str | None:
@@ -130,18 +129,18 @@ def tar(arguments: Sequence[Word]) -> str | None:
     first, rest = texts[0].removeprefix("-"), texts[1:]
     if texts[0] == "--list":
         first = "t"
-    if "t" not in first or not re.fullmatch(r"[tvzjJaf]+", first):
+    if "t" not in first or not _TAR_FIRST.fits(first):
         return "option"
     for text in rest:
-        if text.startswith("-") and not re.fullmatch(
-            r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*", text
-        ):
+        if text.startswith("-") and not _TAR_OPTION.fits(text):
             return "option"
         if ":" in text:
             return "operand"
     return None
 
 
+_TAR_FIRST = Pattern("[tvzjJaf]+")
+_TAR_OPTION = Pattern(r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*")
 _IP_OBJECTS = frozenset(
     "a addr address l link r ro route n neigh neighbor neighbour ru rule maddr maddress mroute tunnel -s "
     "-4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
@@ -162,8 +161,8 @@ def ip(arguments: Sequence[Word]) -> str | None:
     return None if len(rest) == 1 or rest[1] in _IP_VERBS else "subcommand"
 
 
-_SAFE_VARIABLE = re.compile(
-    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", re.DOTALL
+_SAFE_VARIABLE = Pattern(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", DOTALL
 )
 
 
@@ -185,7 +184,7 @@ def env(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
                 "-0",
                 "--ignore-environment",
                 "--null",
-            } or _SAFE_VARIABLE.fullmatch(text):
+            } or _SAFE_VARIABLE.fits(text):
                 del rest[0]
             elif text in {"-u", "--unset"}:
                 del rest[:2]
@@ -201,20 +200,20 @@ def wrapper(
 ) -> Callable[[Sequence[Word]], str | None]:
     """A program that runs another one: its own options (a pattern, in which a blank is before a value in
     the next word), an operand of its own, then the other."""
-    allowed, own = re.compile(options), re.compile(operand)
+    allowed, own = Pattern(options), Pattern(operand)
 
     def rule(arguments: Sequence[Word]) -> str | None:
         at = 0
         while at < len(arguments) and arguments[at].text.startswith("-"):
             texts = [word.text for word in arguments[at : at + 2]]
-            if allowed.fullmatch(texts[0]):
+            if allowed.fits(texts[0]):
                 at += 1
-            elif allowed.fullmatch(" ".join(texts)):
+            elif allowed.fits(" ".join(texts)):
                 at += 2
             else:
                 return "option"
         if operand:
-            if at == len(arguments) or not own.fullmatch(arguments[at].text):
+            if at == len(arguments) or not own.fits(arguments[at].text):
                 return "operand"
             at += 1
         return judged(arguments[at:], False) if at < len(arguments) else "operand"
@@ -222,10 +221,10 @@ def wrapper(
     return rule
 
 
-_XARGS_VALUED = re.compile(
+_XARGS_VALUED = Pattern(
     r"-[LnPsdEIa]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace|arg-file)"
 )
-_XARGS_PLAIN = re.compile(
+_XARGS_PLAIN = Pattern(
     r"-[0rtx]+|-[LnPsdEI].+|--(null|no-run-if-empty|verbose|exit)|--(max-|delim|replace)[a-z]*=.*|-i"
 )
 
@@ -237,9 +236,9 @@ def xargs(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
         rest = list(arguments)
         while rest and rest[0].text.startswith("-"):
             text = rest.pop(0).text
-            if _XARGS_VALUED.fullmatch(text):
+            if _XARGS_VALUED.fits(text):
                 del rest[:1]
-            elif not _XARGS_PLAIN.fullmatch(text):
+            elif not _XARGS_PLAIN.fits(text):
                 return "option"
         return judged(rest, True) if rest else None
 

@@ -12,20 +12,20 @@ same as `"rm -rf /"`.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.leaves import Place, pointer, strings
 from gatewright.validators.objection import Objection
 
 __all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
 
-_META = re.compile(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
-_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
+_META = Pattern(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
+_ASSIGNMENT = Pattern(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 _DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
-_RECURSIVE = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive|--no-preserve-root|/[sSqQ]")
-_FIND_ACTIONS = re.compile(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
+_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive|--no-preserve-root|/[sSqQ]")
+_FIND_ACTIONS = Pattern(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
 
 _PROGRAMS: dict[str, frozenset[str]] = {
     "runs_programs": frozenset(
@@ -51,15 +51,15 @@ _ORDINARY = frozenset(
 )
 """Program names that are also everyday words: harmless as the only word of a value."""
 
-_INTERPRETERS = re.compile(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
-_CODE_OPTIONS = re.compile(r"-[A-Za-z]*[ceErpi]|--eval|--exec|--print|--command|eval")
-_PROGRAM_OPTIONS = re.compile(
-    r"(-o)?(ProxyCommand|LocalCommand|PermitLocalCommand)\b.*|--checkpoint-action\b.*|"
-    r"--to-command\b.*|--use-compress-program\b.*|--rsh\b.*|--upload-pack\b.*|--receive-pack\b.*|"
-    r"core\.(pager|editor|sshcommand|fsmonitor)\b.*",
-    re.IGNORECASE,
+_INTERPRETERS = Pattern(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
+_CODE_OPTIONS = Pattern(r"-[A-Za-z]*[ceErpi]|--eval|--exec|--print|--command|eval")
+_PROGRAM_OPTIONS = Pattern(
+    r"(?:(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand)|--checkpoint-action|--to-command|"
+    r"--use-compress-program|--rsh|--upload-pack|--receive-pack|core\.(?:pager|editor|sshcommand|fsmonitor))"
+    r"(?:[^\w\n].*)?",
+    IGNORECASE,
 )
-_HOST_FILES = re.compile(
+_HOST_FILES = Pattern(
     r"@?(?:\.{0,2}/)+(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
     r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
 )
@@ -104,9 +104,9 @@ def text_rule(text: str) -> str | None:
     """What speaks against the characters of a text: a rule's name, or None."""
     if not text.isprintable():
         return "control_character"
-    if _META.search(text):
+    if _META.within(text):
         return "metacharacter"
-    return "assignment" if _ASSIGNMENT.match(text) else None
+    return "assignment" if _ASSIGNMENT.begins(text) else None
 
 
 def _start_rule(words: list[str]) -> str | None:
@@ -122,14 +122,14 @@ def _start_rule(words: list[str]) -> str | None:
 def _words_rule(words: list[str]) -> str | None:
     """What speaks against all words of the call together."""
     programs = {_program(word) for word in words}
-    if programs & _DELETERS and any(_RECURSIVE.fullmatch(word) for word in words):
+    if programs & _DELETERS and any(_RECURSIVE.fits(word) for word in words):
         return "recursive_delete"
-    if "find" in programs and any(_FIND_ACTIONS.fullmatch(word) for word in words):
+    if "find" in programs and any(_FIND_ACTIONS.fits(word) for word in words):
         return "recursive_delete"
-    if programs & {"chmod", "chown", "chgrp"} and any(_RECURSIVE.fullmatch(word) for word in words):
+    if programs & {"chmod", "chown", "chgrp"} and any(_RECURSIVE.fits(word) for word in words):
         return "changes_rights"
-    if any(_INTERPRETERS.fullmatch(one) for one in programs) and any(
-        _CODE_OPTIONS.fullmatch(word) for word in words
+    if any(_INTERPRETERS.fits(one) for one in programs) and any(
+        _CODE_OPTIONS.fits(word) for word in words
     ):
         return "inline_code"
     return _word_rule(words)
@@ -137,9 +137,9 @@ def _words_rule(words: list[str]) -> str | None:
 
 def _word_rule(words: list[str]) -> str | None:
     for word in words:
-        if _PROGRAM_OPTIONS.fullmatch(word):
+        if _PROGRAM_OPTIONS.fits(word):
             return "program_option"
-        if _HOST_FILES.fullmatch(word):
+        if _HOST_FILES.fits(word):
             return "host_file"
     return None
 

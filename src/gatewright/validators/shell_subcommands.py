@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell_options import Program, shaped
 from gatewright.validators.shell_syntax import Word
 
@@ -30,7 +30,7 @@ _GIT_SCOPES = _words(
     "--global --system --local --worktree --includes --show-origin --show-scope --name-only -z --null"
 )
 _GIT_GETS = _words("--get --get-all --get-regexp --list -l")
-_GIT_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_GIT_NAME = Pattern(r"[A-Za-z][\w.-]*")
 
 
 def _git_config(words: Sequence[Word]) -> str | None:
@@ -38,7 +38,7 @@ def _git_config(words: Sequence[Word]) -> str | None:
     rest = [word.text for word in words if word.text not in _GIT_SCOPES]
     if rest[:1] and rest[0] in _GIT_GETS:
         return "option" if any(text.startswith("-") for text in rest[1:]) else None
-    return None if len(rest) == 1 and _GIT_NAME.fullmatch(rest[0]) else "option"
+    return None if len(rest) == 1 and _GIT_NAME.fits(rest[0]) else "option"
 
 
 _GIT = {
@@ -81,7 +81,7 @@ _GIT = {
     "config": Program(check=_git_config),
 }
 
-_SECRETS = re.compile(r"(?:.*,)?secrets?(?:[./,].*)?", re.IGNORECASE)
+_SECRETS = Pattern(r"(?:.*,)?secrets?(?:[./,].*)?", IGNORECASE).fits
 _ELSEWHERE = tuple(
     "kubeconfig token server raw as as-group as-uid user username password profile profile-output cache-dir log-file "
     "log-dir client-key client-certificate certificate-authority insecure-skip-tls-verify".split()

@@ -10,13 +10,14 @@ What the shell would still do to accepted words is done here (escapes, braces) o
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
+
+from gatewright.patterns import Match, Pattern
 
 __all__ = ["MAX_BYTES", "Unacceptable", "Word", "by_grammar", "is_plain", "read"]
 
@@ -31,20 +32,25 @@ _parser = Parser(Language(tree_sitter_bash.language()))
 _PLAIN_NODES = frozenset(
     {"word", "number", "raw_string", "string", "concatenation", "ansi_c_string", "brace_expression"}
 )
-_PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_.+/-]*")
-_OPERATOR = re.compile(r"[|&;<>(`]+")
-_GLOB = re.compile(r"[*?\[]")
-_ESCAPED = re.compile(r"\\(.)")
-_ESCAPED_IN_QUOTES = re.compile(r'\\([$`"\\])')
-_LIVE_DOLLAR = re.compile(r"(?<!\\)(?:\\\\)*\$(?=[\w({\[@*#?$!'\"-])")
-_BRACES = re.compile(r"([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)")
-_RANGE = re.compile(r"\{[^{},]*\.\.[^{},]*\}")
-_NUMBERS = re.compile(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?\}")
-_ANSI = re.compile(r"\$'((?:[ -&(-\[\]-~]|\\[tn\\'\"?])*)'")
-_ANSI_ESCAPE = re.compile(r"\\(.)")
+_PROGRAM = Pattern(r"[A-Za-z0-9_./][A-Za-z0-9_.+/-]*")
+_OPERATOR = Pattern(r"[|&;<>(`]+")
+_GLOB = Pattern(r"[*?\[]")
+_ESCAPED = Pattern(r"\\(.)")
+_ESCAPED_IN_QUOTES = Pattern(r'\\([$`"\\])')
+_LIVE_DOLLAR = Pattern(r"(?:^|[^\\])(?:\\\\)*\$[\w({\[@*#?$!'\"-]")
+_BRACES = Pattern(r"([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)")
+_RANGE = Pattern(r"\{[^{},]*\.\.[^{},]*\}")
+_NUMBERS = Pattern(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?\}")
+_ANSI = Pattern(r"\$'((?:[ -&(-\[\]-~]|\\[tn\\'\"?])*)'")
+_ANSI_ESCAPE = Pattern(r"\\(.)")
 _OPERATORS = frozenset(";&|<>$`\\'\"(){}*?[]~#!^%")
 _LIVE_IN_QUOTES = frozenset("$`\\'\"")
-_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
+_QUOTED = Pattern(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
+
+
+def _first(found: Match[str]) -> str:
+    said: str = found[1]
+    return said
 
 
 class Unacceptable(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -89,11 +95,15 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     if not is_plain(text):
         raise Unacceptable("control_character")
     source = text.encode()
-    if len(source) > MAX_BYTES or len(_OPERATOR.findall(text)) > _MAX_OPERATORS:
+    if len(source) > MAX_BYTES or _operators(text) > _MAX_OPERATORS:
         raise Unacceptable("too_long")
-    if _SIMPLE.fullmatch(text) and (commands := _split(text, pipes=pipes)) is not None:
+    if _SIMPLE.fits(text) and (commands := _split(text, pipes=pipes)) is not None:
         return commands
     return by_grammar(source, pipes=pipes)
+
+
+def _operators(text: str) -> int:
+    return len(_OPERATOR.findall(text)) if len(text) > _MAX_OPERATORS else 0
 
 
 def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
@@ -107,12 +117,12 @@ def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
     return [_command(node) for node in _commands(parts[0], pipes=pipes)]
 
 
-_SIMPLE = re.compile(r"[A-Za-z0-9_./:=,+%@ |-]+")
+_SIMPLE = Pattern(r"[A-Za-z0-9_./:=,+%@ |-]+")
 """Nothing but characters that no shell rewrites, spaces and pipes: most lines. A parser costs as much as all the rest."""
 
-_KEYWORD = re.compile(
-    r"if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|time|coproc|"
-    r"declare|typeset|export|readonly|local|unset|unsetenv|test"
+_KEYWORDS = frozenset(
+    "if then elif else fi for while until do done case esac in select function time coproc "
+    "declare typeset export readonly local unset unsetenv test".split()
 )
 """First words with which the grammar reads what follows in another way."""
 
@@ -125,7 +135,7 @@ def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
     commands = []
     for line in lines:
         name, *rest = line.split() or ("",)
-        if not _PROGRAM.fullmatch(name) or _KEYWORD.fullmatch(name):
+        if not _PROGRAM.fits(name) or name in _KEYWORDS:
             return None
         commands.append([Word(name), *map(Word, rest)])
     return commands
@@ -163,7 +173,7 @@ def _command(node: Node) -> list[Word]:
     if head.type != "command_name":
         raise Unacceptable(_named(head.type))
     name = _text(head)
-    if not _PROGRAM.fullmatch(name):
+    if not _PROGRAM.fits(name):
         raise Unacceptable("program_name")
     words = [Word(name)]
     end = head.end_byte
@@ -231,9 +241,9 @@ def _quoted(node: Node) -> str:
         if strange != "$":
             raise Unacceptable(_named(strange))
     text = _text(node)
-    if not text.startswith('"') or _LIVE_DOLLAR.search(text[:-1]) or "`" in text:
+    if not text.startswith('"') or _LIVE_DOLLAR.within(text[:-1]) or "`" in text:
         raise Unacceptable("expansion")
-    return _ESCAPED_IN_QUOTES.sub(r"\1", text[1:-1])
+    return _ESCAPED_IN_QUOTES.sub(_first, text[1:-1])
 
 
 def _unquoted(text: str) -> Iterator[Word]:
@@ -245,7 +255,7 @@ def _unquoted(text: str) -> Iterator[Word]:
     if "\\" in text:
         # Which of the braces are still live is the shell's business.
         raise Unacceptable("brace_expression")
-    if _RANGE.search(text):
+    if _RANGE.within(text):
         text = _counted(text)
     for one in _expanded(text):
         yield _unescaped(one)
@@ -255,8 +265,8 @@ def _counted(text: str) -> str:
     """A word with a range of numbers, as the first of the words that it becomes: the others differ in digits.
 
     Other ranges, and numbers where an option could begin, are refused."""
-    found = _NUMBERS.sub(r"\1", text)
-    if _RANGE.search(found) or text.startswith("-"):
+    found = _NUMBERS.sub(_first, text)
+    if _RANGE.within(found) or text.startswith("-"):
         raise Unacceptable("brace_expression")
     return found
 
@@ -279,14 +289,14 @@ def _unescaped(text: str) -> Word:
         raise Unacceptable("expansion")
     if live.endswith("\\"):
         raise Unacceptable("escape")
-    plain = _ESCAPED.sub(r"\1", text) if escaped else text
-    return Word(plain, _GLOB.search(live) is not None, not escaped)
+    plain = _ESCAPED.sub(_first, text) if escaped else text
+    return Word(plain, _GLOB.within(live), not escaped)
 
 
 def _expanded(text: str) -> list[str]:
     """What braces with commas make of a word; they may not be nested."""
     found = [text]
-    while "," in text and any(_BRACES.fullmatch(one) for one in found):
+    while "," in text and any(_BRACES.fits(one) for one in found):
         found = [after for one in found for after in _once(one)]
         if len(found) > _MAX_BRACES:
             raise Unacceptable("brace_expression")

@@ -11,12 +11,13 @@ The server's own read-only transaction is the real control; this one tells the a
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+
+from gatewright.patterns import IGNORECASE, Pattern
 
 __all__ = ["DIALECTS", "FIRST_WORDS", "MAX_CHARS", "sql_rule"]
 
@@ -82,24 +83,23 @@ _WRITING = (
 )
 _READING_DDL = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
 
-_AMBIGUOUS = re.compile(r"/\*[!+M]|/\*(?:(?!\*/).)*/\*|\$\w*\$", re.DOTALL)
-_BACKSLASHES = re.compile(
-    r"(?:'(?:[^'\\]|''|\\[^'\"`\\])*'|\"[^\"\\]*\"|`[^`\\]*`|[^'\"`\\#/-]|-(?!-)|/(?!\*))*",
-    re.DOTALL,
-)
+_AMBIGUOUS = Pattern(r"/\*[!+M]|/\*(?:[^*]|\*+[^*/])*/\*|\$\w*\$")
+_PLAIN = r"(?:'(?:[^'\\]|''|\\[^'\"`\\])*'|\"[^\"\\]*\"|`[^`\\]*`|[^'\"`\\#/*-])"
+_DASHES = "(?:-?/)*"
+_BACKSLASHES = Pattern(rf"(?:{_DASHES}-?{_PLAIN}|(?:{_DASHES}-)?\*)*{_DASHES}-?")
 """Statements in which backslashes stand only in texts, and never where a text could end. A client's own commands
 begin with one, too."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
-_EXPLAIN = re.compile(
+_CONTROL = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_EXPLAIN = Pattern(
     r"\s*explain\s+(?:query\s+plan\s+|analyze\s+|verbose\s+|extended\s+|format\s*=\s*\w+\s+|"
     r"\(\s*(?:(?:analyze|verbose|costs|settings|buffers|wal|timing|summary|format)(?:\s+\w+)?\s*,?\s*)+\)\s*)*",
-    re.IGNORECASE,
+    IGNORECASE,
 )
-_SHOW = re.compile(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", re.IGNORECASE)
-_TOP = re.compile(r"\s*select\s+(?:distinct\s+)?top\b", re.IGNORECASE)
+_SHOW = Pattern(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", IGNORECASE)
+_TOP = Pattern(r"\s*select\s+(?:distinct\s+)?top(?:\W|\Z)", IGNORECASE)
 """How Transact-SQL alone limits a result."""
-_PRAGMA = re.compile(
-    r"\s*pragma\s+(?:\w+\.)?(\w+)\s*(?:\(\s*(?P<of>[\w'\".\[\]]+)\s*\))?\s*;?\s*", re.IGNORECASE
+_PRAGMA = Pattern(
+    r"\s*pragma\s+(?:\w+\.)?(\w+)\s*(?:\(\s*(?P<of>[\w'\".\[\]]+)\s*\))?\s*;?\s*", IGNORECASE
 )
 _PRAGMAS_OF = frozenset(
     "table_info table_xinfo index_list index_info index_xinfo foreign_key_list foreign_key_check integrity_check "
@@ -164,13 +164,11 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 def sql_rule(text: str, dialect: str = "") -> str | None:
     """What speaks against a text as SQL that only reads: a rule's name, or None."""
-    if _CONTROL.search(text):
+    if _CONTROL.within(text) or _is_torn(text):
         return "control_character"
     if len(text) > MAX_CHARS or _depth(text) > _MAX_DEPTH:
         return "too_long"
-    if not dialect and (
-        _AMBIGUOUS.search(text) or ("\\" in text and not _BACKSLASHES.fullmatch(text))
-    ):
+    if not dialect and (_AMBIGUOUS.within(text) or ("\\" in text and not _BACKSLASHES.fits(text))):
         return "ambiguous_sql"
     pragma = _PRAGMA.fullmatch(text)
     if pragma is not None:
@@ -183,11 +181,16 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
             if explained.end() < len(text)
             else "unknown_statement"
         )
-    if _SHOW.fullmatch(text):
+    if _SHOW.fits(text):
         return None
     if dialect:
         return _statement_rule(text, (dialect,))
-    return _statement_rule(text, (*_TRIED, "tsql") if _TOP.match(text) else _TRIED)
+    return _statement_rule(text, (*_TRIED, "tsql") if _TOP.begins(text) else _TRIED)
+
+
+def _is_torn(text: str) -> bool:
+    """Whether a text holds half a surrogate pair."""
+    return any("\ud800" <= one <= "\udfff" for one in text if one > "\ud7ff")
 
 
 def _depth(text: str) -> int:

@@ -1,0 +1,135 @@
+"""An MCP server over streamable HTTP whose answers are event streams that cost most to read: `sse` answers with a named stream,
+of about so many bytes. Inert: all that it says is made up.
+
+    with served() as url: ...
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["STREAMS", "pieces", "served"]
+
+_REVISION = "2025-11-25"
+_PIECE = 64 * 1024
+_NOTICE = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%b"}}\n\n'
+_UNITS = {
+    "comments": b":\n",
+    "long_comment": b": " + b"a" * 4000,
+    "blank_lines": b"\n",
+    "carriage_returns": b"\r",
+    "retries": b"retry: 1\n\n",
+    "long_retries": b"retry: " + b"9" * 4000 + b"\n\n",
+    "ids": b"id: a\n\n",
+    "names": b"event: a\n\n",
+    "no_data": b"data\n\n",
+    "data_lines": b"data: a\n",
+    "empty_data_lines": b"data\n",
+    "unknown_fields": b"a: b\n",
+    "colons": b"::::\n",
+    "one_line": b"a",
+    "junk_events": b"data: a\n\n",
+    "notices": _NOTICE % b"hello",
+    "large_notices": _NOTICE % (b"token: a " * 12_000),
+    "huge_notices": _NOTICE % (b"token: a " * 400_000),
+    "other_ids": b'data: {"jsonrpc":"2.0","id":987654321,"result":{}}\n\n',
+    "questions": b'data: {"jsonrpc":"2.0","id":"q","method":"roots/list","params":{}}\n\n',
+    "half_letters": b"data: \xc3\n\n",
+}
+STREAMS = (*_UNITS, "one_byte_chunks", "huge_event")
+"""Kinds of streams. Each ends with the answer, where it is not one of those that a reader gives up."""
+
+
+def pieces(kind: str, size: int, last: bytes) -> Iterator[bytes]:
+    """A stream of about so many bytes, in the pieces in which it is sent. `last` is the answer."""
+    if kind == "one_byte_chunks":
+        yield from (b"%c" % one for one in (b": x\n\n" * (min(size, 200_000) // 5) + last))
+        return
+    if kind == "huge_event":
+        yield b"data: "
+        yield from [b" " * _PIECE] * (size // _PIECE)
+        yield last.removeprefix(b"data: ")
+        return
+    unit = _UNITS[kind]
+    piece = unit * max(1, _PIECE // len(unit))
+    yield from [piece] * max(1, size // len(piece))
+    yield b"\n\n" + last
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """No stream of its own."""
+        self._say(405, b"")
+
+    def do_DELETE(self) -> None:
+        """Sessions need no end."""
+        self._say(200, b"")
+
+    def do_POST(self) -> None:
+        """One message."""
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        method, ident = message.get("method"), message.get("id")
+        if ident is None or method is None:
+            self._say(202, b"")
+        elif method == "initialize":
+            about = {"serverInfo": {"name": "web", "version": "1"}, "capabilities": {"tools": {}, "logging": {}}}  # fmt: skip
+            self._say(200, _answer(ident, {"protocolVersion": _REVISION, **about}))
+        elif method == "tools/list":
+            tool = {"name": "sse", "inputSchema": {"type": "object"}}
+            self._say(200, _answer(ident, {"tools": [tool]}))
+        elif method == "tools/call":
+            self._stream(ident, message["params"].get("arguments") or {})
+        elif method == "server/discover":
+            refusal = {"code": -32601, "message": "unknown"}
+            self._say(404, json.dumps({"jsonrpc": "2.0", "id": ident, "error": refusal}).encode())
+        else:
+            self._say(200, _answer(ident, {}))
+
+    def _stream(self, ident: Any, asked: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        said = _answer(ident, {"content": [{"type": "text", "text": "ok"}]})
+        with suppress(OSError):  # the gateway gave it up
+            for piece in pieces(asked["kind"], asked["size"], b"data: " + said + b"\n\n"):
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.write(b"0\r\n\r\n")
+            return
+        self.close_connection = True
+
+    def _say(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def _answer(ident: Any, result: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": ident, "result": result}).encode()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The URL of a running server."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,164 @@
+"""New connections: a few in each turn of the loop, and from one address only so many a second.
+
+An accepted connection costs the loop some tenths of a millisecond, with TLS some milliseconds, and all of that before anybody is
+known. The event loop's own `create_server` takes all that wait, which can be two thousand in one step, and tells nobody where they come
+from before the handshake. Here at most `A_TURN` are taken at a time, and who comes too often is sent away before a byte is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from functools import partial
+from ipaddress import IPv6Address
+from typing import Any
+
+__all__ = ["A_TURN", "KNOWN", "Arrivals", "Listener", "place_of"]
+
+log = logging.getLogger(__name__)
+
+A_TURN = 16
+"""Connections that are taken before everything else has its turn."""
+KNOWN = 4096
+"""Addresses that are remembered; the one that came least lately is forgotten first."""
+_RETRY_S = 1.0
+_LINGER_S, _LEAVING, _REQUEST_BYTES = 0.2, 64, 64 * 1024
+"""To close with a request unread would destroy what was said. So many connections are kept for that."""
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+def place_of(address: Any) -> str:
+    """Whom a peer's address is counted for: itself, and for IPv6 its network of 64 bits, which one host has all of.
+    Empty where there is none, as for a Unix socket."""
+    if not isinstance(address, tuple) or not address:
+        return ""
+    host = str(address[0])
+    if len(address) == 2:
+        return host
+    found = IPv6Address(host.partition("%")[0])
+    return str(found.ipv4_mapped or IPv6Address(int(found) >> 64 << 64))
+
+
+class Arrivals:
+    """How many connections each address may still open. Shared by all sockets of a server."""
+
+    def __init__(self, per_s: float, burst: float) -> None:
+        self.refused = 0
+        """Connections that were sent away."""
+        self._per_s, self._burst = per_s, burst
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def admit(self, place: str, now: float) -> bool:
+        """Count a connection from a place; whether it may come in."""
+        if not place:
+            return True
+        left, at = self._left.pop(place, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._per_s)
+        admitted = left >= 1.0
+        if len(self._left) >= KNOWN:
+            del self._left[next(iter(self._left))]
+        self._left[place] = (left - 1.0 if admitted else left), now
+        self.refused += not admitted
+        return admitted
+
+
+class Listener:
+    """One listening socket, whose connections it makes. Belongs to the running loop."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        arrivals: Arrivals,
+        *,
+        tls: ssl.SSLContext | None = None,
+        handshake_s: float = 10.0,
+        farewell: bytes = b"",
+    ) -> None:
+        """`farewell` is said to who is sent away, where there is no TLS."""
+        self._loop = asyncio.get_running_loop()
+        self._listening = listening
+        self._make = make
+        self._arrivals = arrivals
+        self._tls = tls
+        self._handshake_s = handshake_s if tls else None
+        self._farewell = b"" if tls else farewell
+        self._coming: set[asyncio.Task[None]] = set()
+        self._leaving: set[socket.socket] = set()
+        self._later: asyncio.TimerHandle | None = None
+        self._listening.setblocking(False)
+        self._loop.add_reader(self._listening, self._ready)
+
+    def close(self) -> None:
+        """Accept no more; who is in a handshake is left."""
+        for task in self._coming:
+            task.cancel()
+        for accepted in self._leaving:
+            accepted.close()
+        if self._later is not None:
+            self._later.cancel()
+        if self._listening.fileno() >= 0:
+            self._loop.remove_reader(self._listening)
+            self._listening.close()
+
+    def _ready(self) -> None:
+        for _ in range(A_TURN):
+            try:
+                accepted, address = self._listening.accept()
+            except OSError as problem:
+                if problem.errno in _EXHAUSTED:
+                    self._rest(problem)
+                return  # nobody waits any more, or who did has gone
+            if self._arrivals.admit(place_of(address), self._loop.time()):
+                task = self._loop.create_task(self._connected(accepted))
+                self._coming.add(task)
+                task.add_done_callback(partial(self._over, accepted))
+            else:
+                self._send_away(accepted)
+
+    def _rest(self, problem: OSError) -> None:
+        """This process can open nothing more for now."""
+        log.error("no connection can be accepted for %g s: %s", _RETRY_S, problem.strerror)
+        self._loop.remove_reader(self._listening)
+        self._later = self._loop.call_later(
+            _RETRY_S, self._loop.add_reader, self._listening, self._ready
+        )
+
+    def _send_away(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        if not self._farewell or len(self._leaving) >= _LEAVING:
+            accepted.close()
+            return
+        with contextlib.suppress(OSError):
+            accepted.send(self._farewell)
+            accepted.shutdown(socket.SHUT_WR)
+        self._leaving.add(accepted)
+        self._loop.call_later(_LINGER_S, self._left, accepted)
+
+    def _left(self, accepted: socket.socket) -> None:
+        self._leaving.discard(accepted)
+        with accepted, contextlib.suppress(OSError):
+            accepted.recv(_REQUEST_BYTES)
+
+    def _over(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+        self._coming.discard(task)
+        if task.cancelled():  # perhaps before it began
+            accepted.close()
+
+    async def _connected(self, accepted: socket.socket) -> None:
+        try:
+            accepted.setblocking(False)
+            await self._loop.connect_accepted_socket(
+                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=self._handshake_s
+            )
+        except (OSError, EOFError) as problem:  # whoever came is gone, or speaks no TLS of ours
+            accepted.close()
+            log.debug("a connection was not made: %s", problem)
