@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
@@ -23,6 +24,8 @@ from gatewright.protocol.oauth_client import (
     code_request,
     configured_client,
     read_registration,
+    redirect_uri_at,
+    redirect_uri_for,
     refresh_request,
     registration,
     scopes_to_ask,
@@ -241,7 +244,66 @@ def test_without_scopes_there_is_no_scope_parameter() -> None:
     assert "scope" not in parse_qs(urlsplit(url).query, keep_blank_values=True)
 
 
+# -- the redirect URI
+
+
+def test_each_issuer_has_a_redirect_uri_of_its_own() -> None:
+    issuers = [ISSUER, f"{ISSUER}/", "https://AS.example", "https://other.example"]
+    found = {
+        redirect_uri_for(server(issuer=one), Identity(), client, BACK)
+        for one in issuers
+        for client in (None, Client(one, "i", redirect_uri=BACK))
+    }
+    assert found == {redirect_uri_at(BACK, one) for one in issuers}
+    assert len(found) == len(issuers)
+    assert all(re.fullmatch(rf"{re.escape(BACK)}/[0-9a-f]{{32}}", one) for one in found)
+
+
+ELSEWHERE = ("https://elsewhere.example/x", "https://as.example:444/x", "http://as.example/x")
+FIXED = Identity("i", "", ISSUER, redirect_uri=BACK)
+PUBLISHED = Identity(metadata_url="https://me.example/c.json")
+
+
+@pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint"])
+@pytest.mark.parametrize("url", ELSEWHERE)
+@pytest.mark.parametrize(
+    ("identity", "origin"), [(FIXED, "configured"), (FIXED, "document"), (PUBLISHED, "document")]
+)
+def test_a_shared_redirect_uri_or_client_id_needs_one_origin_or_iss(
+    endpoint: str, url: str, identity: Identity, origin: Any
+) -> None:
+    client = Client(ISSUER, "i", origin=origin)
+    with pytest.raises(Unusable, match=r"not on the origin.*RFC 9207"):
+        redirect_uri_for(server(**{endpoint: url}), identity, client, BACK)
+    expected = identity.redirect_uri or redirect_uri_at(BACK, ISSUER)
+    for good in (server(), server(sends_issuer=True, **{endpoint: url})):
+        assert redirect_uri_for(good, identity, client, BACK) == expected
+    alone = Client(ISSUER, "i", origin="configured")
+    found = redirect_uri_for(server(**{endpoint: url}), Identity("i", "", ISSUER), alone, BACK)
+    assert found == redirect_uri_at(BACK, ISSUER)
+
+
+def test_a_fixed_redirect_uri_is_that_of_its_issuer_alone() -> None:
+    other = server(issuer="https://other.example")
+    for client in (None, Client("https://other.example", "i")):
+        found = redirect_uri_for(other, FIXED, client, BACK)
+        assert found == redirect_uri_at(BACK, "https://other.example")
+
+
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_who_registers_us_is_who_gets_the_code(url: str) -> None:
+    with pytest.raises(Unusable, match=r"different origins.*RFC 9207"):
+        registration(server(registration_endpoint=url), BACK)
+    assert registration(server(registration_endpoint=url, sends_issuer=True), BACK).url == url
+    both = server(registration_endpoint=url, token_endpoint=f"{url}/token")
+    assert registration(both, BACK).url == url
+
+
 # -- the authorization response
+
+
+def code(response: str, of: AuthServer | None = None) -> str:
+    return code_from(response, state="s", server=of or SERVER, redirect_uri=BACK)
 
 
 @pytest.mark.parametrize(
@@ -250,11 +312,13 @@ def test_without_scopes_there_is_no_scope_parameter() -> None:
         (f"{BACK}?code=c&state=s&iss=https%3A%2F%2Fas.example", True),
         (f"{BACK}?code=c&state=s&iss=https://as.example", False),
         (f"{BACK}?state=s&code=c", False),
-        ("code=c&state=s", False),
+        ("code=c&state=s&iss=https://as.example", False),
+        ("?code=c&state=s&iss=https://as.example", False),
+        (f"{BACK}?code=c&state=s#_=_", False),
     ],
 )
 def test_a_response_that_says_the_right_things_gives_its_code(response: str, sends: bool) -> None:
-    assert code_from(response, state="s", server=server(sends_issuer=sends)) == "c"
+    assert code(response, server(sends_issuer=sends)) == "c"
 
 
 @pytest.mark.parametrize(
@@ -274,22 +338,27 @@ def test_a_response_that_says_the_right_things_gives_its_code(response: str, sen
         (f"{BACK}?state=s&code=", "no code"),
         (f"{BACK}?" + "&".join(f"a{n}=1" for n in range(60)), "cannot be read"),
         (BACK, "state"),
+        (f"{BACK}/more?code=c&state=s", "redirect URI of this login"),
+        (f"{BACK}x?code=c&state=s&iss=https://as.example", "redirect URI of this login"),
+        ("http://127.0.0.1:8426/callback?code=c&state=s", "redirect URI of this login"),
+        ("code=c&state=s", "whole address"),
+        ("?code=c&state=s", "whole address"),
     ],
 )
 def test_a_response_that_fails_a_check_gives_nothing(response: str, why: str) -> None:
     with pytest.raises(Unusable, match=why):
-        code_from(response, state="s", server=SERVER)
+        code(response)
 
 
 def test_an_issuer_that_always_names_itself_must_do_so() -> None:
     with pytest.raises(Unusable, match="names no issuer"):
-        code_from(f"{BACK}?code=c&state=s", state="s", server=server(sends_issuer=True))
+        code(f"{BACK}?code=c&state=s", server(sends_issuer=True))
 
 
 def test_the_error_of_a_response_from_somebody_else_is_not_repeated() -> None:
     stranger = f"{BACK}?state=s&iss=https://evil.example&error=call+this+number"
     with pytest.raises(Unusable, match="evil") as problem:
-        code_from(stranger, state="s", server=SERVER)
+        code(stranger)
     assert "call" not in str(problem.value)
 
 
