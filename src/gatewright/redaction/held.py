@@ -33,6 +33,8 @@ LONGEST = 32 * 1024
 
 _Spelled = tuple[tuple[bytes, int], ...]
 
+_ESCAPES = r"\\u|\\/|\\\\"
+"""Where a value has characters that JSON may escape, its pieces look different in JSON text within JSON text."""
 _PIECE = 8
 _LOOKED = 256
 _RULE = "own-secret"
@@ -95,9 +97,12 @@ class _Looking:
         every = {one for value in values for one in value}
         for spelled, at in sorted(every, key=lambda one: -len(one[0])):
             self._spelled.setdefault(spelled[at : at + _PIECE], []).append((spelled, at))
-        self._pieces = Pattern("|".join(map(bytes_of, self._spelled)), bounded=True)
-        self.hits = self._pieces.hits
-        self.after = self._pieces.after
+        pieces = "|".join(map(bytes_of, self._spelled))
+        self._pieces = Pattern(pieces, bounded=True)
+        escaped = any(b"\\" in one for one in self._spelled)
+        hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
+        self.hits = hints.hits
+        self.after = hints.after
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of every value, in order."""

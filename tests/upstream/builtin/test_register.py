@@ -42,12 +42,14 @@ class House:
         self.answers: Any = {"ok": True}
         self.connected = True
         self.behind: list[tuple[str, str, str]] = []
+        self.users: dict[str, str] = {}
         making = Making(
             registry=self.registry,
             shipped={"directory_list": Shipped(BASE, self._make, self._prove)},
             may_register=lambda caller: caller.kind == "operator",
             connection=self._connection,
             stands_behind=lambda *one: self.behind.append(one),
+            used=lambda name: self.users.get(name, ""),
             stored=self._store,
             clock=lambda: 1704110400.0,
         )
