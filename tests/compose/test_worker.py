@@ -83,3 +83,11 @@ def test_definitions_come_back_read_in_their_order() -> None:
         for one in definitions
     ]
     assert "error" in said(b'[["a",{"x":NaN}]]', do="read")[0]
+
+
+def test_what_the_gateway_holds_is_said_with_each_order() -> None:
+    one, two = "opaque-token-8271", "opaque-token-9999"
+    raw = f'{{"a":"{one} and {two}"}}'.encode()
+    for held in ([one], [one, two], []):
+        found = said(raw, do="clean", policy=POLICY, held=held, report=False)
+        assert found[0]["rules"].get("own-secret", 0) == len(held)
