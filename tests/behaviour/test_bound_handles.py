@@ -16,7 +16,7 @@ from tests.behaviour.test_approvals import queue_of
 from tests.behaviour.test_task_handles import keys
 
 VERBS = ("get", "result", "cancel", "update")
-CAN = {"elicitation": {"form": {}}}
+CAN: dict[str, Any] = {"elicitation": {"form": {}}}
 STATE = "requestState"
 
 

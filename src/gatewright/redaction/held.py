@@ -57,7 +57,7 @@ class Held:
             if all((holder, one) in self._values for one in fresh):
                 return
             for one in fresh:
-                self._values[holder, one] = self._values.pop((holder, one), None) or _spelled(one)
+                self._values[holder, one] = self._values.pop((holder, one), ()) or _spelled(one)
             mine = [key for key in self._values if key[0] == holder]
             for key in mine[: max(0, len(mine) - most)]:
                 del self._values[key]

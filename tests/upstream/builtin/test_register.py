@@ -319,7 +319,7 @@ async def test_a_name_that_was_registered_before_a_server_took_it_stays_register
     said(await house.ask(over()))
     house.users = {"pump": "factory"}
     said(await house.ask(over()))
-    said(await house.ask(over(version="2.0.0")))
+    assert said(await house.ask(over(version="2.0.0")))["tool_id"] == "pump"
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0", "0.9.0"])
@@ -339,7 +339,7 @@ async def test_a_connection_takes_no_tool_that_the_gateway_stands_behind() -> No
         assert refused_name(await house.ask(over("directory_list", version)))
 
 
-JSON = [
+JSON: list[Any] = [
     None,
     True,
     0,
