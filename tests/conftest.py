@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gatewright.redaction import HELD
+
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +45,11 @@ settings.load_profile("busy")
 
 _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
+
+
+def pytest_runtest_teardown() -> None:
+    """What one test has the process hold as a secret is none in the next."""
+    HELD.clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

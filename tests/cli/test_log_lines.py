@@ -22,6 +22,11 @@ def test_a_log_line_loses_the_secret_in_its_values() -> None:
     assert line == "gatewright: got [REDACTED:github-token]"
 
 
+def test_a_log_line_shows_what_would_act_on_a_terminal() -> None:
+    line = LogLines().format(record("called %s\nand more", "a\x1b[2J\u202eb\u200b"))
+    assert line == "called a\\u001b[2J\\u202eb\\u200b\nand more"
+
+
 def test_a_traceback_loses_it_too() -> None:
     assert TOKEN not in LogLines().format(record("broke", failed=True))
 

@@ -27,6 +27,9 @@ from tests.cli.shell import Shell
         ("\ud800", "\\u{d800}"),
         ("\U000e0041", "\\u{e0041}"),
         ("bell\x07", "bell\\u{7}"),
+        ("a\u061cb\u00ad\u3164c", "a\\u{61c}b\\u{ad}\\u{3164}c"),
+        ("warned ⚠\ufe0f and\ufe0f\ufe0f", "warned ⚠\ufe0f and\ufe0f\\u{fe0f}"),
+        ("a\u00a0b\u3000c", "a\u00a0b\u3000c"),
         ("naïve 日本語 🙂\tx\n", "naïve 日本語 🙂\tx\n"),
     ],
 )

@@ -96,3 +96,11 @@ def test_the_resources_of_a_result_are_read_and_renamed() -> None:
     assert said(read, do="named", method="tools/call")[0] == {"uris": []}
     assert said(read, do="named", method="resources/read")[0] == {"uris": ["x://c"]}
     assert "error" in said(b"{", do="named", method="tools/call")[0]
+
+
+def test_what_the_gateway_holds_is_said_with_each_order() -> None:
+    one, two = "opaque-token-8271", "opaque-token-9999"
+    raw = f'{{"a":"{one} and {two}"}}'.encode()
+    for held in ([one], [one, two], []):
+        found = said(raw, do="clean", policy=POLICY, held=held, report=False)
+        assert found[0]["rules"].get("own-secret", 0) == len(held)

@@ -122,6 +122,7 @@ class Upstream:
         session: str | None = None,
         *,
         audit: bool = False,
+        door: str = "",
     ) -> Callable[[], None]:
         number = next(self._count)
         self.watching[number] = caller, profile, take

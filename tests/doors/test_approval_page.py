@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from hashlib import sha256
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +17,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.doors.approval_page import ApprovalPage
 from gatewright.serving.http_request import Connection
 from gatewright.stores.approval import Approval, Asked, CannotDecideError, shown
+from gatewright.wire.visible import is_unseen
 from tests.stores.parts import approval
 
 ARGUMENTS = '{"path":"/<b>\\u202e"}'
@@ -163,3 +167,40 @@ async def test_a_yes_is_to_the_arguments_that_were_on_the_page(world: World) -> 
     seen = sha256(b'{"path":"/"}').hexdigest()
     assert seen in page
     assert (await world.ask("POST", key="op", decision="approve", seen=seen))[0] == 200
+
+
+HIDDEN = "\u202e\u2066\u200b\u061c\u3164\u034f\ufe0f\u2028\U000e0041\x1b"
+
+
+async def test_no_place_of_the_page_shows_what_nobody_sees() -> None:
+    """Each text that comes from a caller, and the place where it can be changed."""
+    arguments = json.dumps({"path": f"/tmp/{HIDDEN}x"}, ensure_ascii=False)
+    asked = Asked(f"ann{HIDDEN}", f"files{HIDDEN}", f"wipe{HIDDEN}", _sha(arguments))
+    world = World(asked)
+    world.queue.one = replace(
+        world.queue.one, arguments=arguments, reason=f"why{HIDDEN}", risk=f"much{HIDDEN}"
+    )
+    status, _, page = await world.ask()
+    assert status == 200
+    assert "<textarea" in page
+    assert not [f"{ord(one):x}" for one in page if is_unseen(one) and one != "\n"]
+    shown = re.search("<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
+    assert shown is not None
+    assert json.loads(unescape(shown[1])) == json.loads(arguments)
+    seen = _sha(arguments)
+    assert f"name=seen type=hidden value={seen}" in page  # of the raw value
+    done = await world.ask(
+        "POST", key="op", decision="approve", seen=seen, edited=unescape(shown[1])
+    )
+    assert done[0] == 200
+    assert world.queue.said == [(True, "olga", "", "")]  # nothing was changed
+
+
+async def test_a_refusal_shows_nothing_hidden_either() -> None:
+    world = World(Asked("olga", "files", f"wipe{HIDDEN}", kind="operator"))
+    _, _, page = await world.ask("POST", key="op", decision="approve")
+    assert not [one for one in page if is_unseen(one) and one != "\n"]
+
+
+def _sha(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

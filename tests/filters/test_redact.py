@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal, Target
 from gatewright.filters.redact import REPORT, Redact, Rules
-from gatewright.redaction import PERSONAL, Redactor
+from gatewright.redaction import PERSONAL, Held, Redactor
 from tests.gates.parts import a_call
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
@@ -235,3 +235,27 @@ def test_what_is_too_large_to_be_said_outside_a_call_is_not_passed_on_and_logged
     assert "65536 bytes at most" in caplog.text
     off = Redact(Rules(SECRETS, servers={"srv": None}))
     assert off.said("srv", "notifications/message", {"data": data}) == {"data": data}
+
+
+def test_what_is_held_since_is_taken_out_of_what_was_clean_before() -> None:
+    """Also of a list that was looked through already, of an error, of an event, and outside of calls."""
+    held = Held()
+    by = Redact(Rules(Redactor(b"key", held=held)))
+    token = "opaque-token-8271"
+    listed = Answer(json.dumps({"tools": [{"name": "a", "description": f"says {token}"}]}).encode())
+    listing = replace(a_call(), kind="list", method="tools/list")
+    error = b'{"code":1,"message":"%s"}' % token.encode()
+    said = Failure("upstream_error", f"no {token}", {"more": [token]}, error=error)
+    noted = Event("notifications/message", {"level": "info", "data": {token: token}})
+    assert by.outcome(listing, listed) is listed
+    held.hold("login one", [token])
+    every = [
+        by.outcome(listing, listed),
+        by.outcome(a_call(), Answer(result(token, structuredContent={token: [token]}))),
+        by.outcome(a_call(), said),
+        by.event(a_call(), noted),
+        by.said("one", "notifications/message", noted.params),
+        by.said("one", "notifications/resources/updated", {"uri": "a://b", "_meta": {"x": token}}),
+    ]
+    assert not [one for one in every if token in str(one)]
+    assert "own-secret" in str(every)

@@ -287,7 +287,7 @@ def test_one_state_has_one_spelling() -> None:
 
 @given(texts)
 def test_another_principal_is_refused(who: str) -> None:
-    with pytest.raises(ValueError, match="another caller"):
+    with pytest.raises(ValueError, match="not given out"):
         opened(SEALED, principal=who)
 
 

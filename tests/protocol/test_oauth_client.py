@@ -244,17 +244,23 @@ def test_without_scopes_there_is_no_scope_parameter() -> None:
 # -- the authorization response
 
 
+def code(response: str, of: AuthServer | None = None) -> str:
+    return code_from(response, state="s", server=of or SERVER, redirect_uri=BACK)
+
+
 @pytest.mark.parametrize(
     ("response", "sends"),
     [
         (f"{BACK}?code=c&state=s&iss=https%3A%2F%2Fas.example", True),
         (f"{BACK}?code=c&state=s&iss=https://as.example", False),
         (f"{BACK}?state=s&code=c", False),
-        ("code=c&state=s", False),
+        ("code=c&state=s&iss=https://as.example", False),
+        ("?code=c&state=s&iss=https://as.example", False),
+        (f"{BACK}?code=c&state=s#_=_", False),
     ],
 )
 def test_a_response_that_says_the_right_things_gives_its_code(response: str, sends: bool) -> None:
-    assert code_from(response, state="s", server=server(sends_issuer=sends)) == "c"
+    assert code(response, server(sends_issuer=sends)) == "c"
 
 
 @pytest.mark.parametrize(
@@ -274,22 +280,27 @@ def test_a_response_that_says_the_right_things_gives_its_code(response: str, sen
         (f"{BACK}?state=s&code=", "no code"),
         (f"{BACK}?" + "&".join(f"a{n}=1" for n in range(60)), "cannot be read"),
         (BACK, "state"),
+        (f"{BACK}/more?code=c&state=s", "redirect URI of this login"),
+        (f"{BACK}x?code=c&state=s&iss=https://as.example", "redirect URI of this login"),
+        ("http://127.0.0.1:8426/callback?code=c&state=s", "redirect URI of this login"),
+        ("code=c&state=s", "whole address"),
+        ("?code=c&state=s", "whole address"),
     ],
 )
 def test_a_response_that_fails_a_check_gives_nothing(response: str, why: str) -> None:
     with pytest.raises(Unusable, match=why):
-        code_from(response, state="s", server=SERVER)
+        code(response)
 
 
 def test_an_issuer_that_always_names_itself_must_do_so() -> None:
     with pytest.raises(Unusable, match="names no issuer"):
-        code_from(f"{BACK}?code=c&state=s", state="s", server=server(sends_issuer=True))
+        code(f"{BACK}?code=c&state=s", server(sends_issuer=True))
 
 
 def test_the_error_of_a_response_from_somebody_else_is_not_repeated() -> None:
     stranger = f"{BACK}?state=s&iss=https://evil.example&error=call+this+number"
     with pytest.raises(Unusable, match="evil") as problem:
-        code_from(stranger, state="s", server=SERVER)
+        code(stranger)
     assert "call" not in str(problem.value)
 
 

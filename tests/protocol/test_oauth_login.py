@@ -11,13 +11,14 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 
 from gatewright.protocol.oauth import Challenge
-from gatewright.protocol.oauth_client import Client, Form, Grant, Identity
+from gatewright.protocol.oauth_client import Client, Form, Grant, Identity, redirect_uri_at
 from gatewright.protocol.oauth_login import Get, Granted, Login, Step, Stopped, Visit
 
 URL = "https://h.example/mcp"
 ISSUER = "https://as.example"
-BACK = "http://127.0.0.1:8425/callback"
+CALLBACK = "http://127.0.0.1:8425/callback"
 TOKEN = b'{"access_token":"new","token_type":"Bearer","refresh_token":"next","expires_in":60}'
+BACK = redirect_uri_at(CALLBACK, ISSUER)
 OURS = Client(ISSUER, "id", "", "none", "registered", BACK)
 
 
@@ -40,7 +41,7 @@ def metadata(issuer: str = ISSUER, **changes: Any) -> bytes:
 
 def login(**given: Any) -> Login:
     numbers = itertools.count()
-    given = {"identity": Identity(), "redirect_uri": BACK, **given}
+    given = {"identity": Identity(), "callback": CALLBACK, **given}
     return Login(URL, mint=lambda: f"{next(numbers):043d}", **given)
 
 
@@ -92,7 +93,7 @@ def test_state_and_verifier_are_minted_anew_for_each_visit() -> None:
     assert first["state"] != first["code_challenge"]
     minted = iter("ab")
     machine = Login(
-        URL, Identity(), mint=lambda: next(minted) * 43, redirect_uri=BACK, known=lambda *_: OURS
+        URL, Identity(), mint=lambda: next(minted) * 43, callback=CALLBACK, known=lambda *_: OURS
     )
     assert query(after_metadata(machine))["state"] == "a" * 43
     assert next(minted, None) is None
@@ -161,10 +162,10 @@ def test_a_challenge_cannot_point_into_the_operators_network(place: str, why: st
 
 def test_no_token_is_fetched_for_a_server_on_plain_http() -> None:
     for url in ("http://h.example/mcp", "HTTP://h.example/mcp", "http://10.0.0.1/mcp"):
-        stopped = Login(url, Identity(), mint=lambda: "x" * 43, redirect_uri=BACK).start()
+        stopped = Login(url, Identity(), mint=lambda: "x" * 43, callback=CALLBACK).start()
         assert isinstance(stopped, Stopped)
         assert "plain http" in stopped.reason
-    here = Login("http://localhost:9/mcp", Identity(), mint=lambda: "x" * 43, redirect_uri=BACK)
+    here = Login("http://localhost:9/mcp", Identity(), mint=lambda: "x" * 43, callback=CALLBACK)
     assert isinstance(here.start(), Get)
 
 
@@ -212,7 +213,7 @@ def test_the_metadata_document_comes_before_a_registration() -> None:
 
 
 def test_without_a_browser_nothing_is_registered_and_a_login_is_called_for() -> None:
-    stopped = after_metadata(login(redirect_uri=""))
+    stopped = after_metadata(login(callback=""))
     assert stopped == Stopped("nobody has logged in", login=True)
 
 
@@ -222,6 +223,29 @@ def test_a_response_with_the_wrong_issuer_makes_no_token_request() -> None:
     stopped = machine.returned(f"{BACK}?code=c&state={0:043d}&iss={ISSUER}/")
     assert isinstance(stopped, Stopped)
     assert machine.stage == "over"
+
+
+@pytest.mark.parametrize("place", [CALLBACK, redirect_uri_at(CALLBACK, "https://other.example")])
+def test_a_response_that_came_to_another_redirect_uri_makes_no_token_request(place: str) -> None:
+    machine = login(known=lambda *_: OURS)
+    assert query(after_metadata(machine))["redirect_uri"] == BACK
+    stopped = machine.returned(f"{place}?code=c&state={0:043d}&iss={ISSUER}")
+    assert isinstance(stopped, Stopped)
+    assert "redirect URI of this login" in stopped.reason
+
+
+def test_a_registered_redirect_uri_is_used_with_its_issuer_alone() -> None:
+    fixed = Identity("ours", "", ISSUER, redirect_uri=CALLBACK)
+    machine = login(identity=fixed)
+    assert query(after_metadata(machine))["redirect_uri"] == CALLBACK
+    assert form(machine.returned(f"{CALLBACK}?code=c&state={0:043d}"))["redirect_uri"] == CALLBACK
+    other = "https://other.example"
+    machine = login(identity=fixed)
+    machine.start()
+    machine.replied(200, resource(authorization_servers=[other]), 0)
+    step = machine.replied(200, metadata(other), 0)
+    assert isinstance(step, Form)
+    assert json.loads(step.body)["redirect_uris"] == [redirect_uri_at(CALLBACK, other)]
 
 
 def test_a_response_nobody_waits_for_is_not_taken() -> None:
@@ -235,7 +259,7 @@ def test_a_response_nobody_waits_for_is_not_taken() -> None:
 
 
 def test_a_refresh_token_is_used_after_asking_who_is_in_charge() -> None:
-    machine = login(redirect_uri="", grant=grant())
+    machine = login(callback="", grant=grant())
     assert form(after_metadata(machine)) == {
         "grant_type": "refresh_token",
         "refresh_token": "again",
@@ -258,7 +282,7 @@ def test_a_refused_refresh_leads_to_a_person_or_is_spent() -> None:
     machine = login(grant=grant(), known=lambda *_: OURS)
     after_metadata(machine)
     assert query(machine.replied(400, b'{"error":"invalid_grant"}', 0))["scope"] == "basic all"
-    alone = login(grant=grant(), redirect_uri="")
+    alone = login(grant=grant(), callback="")
     after_metadata(alone)
     stopped = alone.replied(400, b'{"error":"invalid_grant"}', 0)
     assert stopped == Stopped("nobody has logged in", login=True, spent=True)
@@ -266,7 +290,7 @@ def test_a_refused_refresh_leads_to_a_person_or_is_spent() -> None:
 
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_an_issuer_in_trouble_spends_no_refresh_token(status: int) -> None:
-    machine = login(grant=grant(), redirect_uri="")
+    machine = login(grant=grant(), callback="")
     after_metadata(machine)
     stopped = machine.replied(status, b"", 0)
     assert isinstance(stopped, Stopped)
@@ -283,7 +307,7 @@ def test_a_new_issuer_is_shown_nothing_of_the_old_one() -> None:
     assert step.url == f"{other}/register"
     asked = query(machine.replied(201, b'{"client_id":"theirs"}', 0))
     assert (asked["client_id"], asked["scope"]) == ("theirs", "all")
-    token = form(machine.returned(f"{BACK}?code=c&state={0:043d}"))
+    token = form(machine.returned(f"{redirect_uri_at(CALLBACK, other)}?code=c&state={0:043d}"))
     assert "again" not in token.values()
 
 
@@ -297,7 +321,7 @@ def test_a_new_issuer_is_shown_nothing_of_the_old_one() -> None:
     ],
 )
 def test_a_grant_that_does_not_fit_any_more_is_not_refreshed(change: dict[str, Any]) -> None:
-    machine = login(grant=grant(**change), challenge=Challenge(None, ("basic",)), redirect_uri="")
+    machine = login(grant=grant(**change), challenge=Challenge(None, ("basic",)), callback="")
     machine.start()
     machine.replied(404, b"", 0)
     machine.replied(200, resource(), 0)
@@ -306,7 +330,7 @@ def test_a_grant_that_does_not_fit_any_more_is_not_refreshed(change: dict[str, A
 
 def test_credentials_of_the_operator_are_taken_from_the_configuration_of_today() -> None:
     kept = grant(client=Client(ISSUER, "id", "", "client_secret_post", "configured"))
-    machine = login(grant=kept, identity=Identity("id", "today", ISSUER), redirect_uri="")
+    machine = login(grant=kept, identity=Identity("id", "today", ISSUER), callback="")
     step = after_metadata(machine, token_endpoint_auth_methods_supported=["client_secret_post"])
     assert form(step)["client_secret"] == "today"
 

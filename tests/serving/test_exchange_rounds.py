@@ -43,7 +43,7 @@ async def test_the_state_of_a_modern_server_is_sealed_and_comes_back_as_it_was()
         assert foreign.status == 400
         assert foreign.json["error"] == {
             "code": -32602,
-            "message": "requestState belongs to another caller",
+            "message": "requestState was not given out by this gateway to this caller at this endpoint",
         }
 
 

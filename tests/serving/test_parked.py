@@ -128,10 +128,10 @@ async def test_a_state_serves_its_caller_its_request_and_its_time_alone() -> Non
         answers: dict[str, Any] = {"q1": {}}
         other = {**CALL, "arguments": {"x": 1}}
         foreign = await house.post(retry(state, answers), key="key-bob")
-        assert error(foreign) == (400, -32602, "requestState belongs to another caller")
+        forged = "requestState was not given out by this gateway to this caller at this endpoint"
+        assert error(foreign) == (400, -32602, forged)
         moved = await house.post(retry(state, answers, params=other), key="key-ann")
         assert error(moved) == (400, -32602, "requestState belongs to another request")
-        forged = "requestState was not given out by this gateway"
         for text_ in (state + "-TAMPERED", state[:-2] + "AA", "", "x", 5):
             tampered = await house.post(retry(text_, answers), key="key-ann")
             assert error(tampered) == (400, -32602, forged)

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.serving import sessions as module
 from gatewright.serving.sessions import IDLE_S
-from tests.doors.client import rpc, within
+from tests.doors.client import Answered, rpc, within
 from tests.doors.house import ANN, BOB, House, Session, text
 from tests.doors.steps import CALL, Hang
 
@@ -181,3 +181,29 @@ async def test_every_session_ends_with_the_gateway() -> None:
         assert ids(house) == set()
         assert sorted(house.upstream.forgotten) == sorted(one.ident for one in sessions)
         assert BOB.id not in house.front.owners.values()
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+async def test_a_session_is_unknown_on_the_path_of_another_profile(method: str) -> None:
+    async with House() as house:
+        session = await house.session(key="key-ann")
+        headers = {"mcp-session-id": session.ident, "accept": "text/event-stream, application/json"}
+        body = rpc("ping", ident=1) if method == "POST" else b""
+
+        async def asked(ident: str, path: str) -> Answered:
+            found = house.open(
+                body,
+                method=method,
+                path=path,
+                key="key-ann",
+                headers={**headers, "mcp-session-id": ident},
+            )
+            return await found.whole()
+
+        elsewhere, unknown = (
+            await asked(session.ident, "/mcp/small"),
+            await asked("0" * 64, "/mcp/small"),
+        )
+        assert (elsewhere.status, elsewhere.body) == (unknown.status, unknown.body)
+        assert elsewhere.status == 404
+        assert len(house.app.streamable.sessions) == 1

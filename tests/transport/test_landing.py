@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -10,7 +11,11 @@ from yarl import URL
 
 from gatewright.transport.landing import Landing, LandingTaken
 
-VISITED = "https://as.example/authorize?client_id=x&state=right&scope=a"
+
+def visited(landing: Landing, state: str = "right", issuer: str = "a1") -> str:
+    """The authorization URL of a login with the issuer of this path."""
+    asked = {"client_id": "x", "state": state, "redirect_uri": f"{landing.url}/{issuer}"}
+    return f"https://as.example/authorize?{urlencode(asked)}"
 
 
 async def get(url: str, method: str = "GET") -> tuple[int, str]:
@@ -21,12 +26,12 @@ async def get(url: str, method: str = "GET") -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_the_query_of_the_arrival_is_what_was_waited_for() -> None:
+async def test_the_address_of_the_arrival_is_what_was_waited_for() -> None:
     async with asyncio.timeout(20), Landing(0) as landing:
-        waiting = landing.expect(VISITED)
-        status, text = await get(f"{landing.url}?code=a%2Fb&state=right&iss=x")
+        waiting = landing.expect(visited(landing))
+        status, text = await get(f"{landing.url}/a1?code=a%2Fb&state=right&iss=x")
         assert (status, "Close this window" in text) == (200, True)
-        assert await waiting == "code=a%2Fb&state=right&iss=x"
+        assert await waiting == f"{landing.url}/a1?code=a%2Fb&state=right&iss=x"
 
 
 @pytest.mark.parametrize(
@@ -43,41 +48,50 @@ async def test_what_does_not_belong_to_the_login_does_not_end_the_wait(
     tail: str, status: int
 ) -> None:
     async with asyncio.timeout(20), Landing(0) as landing:
-        waiting = landing.expect(VISITED)
-        assert (await get(landing.url + tail))[0] == status
+        waiting = landing.expect(visited(landing))
+        assert (await get(f"{landing.url}/a1{tail}"))[0] == status
         assert not waiting.done()
-        assert (await get(f"{landing.url}?state=right", "POST"))[0] == 404
-        await get(f"{landing.url}?state=right&code=c")
-        assert await waiting == "state=right&code=c"
+        assert (await get(f"{landing.url}/a1?state=right", "POST"))[0] == 404
+        await get(f"{landing.url}/a1?state=right&code=c")
+        assert await waiting == f"{landing.url}/a1?state=right&code=c"
+
+
+@pytest.mark.parametrize("place", ["", "/", "/a2", "/a1/", "/A1", "/a1/../a1", "//a1", "/%61%31"])
+async def test_an_arrival_at_another_redirect_uri_is_turned_away(place: str) -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        waiting = landing.expect(visited(landing))
+        assert (await get(f"{landing.url}{place}?state=right&code=evil"))[0] == 404
+        assert not waiting.done()
+        waiting.cancel()
 
 
 async def test_a_second_arrival_is_turned_away() -> None:
     async with asyncio.timeout(20), Landing(0) as landing:
-        assert (await get(f"{landing.url}?state=right"))[0] == 400
-        waiting = landing.expect(VISITED)
-        await get(f"{landing.url}?state=right&code=1")
-        assert (await get(f"{landing.url}?state=right&code=2"))[0] == 400
-        assert await waiting == "state=right&code=1"
+        assert (await get(f"{landing.url}/a1?state=right"))[0] == 404
+        waiting = landing.expect(visited(landing))
+        await get(f"{landing.url}/a1?state=right&code=1")
+        assert (await get(f"{landing.url}/a1?state=right&code=2"))[0] == 400
+        assert await waiting == f"{landing.url}/a1?state=right&code=1"
 
 
 async def test_without_a_state_nothing_can_arrive() -> None:
     async with asyncio.timeout(20), Landing(0) as landing:
-        waiting = landing.expect("https://as.example/authorize")
-        assert (await get(f"{landing.url}?state="))[0] == 400
+        waiting = landing.expect(visited(landing, state=""))
+        assert (await get(f"{landing.url}/a1?state="))[0] == 400
         assert not waiting.done()
         waiting.cancel()
 
 
 async def test_somebody_who_sends_no_request_disturbs_nobody() -> None:
     async with asyncio.timeout(20), Landing(0) as landing:
-        waiting = landing.expect(VISITED)
+        waiting = landing.expect(visited(landing))
         host, port = landing.url.split("/")[2].split(":")
         for garbage in (b"", b"\r\n\r\n", b"GET\r\n\r\n", b"x" * 100_000):
             _, writer = await asyncio.open_connection(host, int(port))
             writer.write(garbage)
             writer.close()
-        assert (await get(f"{landing.url}?state=right"))[0] == 200
-        assert await waiting == "state=right"
+        assert (await get(f"{landing.url}/a1?state=right"))[0] == 200
+        assert await waiting == f"{landing.url}/a1?state=right"
 
 
 async def test_a_port_in_use_is_named() -> None:

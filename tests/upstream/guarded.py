@@ -105,6 +105,8 @@ class AuthorizationServer:
         self.gives_refresh = True
         self.response: dict[str, str] = {}
         self.status: int | None = None
+        """That of every answer of the token endpoint, which is `said`."""
+        self.said: dict[str, Any] = {}
         self.clients: dict[str, str] = {}
         self.tokens: dict[str, set[str]] = {}
         self.refreshers: dict[str, tuple[str, str]] = {}
@@ -168,7 +170,7 @@ class AuthorizationServer:
         form = {name: str(value) for name, value in (await request.post()).items()}
         self.heard.append(("/token", form))
         if self.status is not None:
-            return web.json_response({}, status=self.status)
+            return web.json_response(self.said, status=self.status)
         client = self._client(request, form)
         if client is None:
             return web.json_response({"error": "invalid_client"}, status=401)

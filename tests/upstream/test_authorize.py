@@ -8,6 +8,8 @@ import pytest
 
 from gatewright.links.authorization import NotAuthorized
 from gatewright.protocol.oauth_client import Identity
+from gatewright.redaction import HELD
+from gatewright.redaction.exact import LEAST
 from gatewright.stores.logins import Logins
 from gatewright.upstream.authorize import Bearer, OAuth, authorizer_for
 from gatewright.upstream.spec import Auth, ServerSpec
@@ -292,3 +294,32 @@ async def test_a_token_is_for_the_url_it_was_made_for(
     await request(make(), pair[0].url)
     moved = OAuth("files", "https://moved.example/mcp", Identity(), Logins(tmp_path))
     assert await moved.authorization() is None
+
+
+async def test_tokens_are_known_as_secrets_from_when_they_are_had_until_long_after(
+    pair: Pair, make: Make, clock: Clock
+) -> None:
+    """Whoever says one back: the server in a result, the issuer in an error."""
+    server, issuer = pair
+    issuer.method = "client_secret_basic"
+    await request(make(), server.url)
+    old = {*issuer.tokens, *issuer.refreshers, *issuer.clients.values()}
+    assert {one for one in old if len(one) >= LEAST} <= {*HELD.values}
+    clock.now += 3600
+    issuer.tokens.clear()
+    assert await request(make(browser=None), server.url) == 200
+    both = old | {*issuer.tokens, *issuer.refreshers}
+    assert {one for one in both if len(one) >= LEAST} <= {*HELD.values}
+    HELD.clear()
+    assert await request(make(browser=None), server.url) == 200  # what an earlier process kept
+    assert {*issuer.refreshers} <= {*HELD.values}
+
+
+async def test_an_error_that_repeats_a_token_is_told_without_it(pair: Pair, make: Make) -> None:
+    server, issuer = pair
+    await request(make(), server.url)
+    (refresh,) = issuer.refreshers
+    issuer.status, issuer.said = 400, {"error": "bad", "error_description": f"not {refresh}!"}
+    with pytest.raises(NotAuthorized, match="own-secret") as caught:
+        await request(make(relogin=True), server.url)
+    assert refresh not in str(caught.value)

@@ -236,3 +236,31 @@ def test_a_shelf_that_was_made_is_taken_where_it_is_of_this_list_and_these_words
         assert fresh.shelf("a") is not made.shelf
     again = Catalogue([]).renewed([spec], None, EVERYTHING, {"a": said}, {"a": made})
     assert again.shelf("a") is made.shelf
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("t", "a"),
+        ("a__t", "a"),
+        ("a.t", "a"),
+        ("b__t", "b"),
+        ("b.gone", "b"),
+        ("b__gone", "b"),
+        ("short__u", "c"),
+        ("c__anything", "c"),
+        ("a_t", ""),
+        ("free", ""),
+        ("at", ""),
+    ],
+)
+def test_a_name_that_a_servers_tool_is_found_by_or_gives_itself_is_used(
+    name: str, server: str
+) -> None:
+    """In any profile, and also while the server is away."""
+    specs = [ServerSpec(id="a"), ServerSpec(id="b"), ServerSpec(id="c", prefix="short")]
+    found = Catalogue(specs, {"alone": Profile(servers=("a",), unprefixed=True)})
+    found.put("a", listing(tools=[tool("t")]))
+    assert found.user_of(name, "own") == server
+    if server == "a":
+        assert found.user_of(name, "a") == ""

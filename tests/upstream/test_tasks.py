@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +149,17 @@ async def test_a_name_that_is_anothers_is_refused_and_one_without_a_wish_is_none
 
 
 async def test_how_a_task_stands_is_told_to_its_caller_alone(pair: Supervisor) -> None:
-    heard: list[tuple[str, Any]] = []
-    for who in (ANN, BOB):
-        pair.watch(who, "", lambda _, method, params, who=who: heard.append((who.id, params)))  # type: ignore[misc]
+    """At the door and in the profile where it was made."""
+    heard: list[tuple[str, str, str, Any]] = []
+    for who, profile, door in product((ANN, BOB), ("", "other"), ("test", "http", "")):
+
+        def take(_: str, method: str, params: Any, where: Any = (who.id, profile, door)) -> None:
+            heard.append((*where, params))
+
+        pair.watch(who, profile, take, door=door)
     name = await made(pair, "one", ANN)
     await ask(pair, "get", name)
-    assert heard == [("ann", {"taskId": name, "status": "odd"})]
+    assert heard == [("ann", "", "test", {"taskId": name, "status": "odd"})]
 
 
 async def test_a_task_of_a_connection_that_is_gone_is_gone(pair: Supervisor) -> None:

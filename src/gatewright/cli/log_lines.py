@@ -1,4 +1,5 @@
-"""Log lines without secrets: whatever a part logs, a traceback too, may quote what it failed on."""
+"""Log lines without secrets, and with nothing in them that acts on a terminal: whatever a part logs, a traceback too, may
+quote what it failed on."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import logging
 import sys
 
 from gatewright.patterns import Pattern
+from gatewright.wire.visible import spelled
 
 __all__ = ["LogLines", "clean", "log_to_terminal", "watch_last_resort"]
 
@@ -28,7 +30,7 @@ class LogLines(logging.Formatter):
     """Writes a log record as a line, or as several with a traceback, and cleans all of it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return clean(super().format(record))
+        return spelled(clean(super().format(record)), keep="\n\t")
 
 
 def log_to_terminal(level: int) -> None:

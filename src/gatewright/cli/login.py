@@ -11,6 +11,7 @@ import asyncio
 import os
 import webbrowser
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import parse_qs, urlsplit
 
 import typer
 
@@ -43,8 +44,14 @@ def login(
         bool, typer.Option("--browser/--no-browser", help="Open the URL, or only print it.")
     ] = True,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Where the browser comes back to.")
-    ] = _PORT,
+        int | None,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help=f"Where the browser comes back to; {_PORT} unless given.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long to wait for you.")
     ] = 300.0,
@@ -57,7 +64,7 @@ def login(
     """
     settings = load(config)
     server = _protected(settings, name)
-    grant = asyncio.run(_bounded(settings, server, port, timeout, opens=browser))
+    grant = asyncio.run(_bounded(settings, server, _port_of(server, port), timeout, opens=browser))
     scopes = list(grant.scopes)
     renewed = grant.refresh_token is not None
     ends = as_shown(grant.expires_at)
@@ -93,6 +100,15 @@ def _protected(settings: Settings, name: str) -> Server:
     if server.auth.type != "oauth" or server.transport == "openapi":
         raise _unusable(f"server {name} is let in by its configuration, not by a login", _HINT)
     return server
+
+
+def _port_of(server: Server, said: int | None) -> int:
+    """That of the redirect URI where one is registered. Raises `CliError` where another one was asked for."""
+    fixed = urlsplit(server.auth.redirect_uri).port if server.auth.redirect_uri else None
+    if fixed is not None and said not in (None, fixed):
+        hint = "leave --port out, or remove redirect_uri from [servers.auth]"
+        raise _unusable(f"the redirect URI {server.auth.redirect_uri} has port {fixed}", hint)
+    return fixed or (_PORT if said is None else said)
 
 
 def _known(settings: Settings) -> str:
@@ -139,12 +155,28 @@ async def _log_in(settings: Settings, server: Server, port: int, *, opens: bool)
     async with Landing(port) as landing:
 
         async def open_url(url: str) -> str:
+            _registered(server, url)
             return await _visit(landing, url, opens=opens)
 
         info = {"name": settings.gateway.name, "version": _version()}
         logins = Logins(settings.storage.path)
         ours = Browser(open_url, landing.url)
         return await log_in(spec_of(settings, server), info, logins, ours)
+
+
+def _registered(server: Server, url: str) -> None:
+    """Say which redirect URI a client that a person registered has to have: each issuer has one of its own."""
+    asked = parse_qs(urlsplit(url).query)
+    client, back = asked.get("client_id", [""])[0], asked.get("redirect_uri", [""])[0]
+    auth = server.auth
+    if auth.redirect_uri == back or client not in (auth.client_id, auth.client_metadata_url):
+        return
+    place = "the document at client_metadata_url lists" if client != auth.client_id else "has"
+    whose = "" if client != auth.client_id else f"client {client} "
+    note(
+        f"the redirect URI of this issuer is {back}; see that {whose}{place} it (one that was registered before, "
+        "without the last part, goes on with redirect_uri in [servers.auth])"
+    )
 
 
 async def _visit(landing: Landing, url: str, *, opens: bool) -> str:

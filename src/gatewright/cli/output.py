@@ -10,15 +10,17 @@ import logging
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
 
 from gatewright.cli.habits import HABITS
 from gatewright.cli.log_lines import clean
-from gatewright.patterns import Pattern
 from gatewright.redaction.invisible import hidden
+from gatewright.wire.visible import is_unseen
 
 __all__ = [
     "CliError",
@@ -65,17 +67,25 @@ class CliError(Exception):
         self.request_id = request_id
 
 
-_INVISIBLE = Pattern(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|\ufffd"  # half a surrogate pair is matched as this
-)
+_FORMS = "\ufe0e\ufe0f"
+"""Whether the character before is drawn as text or in colour; one of them behind a character hides nothing."""
 
 
 def visible(text: str) -> str:
     """The text with what would not be seen, or would act on a terminal, spelled out."""
-    return _INVISIBLE.sub(
-        lambda found: found[0] if found[0] == "\ufffd" else f"\\u{{{ord(found[0]):x}}}", text
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        f"\\u{{{ord(char):x}}}" if is_unseen(char) and not _is_plain(char, before) else char
+        for before, char in pairwise(chain(" ", text))
     )
+
+
+def _is_plain(char: str, before: str) -> bool:
+    """Whether a character that draws nothing belongs to a text for people."""
+    if char in "\n\t" or unicodedata.category(char) == "Zs":
+        return True
+    return char in _FORMS and not is_unseen(before) and before != " "
 
 
 def one_line(text: str) -> str:

@@ -82,7 +82,9 @@ class Beside:
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
     ) -> Clean | Failure:
         """A JSON text without what the policy of `redactor` takes out; with `report` a result that says so."""
-        order = {"do": "clean", "policy": redactor.policy, "report": report}
+        order: dict[str, Any] = {"do": "clean", "policy": redactor.policy, "report": report}
+        if redactor.held is not None:
+            order["held"] = redactor.held.values
         try:
             head, load = await self.workers.run(
                 call.caller.id, msgspec.json.encode(order), raw, _CLEAN_S

@@ -44,6 +44,7 @@ from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_
 from gatewright.compose.randomness import Pool
 from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
+from gatewright.compose.redaction import hold_secrets
 from gatewright.compose.rooms import House, rooms_of
 from gatewright.compose.running import Running
 from gatewright.compose.sessions import METHOD as SESSIONS
@@ -60,6 +61,7 @@ from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
+from gatewright.redaction import HELD
 from gatewright.redaction.patterns import compiled
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
@@ -102,6 +104,7 @@ class Gateway:
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
             self._tokens["operator"] = ""
+        HELD.hold("process", self._tokens.values())
 
     async def __aenter__(self) -> Gateway:
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -303,6 +306,7 @@ class Gateway:
             await self._adopt(self.settings, anew)
 
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
+        hold_secrets(settings)
         specs = [self.administration.word(spec_of(settings, server)) for server in settings.servers]
         table = await asyncio.to_thread(
             table_of, settings, self._office.issued.layer, self.pinning, self.permitting

@@ -139,6 +139,7 @@ class GroundhogSide:
                     may_register=lambda caller: administers(caller, "write"),
                     connection=self._registrations.connection,
                     stands_behind=self._registrations.stands_behind,
+                    used=lambda name: supervisor.catalogue.user_of(name, SHIPPED),
                     stored=self._registrations.store,
                     clock=time.time,
                 )

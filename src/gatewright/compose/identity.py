@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatewright.protocol.oauth import ALGORITHMS
+from gatewright.redaction import HELD
 from gatewright.serving.protected import Protected
 from gatewright.settings import Settings
 from gatewright.settings.oauth import Issuer as Written
@@ -96,6 +97,7 @@ def _trusted(settings: Settings, one: Written, sources: Sources) -> Trusted:
         secret = substitute(one.client_secret, sources, folder)
     except Undefined as found:
         problem = f"{found.what}: {found.instead}"
+    HELD.hold(f"issuer {one.name}", [secret])
     asked = Introspection(one.client_id, secret, one.introspection_url) if one.client_id else None
     permissions = {
         scope: tuple(dict.fromkeys(held_permission(name) or name for name in names))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 from gatewright.compose.identity import base_of
-from gatewright.compose.redaction import said_of
+from gatewright.compose.redaction import hold_secrets, said_of
 from gatewright.doors.approval_page import PATH
 from gatewright.protocol.web_address import is_loopback
 from gatewright.settings import Settings
@@ -22,6 +22,7 @@ _PORTS = {"http": 80, "https": 443}
 
 def adopt_words(hub: Hub, settings: Settings, key: bytes) -> None:
     """Let what servers say be judged by these settings."""
+    hold_secrets(settings)
     hub.clean = said_of(settings, key)
     hub.ours = ours_of(settings)
 

@@ -163,7 +163,12 @@ def _api_of(server: said.Server) -> ApiPlace | None:
 
 def _auth_of(auth: said.Auth) -> Auth:
     identity = Identity(
-        auth.client_id, auth.client_secret, auth.issuer, auth.client_metadata_url, auth.scopes
+        auth.client_id,
+        auth.client_secret,
+        auth.issuer,
+        auth.client_metadata_url,
+        auth.scopes,
+        auth.redirect_uri,
     )
     return Auth(auth.type, identity, auth.bearer)
 

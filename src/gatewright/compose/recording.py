@@ -9,6 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gatewright.redaction import HELD
+from gatewright.redaction.held import passwords_in
+from gatewright.redaction.names import is_secret_name
 from gatewright.settings import Settings
 from gatewright.settings.oversight import AuditSink
 from gatewright.settings.substitute import Sources, Undefined, substitute
@@ -85,7 +88,9 @@ class _Later:
 
 def _made(settings: Settings, sink: AuditSink, sources: Sources) -> Sink:
     def text(value: str) -> str:
-        return substitute(value, sources, settings.storage.path)
+        found = substitute(value, sources, settings.storage.path)
+        HELD.hold(f"sink {sink.name}", passwords_in(found))
+        return found
 
     put = writer(sink.format, settings.gateway.name)
     found = _placed(settings, sink, text, put)
@@ -109,6 +114,8 @@ def _placed(
         )
     if sink.type == "http":
         headers = {name: text(value) for name, value in sink.headers.items()}
+        secret = [one.rpartition(" ")[2] for name, one in headers.items() if is_secret_name(name)]
+        HELD.hold(f"sink {sink.name}", secret)
         return HttpSink(text(sink.url), put, headers=headers, events=sink.format == "cloudevents")
     if sink.type == "syslog":
         return SyslogSink(text(sink.address), put)

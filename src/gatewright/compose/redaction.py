@@ -8,17 +8,20 @@ from typing import Any
 from gatewright.filters import Redact, Rules, Size
 from gatewright.gates import Wanted
 from gatewright.patterns import DOTALL, Pattern, escape
-from gatewright.redaction import Redactor
+from gatewright.redaction import HELD, Redactor
+from gatewright.redaction.held import passwords_in
 from gatewright.redaction.names import is_secret_name
 from gatewright.settings import RedactionLevel, Server, Settings
 from gatewright.upstream.hub import Clean
 
-__all__ = ["own_secrets", "redaction_of", "said_of", "size_of", "wanted_of"]
+__all__ = ["hold_secrets", "own_secrets", "redaction_of", "said_of", "size_of", "wanted_of"]
 
 
 _REFERENCE = Pattern(r"\$\$\{|\$\{([^}]*)\}")
 _BETWEEN = Pattern(r"\$\{[^}]*\}")
 _PLAIN = "\0"
+_MOST = 64
+"""How many secrets of one server's configuration are looked for by their value."""
 
 
 def redaction_of(settings: Settings, key: bytes) -> Rules:
@@ -64,6 +67,23 @@ def own_secrets(servers: Iterable[Server]) -> tuple[str, ...]:
         for value in _substituted(written, _resolved(server, key), key.partition(".")[2])
     }
     return tuple(sorted(found))
+
+
+def hold_secrets(settings: Settings) -> None:
+    """Have what the configuration gives servers known as secrets, also where it stands there in plain text. Sinks and issuers
+    tell of theirs when they are made."""
+    for server in settings.servers:
+        auth = server.auth
+        named = {**server.env, **server.headers}
+        values = [
+            *own_secrets([server]),
+            auth.bearer,
+            auth.client_secret,
+            *server.credentials.values(),
+            *(value.rpartition(" ")[2] for name, value in named.items() if is_secret_name(name)),
+            *passwords_in(server.url),
+        ]
+        HELD.hold(f"server {server.id}", values, _MOST)
 
 
 def _resolved(server: Server, key: str) -> str:

@@ -1,6 +1,6 @@
 """The gateway's own tasks, in memory: whose each is, how it stands, what it came to. Bounded in number and bytes, with an end.
 
-A task belongs to the caller that made it, and exists for nobody else. Where callers have no name, it belongs to the session in which it
+A task belongs to the caller that made it, at the door and in the profile where it did, and exists for nobody else. Where callers have no name, it belongs to the session in which it
 was made; without one whoever knows its id has it, which is why that is long and random, and not listed.
 """
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Outcome
 from gatewright.protocol.tasks import Status, Task
-from gatewright.upstream.made_tasks import Owner, owner_of
+from gatewright.upstream.made_tasks import Owner, is_nameless, owner_of
 from gatewright.wire import jsonrpc
 
 __all__ = ["AFTER_S", "BYTES", "EACH", "KEPT", "POLL_S", "PREFIX", "Entry", "TaskBook"]
@@ -89,7 +89,7 @@ class TaskBook:
         """Every task of the caller, oldest first. None is listed of a caller without name and session."""
         self._forget()
         owner = owner_of(call)
-        if owner[0] == "anonymous" and not owner[2]:
+        if is_nameless(call):
             return []
         return [one for one in self._entries.values() if one.owner == owner]
 

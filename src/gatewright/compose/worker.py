@@ -20,7 +20,8 @@ import msgspec
 from gatewright.filters.links import MOST_NAMED, led, named
 from gatewright.filters.redact import reported
 from gatewright.gates import MOST_NAMES
-from gatewright.redaction import Redactor
+from gatewright.redaction import Held, Redactor
+from gatewright.redaction.held import MOST as MOST_HELD
 from gatewright.redaction.invisible import visible_value
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators import Checks, checks_for
@@ -34,6 +35,7 @@ __all__ = ["MODULE", "answered", "main"]
 
 MODULE = "gatewright.compose.worker"
 _NICE = 5
+_held = Held()
 _definitions = msgspec.json.Decoder(list[tuple[str, dict[str, msgspec.Raw]]])
 
 Answered = tuple[dict[str, Any], bytes]
@@ -85,9 +87,13 @@ def _checks(order: bytes) -> Checks | str:
 
 
 def _clean(order: Mapping[str, Any], load: bytes) -> Answered:
-    """`policy` makes the redactor; the load is a JSON text, which comes back clean, or empty where it was. With `report` it is
+    """`policy` makes the redactor, `held` are secrets that the gateway holds now; the load is a JSON text, which comes back clean, or empty where it was. With `report` it is
     a result and says in its `_meta` what was taken out."""
     redactor = _redactor(msgspec.json.encode(order["policy"]))
+    held = order.get("held", ())
+    if list(_held.values) != held:
+        _held.clear()
+        _held.hold("gateway", held, MOST_HELD)
     if not redactor.worth_a_look(load):
         return {"rules": {}}, b""
     clean = redactor.json(load)
@@ -107,6 +113,7 @@ def _redactor(policy: bytes) -> Redactor:
         terms=tuple(said["terms"]),
         hidden=said["hidden"],
         own=tuple(said["own"]),
+        held=_held,
     )
 
 

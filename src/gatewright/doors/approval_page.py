@@ -29,6 +29,7 @@ __all__ = ["PATH", "ApprovalPage", "Decides"]
 
 PATH = "/approvals/"
 _KEPT = 1000
+_KEEP = "\n"
 _FORM_BYTES = 256 * 1024
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}"
@@ -122,8 +123,8 @@ class ApprovalPage:
             await _send(connection, 403, "Not decided", _form(one, flaw))
             return
         yes, edited = given.get("decision") == "approve", given.get("edited", "").strip()
-        if edited == one.arguments:
-            edited = ""
+        if edited in (one.arguments, spelled(one.arguments, keep=_KEEP)):
+            edited = ""  # as the page showed them
         if yes and given.get("seen") != _shown_digest(one):
             flaw = "The arguments were changed since this page was shown. Look at them again."
             await _send(connection, 409, "Not decided", _form(one, flaw))
@@ -175,10 +176,10 @@ async def _read(connection: Connection) -> Mapping[str, str] | None:
 
 def _form(one: Approval, flaw: str = "") -> str:
     said = f"<p><strong>{_text(flaw)}</strong></p>" if flaw else ""
-    whole = sha256(one.arguments.encode()).hexdigest() == one.arguments_digest
+    whole = sha256(one.arguments.encode(errors="replace")).hexdigest() == one.arguments_digest
     edit = (
         "<details><summary>Other arguments</summary><textarea name=edited spellcheck=false>"
-        f"{escape(one.arguments)}</textarea></details>"
+        f"{_text(one.arguments)}</textarea></details>"
         if whole and one.kind != "server"
         else ""
     )
@@ -197,7 +198,7 @@ def _form(one: Approval, flaw: str = "") -> str:
 
 def _text(text: str) -> str:
     """HTML in which nothing is hidden: control, invisible and direction characters are spelled."""
-    return escape(spelled(text, keep="\n"))
+    return escape(spelled(text, keep=_KEEP))
 
 
 async def _send(connection: Connection, status: int, title: str, body: str) -> None:

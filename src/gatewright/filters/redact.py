@@ -76,6 +76,7 @@ class Redact:
         self._plain = not rules.servers and not rules.tools
         # A list is the same bytes for many callers: what is in it is looked for once.
         self._lists: dict[bytes, bytes] = {}
+        self._lists_of = -1
         self._chunks = Chunks()
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
@@ -228,6 +229,10 @@ class Redact:
 
     def _list(self, answer: Answer, redactor: Redactor) -> Answer:
         raw = answer.raw
+        held = redactor.held
+        if held is not None and held.version != self._lists_of:
+            self._lists.clear()  # more is known to be secret now
+            self._lists_of = held.version
         clean = self._lists.get(raw)
         if clean is None:
             clean = redactor.json(raw).text

@@ -275,6 +275,10 @@ def _number_text(value: object) -> Any:
 _salient = msgspec.json.Encoder(enc_hook=_number_text, order="deterministic")
 
 
+_NOT_GIVEN = "requestState was not given out by this gateway to this caller at this endpoint"
+"""Of a forged and of a foreign one alike: guessing teaches nothing."""
+
+
 class Sealer:
     """Seals states with one key of 32 bytes, made new at each start: parked calls end with the process."""
 
@@ -295,9 +299,9 @@ class Sealer:
                 raise ValueError("one state has one spelling")
             state = msgspec.json.decode(self._aead.decrypt(raw[:12], raw[12:], None), type=State)
         except (ValueError, InvalidTag, msgspec.DecodeError):
-            raise ValueError("requestState was not given out by this gateway") from None
+            raise ValueError(_NOT_GIVEN) from None
         if state.principal != principal:
-            raise ValueError("requestState belongs to another caller")
+            raise ValueError(_NOT_GIVEN)
         if state.digest != digest:
             raise ValueError("requestState belongs to another request")
         if state.expires < now:

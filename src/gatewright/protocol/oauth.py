@@ -116,6 +116,8 @@ class Token(msgspec.Struct, frozen=True):
     expires_in: float | None = None
     scopes: tuple[str, ...] | None = None
     """None where the answer names none: then they are those that were asked for."""
+    id_token: str | None = None
+    """Not used; a secret all the same."""
 
     def __repr__(self) -> str:
         """Nothing of it: a repr ends in logs."""
@@ -146,6 +148,7 @@ class _GivenToken(msgspec.Struct):
     expires_in: float | str | None = None
     refresh_token: str | None = None
     scope: str | None = None
+    id_token: Any = None
 
 
 class _RefusedToken(msgspec.Struct):
@@ -292,7 +295,8 @@ def read_token(status: int, body: bytes) -> Token:
         raise Unusable("the access token has characters that a header cannot carry")
     scopes = None if given.scope is None else scopes_in(given.scope)
     lifetime = _seconds(given.expires_in)
-    return Token(given.access_token, given.refresh_token or None, lifetime, scopes)
+    id_token = given.id_token if isinstance(given.id_token, str) else None
+    return Token(given.access_token, given.refresh_token or None, lifetime, scopes, id_token)
 
 
 def _seconds(value: float | str | None) -> float | None:

@@ -11,10 +11,11 @@ Source: MCP 2026-07-28, basic/authorization; RFC 6749 §2.3, RFC 7591, 7636, 825
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Sequence
 from typing import Any, Literal
-from urllib.parse import parse_qs, quote_plus, urlsplit
+from urllib.parse import parse_qs, quote_plus
 
 import msgspec
 from authlib.oauth2 import ClientAuth  # type: ignore[import-untyped]
@@ -32,6 +33,7 @@ from gatewright.protocol.oauth import (
     decode_document,
     scopes_in,
 )
+from gatewright.protocol.web_address import is_same_origin
 
 __all__ = [
     "CLIENT_NAME",
@@ -44,6 +46,8 @@ __all__ = [
     "code_request",
     "configured_client",
     "read_registration",
+    "redirect_uri_at",
+    "redirect_uri_for",
     "refresh_request",
     "registration",
     "scopes_to_ask",
@@ -66,6 +70,8 @@ class Identity(msgspec.Struct, frozen=True):
     metadata_url: str = ""
     """Our client-id metadata document."""
     scopes: tuple[str, ...] = ()
+    redirect_uri: str = ""
+    """The redirect URI that is registered for this identity at `issuer`; empty: the issuer's own, `redirect_uri_at`."""
 
     def __repr__(self) -> str:
         """Without the secret: a repr ends in logs."""
@@ -135,12 +141,53 @@ def configured_client(server: AuthServer, identity: Identity) -> Client | None:
     return None
 
 
+def redirect_uri_at(base: str, issuer: str) -> str:
+    """The redirect URI of one issuer. No other issuer is given it, so a code that arrives there is of this issuer also
+    where it sends no `iss` (RFC 9700 §4.4.2)."""
+    return f"{base}/{hashlib.sha256(issuer.encode()).hexdigest()[:32]}"
+
+
+def redirect_uri_for(
+    server: AuthServer, identity: Identity, client: Client | None, base: str
+) -> str:
+    """The redirect URI of a login as `client`, None where we would have to register. Raises `Unusable` where neither it nor
+    `iss` could tell a response of this issuer from one of another."""
+    if client is None or client.origin == "registered":
+        return redirect_uri_at(base, server.issuer)
+    fixed = identity.redirect_uri if identity.issuer == server.issuer else ""
+    if (
+        fixed or client.origin == "document"
+    ):  # other issuers may have this URI, or take the same client id
+        _of_one_origin(server)
+    return fixed or redirect_uri_at(base, server.issuer)
+
+
+def _of_one_origin(server: AuthServer) -> None:
+    """Raises `Unusable` where the issuer promises no `iss` and an endpoint is not on its origin."""
+    for url in (server.authorization_endpoint, server.token_endpoint):
+        if not server.sends_issuer and not is_same_origin(url, server.issuer):
+            raise Unusable(
+                f"the endpoint {url[:200]!r} is not on the origin of its issuer {server.issuer}, which does not promise iss in "
+                "its responses (RFC 9207): they could be taken for those of another issuer; register a client there whose "
+                "redirect URI is of this issuer alone, and set its client_id in [servers.auth], without redirect_uri"
+            )
+
+
 def registration(server: AuthServer, redirect_uri: str) -> Form:
-    """The request for an identity (RFC 7591). Raises `Unusable` where the issuer gives none."""
+    """The request for an identity (RFC 7591). Raises `Unusable` where the issuer gives none, or would have us registered by
+    somebody else than it sends our code to."""
     if server.registration_endpoint is None:
         raise Unusable(
             f"the authorization server {server.issuer} registers no clients by itself; register one "
             "there and set client_id, issuer and, if it gave one, client_secret in [servers.auth]"
+        )
+    if not server.sends_issuer and not is_same_origin(
+        server.registration_endpoint, server.token_endpoint
+    ):
+        raise Unusable(
+            f"the authorization server {server.issuer} names a registration endpoint and a token endpoint of different origins "
+            "and does not promise iss in its responses (RFC 9207); register a client there and set client_id and issuer in "
+            "[servers.auth]"
         )
     wanted = {
         "client_name": CLIENT_NAME,
@@ -236,34 +283,57 @@ def authorization_url(
     return found
 
 
-def code_from(response: str, *, state: str, server: AuthServer) -> str:
+def code_from(response: str, *, state: str, server: AuthServer, redirect_uri: str) -> str:
     """The code of an authorization response, given as the URL (or the query) that the browser was
     sent to. Raises `Unusable`; nothing of a response that fails a check is believed, its error
     message included (RFC 9207 §2.4)."""
-    query = urlsplit(response).query if "?" in response else response
-    try:
-        many = parse_qs(query, keep_blank_values=True, max_num_fields=50)
-    except ValueError:
-        raise Unusable("the authorization response cannot be read") from None
-    said = {name: values[0] for name, values in many.items()}
-    twice = [name for name in ("state", "iss", "code") if len(many.get(name, ())) > 1]
-    if twice:
-        raise Unusable(f"the authorization response says {twice[0]} twice")
+    place, query = _arrived(response)
+    if place and place != redirect_uri:
+        raise Unusable(
+            f"the authorization response came to {place[:200]!r}, not to {redirect_uri!r}, the redirect URI of this login"
+        )
+    said = _read(query)
     if not hmac.compare_digest(said.get("state", "").encode(), state.encode()):
         raise Unusable("the authorization response has another state than the request")
-    issuer = said.get("iss")
-    if issuer is None and server.sends_issuer:
-        raise Unusable(f"the authorization response names no issuer; {server.issuer} always does")
-    if issuer is not None and issuer != server.issuer:
-        raise Unusable(
-            f"the authorization response is of issuer {issuer[:200]!r}, not {server.issuer!r}"
-        )
+    _check_issuer(said.get("iss"), server, placed=bool(place))
     if "error" in said:
         more = said.get("error_description", "")[:200]
         raise Unusable(f"authorization was refused: {said['error'][:100]!r}, {more!r}")
     if not said.get("code"):
         raise Unusable("the authorization response has no code")
     return said["code"]
+
+
+def _arrived(response: str) -> tuple[str, str]:
+    """Where a response came to, empty where that is not said, and its query."""
+    place, mark, query = response.partition("#")[0].partition("?")
+    return (place, query) if mark else ("", place)
+
+
+def _read(query: str) -> dict[str, str]:
+    try:
+        many = parse_qs(query, keep_blank_values=True, max_num_fields=50)
+    except ValueError:
+        raise Unusable("the authorization response cannot be read") from None
+    twice = [name for name in ("state", "iss", "code") if len(many.get(name, ())) > 1]
+    if twice:
+        raise Unusable(f"the authorization response says {twice[0]} twice")
+    return {name: values[0] for name, values in many.items()}
+
+
+def _check_issuer(issuer: str | None, server: AuthServer, *, placed: bool) -> None:
+    """`placed` says whether the response is known to have come to the redirect URI of this login."""
+    if issuer is not None and issuer != server.issuer:
+        raise Unusable(
+            f"the authorization response is of issuer {issuer[:200]!r}, not {server.issuer!r}"
+        )
+    if issuer is None and server.sends_issuer:
+        raise Unusable(f"the authorization response names no issuer; {server.issuer} always does")
+    if issuer is None and not placed:
+        raise Unusable(
+            "the authorization response names no issuer and not where it came to; "
+            "give the whole address that the browser was sent to"
+        )
 
 
 def code_request(

@@ -3,8 +3,9 @@ to another authorization server, without I/O.
 
 Theory: every way to a token begins with what the protected server says now. Only that tells which
 issuer is in charge, and so which credentials may be shown to whom: a refresh token of an issuer that
-is no longer named goes nowhere. The owner does each step it is given, feeds in what came of it, and
-gets the next, until `Granted` or `Stopped`. Without a `redirect_uri` there is no browser, and the
+is no longer named goes nowhere. What was read of an issuer stays as it is until the machine has ended, and each
+issuer has a redirect URI of its own, so that its code cannot be taken for that of another (RFC 9207, 9700 §4.4). The owner does each step it is given, feeds in what came of it, and
+gets the next, until `Granted` or `Stopped`. Without a `callback` there is no browser, and the
 machine stops where a person would be needed, before it registers anything.
 """
 
@@ -37,6 +38,7 @@ from gatewright.protocol.oauth_client import (
     code_request,
     configured_client,
     read_registration,
+    redirect_uri_for,
     refresh_request,
     registration,
     scopes_to_ask,
@@ -63,10 +65,15 @@ class Visit(msgspec.Struct, frozen=True):
 
 
 class Granted(msgspec.Struct, frozen=True):
-    """Done. `asked` is False where nobody had to be asked: the token was refreshed."""
+    """Done. `asked` is False where nobody had to be asked: the token was refreshed. `id_token` came along and is not used."""
 
     grant: Grant
     asked: bool
+    id_token: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the tokens: a repr ends in logs."""
+        return f"Granted(grant={self.grant!r}, asked={self.asked!r})"
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -88,7 +95,8 @@ Known = Callable[[str, str], Client | None]
 
 class Login:
     """The machine. `grant` is what we had so far, `asked` are scopes that are wanted besides; `mint`
-    gives a fresh random text of 43 to 128 unreserved characters at each call."""
+    gives a fresh random text of 43 to 128 unreserved characters at each call. `callback` is the address at which browsers come
+    back, without the issuer's part."""
 
     def __init__(
         self,
@@ -98,7 +106,7 @@ class Login:
         mint: Callable[[], str],
         known: Known = lambda *_: None,
         challenge: Challenge | None = None,
-        redirect_uri: str = "",
+        callback: str = "",
         grant: Grant | None = None,
         asked: Sequence[str] = (),
     ) -> None:
@@ -108,7 +116,8 @@ class Login:
         self._mint = mint
         self._known = known
         self._challenge = challenge
-        self._redirect_uri = redirect_uri
+        self._callback = callback
+        self._redirect_uri = ""
         self._grant = grant
         self._asked = tuple(asked)
         self._loopback = is_loopback(url)
@@ -232,13 +241,14 @@ class Login:
         return now if now is not None and now.client_id == grant.client.client_id else None
 
     def _authorize(self) -> Step:
-        if not self._redirect_uri:
+        if not self._callback:
             return Stopped("nobody has logged in", login=True)
         before = self._before()
         self._scopes = scopes_to_ask(
             self._challenge, self._resource, self._server, self._identity, before
         )
         client = configured_client(self._server, self._identity)
+        self._redirect_uri = redirect_uri_for(self._server, self._identity, client, self._callback)
         client = client or self._known(self._server.issuer, self._redirect_uri)
         if client is not None and client.issuer == self._server.issuer:
             self._client = client
@@ -271,7 +281,12 @@ class Login:
     def _returned(self, response: str) -> Step:
         if self.stage != "visit":
             raise Unusable("no authorization response is expected now")
-        code = code_from(response, state=self._state, server=self._server)
+        code = code_from(
+            response,
+            state=self._state,
+            server=self._server,
+            redirect_uri=self._redirect_uri,
+        )
         self.stage = "token"
         return code_request(
             self._server,
@@ -291,7 +306,7 @@ class Login:
                 msgspec.structs.replace(found, spent=True) if isinstance(found, Stopped) else found
             )
         token = read_token(status, body)
-        return Granted(self._granted(token, now), asked=self.stage == "token")
+        return Granted(self._granted(token, now), self.stage == "token", token.id_token)
 
     def _granted(self, token: Token, now: float) -> Grant:
         old = self._grant.refresh_token if self._grant is not None else None

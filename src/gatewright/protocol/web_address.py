@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from gatewright.patterns import Pattern
 
-__all__ = ["flaw_of", "is_loopback", "is_within", "origin_of"]
+__all__ = ["flaw_of", "is_loopback", "is_same_origin", "is_within", "origin_of"]
 
 _LONGEST = 2048
 _ODD = Pattern(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
@@ -57,6 +57,16 @@ def origin_of(url: str) -> str:
     """Scheme and authority, as they are written."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_same_origin(one: str, other: str) -> bool:
+    """Whether two URLs have one scheme, host and port."""
+    parts = [_split(one), _split(other)]
+    origins = {
+        None if part is None or not part.hostname else (part.scheme, part.hostname, _port(part))
+        for part in parts
+    }
+    return len(origins) == 1 and None not in origins
 
 
 def is_within(url: str, parent: str) -> bool:

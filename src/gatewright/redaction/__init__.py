@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.redaction.exact import is_telling
+from gatewright.redaction.held import HELD, Held, WithHeld
 from gatewright.redaction.invisible import visible, visible_json
 from gatewright.redaction.json_text import redacted_json
 from gatewright.redaction.mark import marker
@@ -17,7 +18,7 @@ from gatewright.redaction.personal import PERSONAL
 from gatewright.redaction.scanner import scanner
 from gatewright.redaction.stream import Stream
 
-__all__ = ["HIDDEN", "PERSONAL", "Clean", "Redactor", "Stream", "without_secrets"]
+__all__ = ["HELD", "HIDDEN", "PERSONAL", "Clean", "Held", "Redactor", "Stream", "without_secrets"]
 
 HIDDEN = "hidden"
 """The rule that takes out what nobody sees. It leaves no mark."""
@@ -42,10 +43,11 @@ class Redactor:
         terms: tuple[str, ...] = (),
         hidden: bool = False,
         own: tuple[str, ...] = (),
+        held: Held | None = HELD,
     ) -> None:
         """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
         `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees,
-        `own` are secrets of the gateway, taken out by their exact value."""
+        `own` are secrets of the gateway, taken out by their exact value, and so is with `secrets` what is `held` at the time."""
         self.policy = {
             "key": key.hex(),
             "secrets": secrets,
@@ -55,6 +57,9 @@ class Redactor:
             "own": own,
         }
         self._scanner = scanner(secrets=secrets, personal=personal, terms=terms, own=own)
+        self.held = held if secrets else None
+        if self.held is not None:
+            self._scanner = WithHeld(self._scanner, self.held)
         self._mark = marker(key)
         self._terms = (*terms, *(one for one in own if is_telling(one) and len(one.split()) > 1))
         self._hidden = hidden
@@ -79,7 +84,9 @@ class Redactor:
 
     def stream(self) -> Stream:
         """For a text that comes in pieces."""
-        return Stream(self._scanner, self._mark, self._terms, hidden=self._hidden)
+        held = () if self.held is None else self.held.values
+        terms = (*self._terms, *(one for one in held if len(one.split()) > 1))
+        return Stream(self._scanner, self._mark, terms, hidden=self._hidden)
 
 
 def _always(raw: bytes) -> bool:
@@ -93,7 +100,7 @@ def _unmarked(rule: str, secret: bytes) -> bytes:
 
 def without_secrets(text: bytes) -> bytes:
     """A line for a log or a record, JSON or not, with every secret replaced by the name of its rule."""
-    found = scanner(secrets=True, personal=frozenset())
+    found = WithHeld(scanner(secrets=True, personal=frozenset()), HELD)
     if not found.worth_a_look(text):
         return text
     if text[:1] == b"{":

@@ -26,7 +26,7 @@ from gatewright.redaction.names import is_example
 from gatewright.redaction.patterns import Pattern, Several, either
 from gatewright.redaction.personal import PERSONAL, is_card, is_email, is_iban, is_phone, is_us_ssn
 
-__all__ = ["Scanner", "scanner"]
+__all__ = ["Scanner", "bytes_of", "scanner"]
 
 Rule = Callable[[bytes], Iterator[Finding]]
 
@@ -86,7 +86,7 @@ class Scanner:
         own: tuple[str, ...] = (),
     ) -> None:
         self._secrets = secrets
-        self._own = "|".join(map(_bytes_of, spellings(own)))
+        self._own = "|".join(map(bytes_of, spellings(own)))
         self._quick = Pattern(either(self._hints(personal, terms)))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -121,6 +121,11 @@ class Scanner:
         if not found:
             return text, []
         return _replaced(text, found, mark), [rule for _, _, rule in found]
+
+    @staticmethod
+    def apart(found: list[Finding]) -> list[Finding]:
+        """In order; of those that overlap the first, which reaches as far as any of them."""
+        return _apart(found)
 
     def _exact(self, personal: Iterable[str], terms: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
         """(what a text must hold, the rule), for all rules of this scanner."""
@@ -169,10 +174,11 @@ def _decode_base64(run: bytes) -> bytes:
 
 
 def _literal(term: str) -> str:
-    return _bytes_of(term.encode())
+    return bytes_of(term.encode())
 
 
-def _bytes_of(said: bytes) -> str:
+def bytes_of(said: bytes) -> str:
+    """A pattern that matches these very bytes."""
     return "".join(
         chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in said
     )

@@ -21,7 +21,7 @@ from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, O
 from gatewright.protocol import eras, verdicts
 from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.serving.front import Front
-from gatewright.serving.parked import PARKED_S, Parked
+from gatewright.serving.parked import PARKED_S, Parked, bound_to
 from gatewright.wire import jsonrpc
 from gatewright.wire.methods import defined, is_known
 from gatewright.wire.versions import is_modern
@@ -202,7 +202,7 @@ class Exchange:
         front = self._host.front
         raw = front.sealer.reseal(
             answer.raw,
-            principal=call.caller.id,
+            principal=bound_to(call.caller, call.door, call.profile),
             digest=eras.request_digest(call.method, call.params),
             expires=front.clock() + PARKED_S,
             nonce=front.random(12),
@@ -317,7 +317,8 @@ class Exchange:
             return
         self._host.parked.extend(handle)
         digest = eras.request_digest(call.method, call.params)
-        state = eras.State("parked", call.caller.id, digest, front.clock() + PARKED_S, handle)
+        whose = bound_to(call.caller, call.door, call.profile)
+        state = eras.State("parked", whose, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
         try:

@@ -64,9 +64,11 @@ class Upstream(Protocol):
         session: str | None = None,
         *,
         audit: bool = False,
+        door: str = "",
     ) -> Callable[[], None]:
         """Tell `take` of changes in servers the caller may see; the result ends that. `session`
-        also hears what comes on connections of its own; with `audit`, what is recorded about the caller."""
+        also hears what comes on connections of its own; with `audit`, what is recorded about the caller. Tasks
+        are told of at the `door` at which they were made."""
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""

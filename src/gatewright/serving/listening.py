@@ -154,7 +154,12 @@ class Listening:
         uris: list[str] = wanted.pop("resourceSubscriptions", [])
         self._honoured = {**wanted, "resourceSubscriptions": uris}
         unwatch = self._front.upstream.watch(
-            host.caller, host.profile, self._changed, host.session, audit=AUDIT_WANTED in wanted
+            host.caller,
+            host.profile,
+            self._changed,
+            host.session,
+            audit=AUDIT_WANTED in wanted,
+            door=host.presented.door,
         )
         held: list[str] = []
         try:

@@ -8,16 +8,21 @@ from __future__ import annotations
 import asyncio
 from typing import Generic, Protocol, TypeVar
 
-from gatewright.call import CannotAsk
+from gatewright.call import Caller, CannotAsk
 from gatewright.serving.front import Front
 
-__all__ = ["PARKED_EACH", "PARKED_S", "Parked"]
+__all__ = ["PARKED_EACH", "PARKED_S", "Parked", "bound_to"]
 
 PARKED_S = 600.0
 """How long a parked call waits for its answers."""
 
 PARKED_EACH = 100
 """How many calls one caller may have parked."""
+
+
+def bound_to(caller: Caller, door: str, profile: str) -> str:
+    """Whose a `requestState` is: who asked, and at which endpoint. It is taken back there and nowhere else."""
+    return "\n".join((caller.kind, caller.id, door, profile))
 
 
 class _Parkable(Protocol):

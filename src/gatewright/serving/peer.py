@@ -23,7 +23,7 @@ from gatewright.serving import notices
 from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
 from gatewright.serving.front import Front, Presented, Standing
 from gatewright.serving.listening import Listening
-from gatewright.serving.parked import Parked
+from gatewright.serving.parked import Parked, bound_to
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import INTERRUPTIBLE
 
@@ -246,7 +246,7 @@ class Peer:
         try:
             state = self.front.sealer.open(
                 str(params["requestState"]),
-                principal=self.caller.id,
+                principal=bound_to(self.caller, self._door, self.profile),
                 digest=eras.request_digest(inbound.method, params),
                 now=self.front.clock(),
             )
@@ -286,6 +286,7 @@ class Peer:
                 self._changed,
                 self.session,
                 audit=mgp is not None and "audit" in mgp.extensions,
+                door=self._door,
             )
         meta = front.counts() if front.counts is not None else None
         return self.conversation.welcome(hello, capabilities, instructions, front.info, meta)

@@ -81,8 +81,10 @@ class Sessions:
     def _oldest(self, owner: str) -> str:
         return next(name for name, one in self._sessions.items() if one.peer.caller.id == owner)
 
-    def find(self, ident: str, caller: Caller, credential: str | None) -> HttpSession | None:
-        """The caller's session of this id; None for unknown, foreign and ended ones alike.
+    def find(
+        self, ident: str, caller: Caller, credential: str | None, profile: str
+    ) -> HttpSession | None:
+        """The caller's session of this id in this profile; None for unknown, foreign and ended ones alike.
 
         `credential` is what the caller presented now: its key may have been replaced meanwhile.
         """
@@ -90,7 +92,7 @@ class Sessions:
         if session is None:
             return None
         peer, standing = session.peer, session.standing
-        if peer.caller.id != caller.id:
+        if (peer.caller.kind, peer.caller.id, peer.profile) != (caller.kind, caller.id, profile):
             return None
         now = self._front.clock()
         if now - standing.used > IDLE_S and session.is_over(now):

@@ -199,8 +199,8 @@ class StreamableHttp:
         return self._one(http, peer, peer.conversation.receive(message), session, ())
 
     def _session(self, http: HttpRequest, named: str) -> HttpSession | None:
-        """The session of this id, where it is the caller's."""
-        return self.sessions.find(named, http.caller, http.credential)
+        """The session of this id, where it is the caller's and of the profile of this path."""
+        return self.sessions.find(named, http.caller, http.credential, http.profile)
 
     async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
         session = self.sessions.open(http.caller, http.credential, http.profile)

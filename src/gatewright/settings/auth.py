@@ -6,23 +6,30 @@ secret without the issuer it belongs to could be asked for by whoever the server
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 from urllib.parse import urlsplit
 
 from gatewright.patterns import Pattern
-from gatewright.protocol.web_address import flaw_of
+from gatewright.protocol.web_address import flaw_of, is_loopback
 from gatewright.settings.check import Report
-from gatewright.settings.model import Auth
+from gatewright.settings.model import Auth, Server
 from gatewright.settings.shapes import TRANSPORTS, AuthTable, ServerTable
 from gatewright.settings.statements import KeyPath
 from gatewright.settings.substitute import Undefined
 
-__all__ = ["check_auth", "complete_auth"]
+__all__ = ["check_auth", "complete_auth", "shared_redirects"]
 
 _SCOPE = Pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _HEADER_TEXT = Pattern(r"[\x21-\x7e]+")
-_OAUTH_ONLY = ("client_id", "client_secret", "issuer", "client_metadata_url", "scopes")
+_OAUTH_ONLY = (
+    "client_id",
+    "client_secret",
+    "issuer",
+    "client_metadata_url",
+    "redirect_uri",
+    "scopes",
+)
 
 
 def check_auth(table: ServerTable, path: KeyPath, report: Report) -> None:
@@ -78,6 +85,19 @@ def _check_client(auth: AuthTable, at: KeyPath, report: Report) -> None:
             'write issuer = "https://…" exactly as that server spells itself; it is shown to no other',
         )
 
+    _check_redirect(auth, at, report)
+
+
+def _check_redirect(auth: AuthTable, at: KeyPath, report: Report) -> None:
+    if auth.redirect_uri is None:
+        return
+    if auth.issuer is None or not (auth.client_id or auth.client_metadata_url):
+        report.error(
+            (*at, "redirect_uri"),
+            "it is registered for a client at an authorization server",
+            "write issuer and client_id (or client_metadata_url) as well, or remove it",
+        )
+
 
 def complete_auth(table: ServerTable, text: Callable[[str, str], str]) -> Auth:
     """The values with every variable replaced by `text`, which takes a key and what stands there.
@@ -94,21 +114,50 @@ def complete_auth(table: ServerTable, text: Callable[[str, str], str]) -> Auth:
     _check_url(document)
     if document and urlsplit(document).path in ("", "/"):
         raise Undefined("the document needs a path", 'write "https://host/client.json"')
+    back = text("redirect_uri", auth.redirect_uri or "")
+    if back and not _lands_here(back):
+        raise Undefined(
+            "no browser would come back from this redirect URI",
+            'write "http://127.0.0.1:PORT/PATH", as it is registered',
+        )
     return Auth(
         type=_type(table),
         client_id=text("client_id", auth.client_id or ""),
         client_secret=text("client_secret", auth.client_secret or ""),
         issuer=issuer,
         client_metadata_url=document,
+        redirect_uri=back,
         scopes=auth.scopes,
         bearer=bearer,
     )
+
+
+def _lands_here(url: str) -> bool:
+    """Whether `server login` can wait at it."""
+    if flaw_of(url, loopback=True) or not is_loopback(url):
+        return False
+    parts = urlsplit(url)
+    return parts.scheme == "http" and bool(parts.port) and len(parts.path) > 1 and not parts.query
 
 
 def _check_url(url: str) -> None:
     flaw = flaw_of(url, loopback=True) if url else ""
     if flaw:
         raise Undefined(f"this URL cannot be used: {flaw}", 'write "https://…"')
+
+
+def shared_redirects(servers: Iterable[Server]) -> Iterator[tuple[Server, str, str]]:
+    """(server, what is wrong, what to write instead) where one redirect URI is written for two issuers."""
+    issuers: dict[str, str] = {}
+    for server in servers:
+        auth = server.auth
+        other = issuers.setdefault(auth.redirect_uri, auth.issuer) if auth.redirect_uri else ""
+        if auth.redirect_uri and other != auth.issuer:
+            yield (
+                server,
+                f"the redirect URI {auth.redirect_uri} is that of {other} as well, so a code of one issuer could reach the other",
+                "remove redirect_uri, and register the one that `gatewright server login` prints",
+            )
 
 
 def _type(table: ServerTable) -> Literal["oauth", "bearer", "none"]:

@@ -17,6 +17,7 @@ import msgspec
 from gatewright.call import SHIPPED
 from gatewright.patterns import Pattern
 from gatewright.settings.agents import build_agents
+from gatewright.settings.auth import shared_redirects
 from gatewright.settings.builtin import Builtin, DirectoryList
 from gatewright.settings.check import Report, Table, meant, read_list, read_table
 from gatewright.settings.documents import Document
@@ -304,6 +305,10 @@ def _across(settings: Settings) -> list[Problem]:
     said = [*flaws_of(settings.oauth, gateway.host, gateway.port)]
     if settings.protocol is not None:
         said += flaws(settings.protocol, gateway.anonymous == "allow")
+    found += [
+        Problem(one.origin, f"servers.{one.id}.auth.redirect_uri", what, instead)
+        for one, what, instead in shared_redirects(settings.servers)
+    ]
     return [*found, *_sinks(settings), *(_problem(settings, *one) for one in said)]
 
 

@@ -230,6 +230,8 @@ class Auth(msgspec.Struct, frozen=True, kw_only=True):
     """The authorization server that knows `client_id`, as it spells itself."""
     client_metadata_url: str = ""
     """Where our client-id metadata document is published."""
+    redirect_uri: str = ""
+    """What is registered for this client at `issuer`; empty: a redirect URI of that issuer alone."""
     scopes: tuple[str, ...] = ()
     bearer: str = ""
 

@@ -153,6 +153,10 @@ class AuthTable(msgspec.Struct, frozen=True, kw_only=True):
     client_metadata_url: (
         Annotated[str, Meta(min_length=1, examples=['"https://example.org/client.json"'])] | None
     ) = None
+    redirect_uri: (
+        Annotated[str, Meta(min_length=1, examples=['"http://127.0.0.1:8425/callback"'])] | None
+    ) = None
+    """The one that is registered for the client; absent: the issuer's own, which `server login` prints."""
     scopes: tuple[Word, ...] = ()
     bearer: Word | None = None
 

@@ -4,7 +4,8 @@
 unset or empty, as a shell does; `${secret:NAME}` comes from the secret store and `${file:PATH}` is the
 content of a file beside the configuration; `$${` is a plain `${`. Everything else that begins with
 `${` is refused by name rather than handed to a server that would take it for a secret. What comes in
-is not looked at again: a secret with a `${` in it stays as it is.
+is not looked at again: a secret with a `${` in it stays as it is. Whatever came from the secret store or a file is
+held as a secret from then on (`redaction.HELD`), whoever asked for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
+from gatewright.redaction import HELD
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import NAME
 from gatewright.stores.secrets import Secrets
@@ -25,6 +27,7 @@ MAX_FILE_BYTES = 64 * 1024
 
 _PATTERN = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
+_HOLDER, _MOST = "configuration", 256
 _FORMS = "write ${VAR}, ${VAR:-default}, ${secret:NAME}, ${file:PATH}, or $${ for ${"
 
 
@@ -72,6 +75,7 @@ class Sources:
             raise Undefined(
                 f"the secret {name} is not set", f"keep it with `gatewright secret set {name}`"
             )
+        HELD.hold(_HOLDER, [value], _MOST)
         return value
 
 
@@ -113,11 +117,12 @@ def _content(name: str, folder: Path) -> str:
         target = (root / written).resolve()
         if not target.is_relative_to(root):
             raise Undefined(f"${{file:{name}}} leads out of the configuration's folder", instead)
-        content = _read(target, name)
-        return content.decode().removesuffix("\n").removesuffix("\r")
+        content = _read(target, name).decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise Undefined(f"the file {name} cannot be read: {why}", "check it") from None
+    HELD.hold(_HOLDER, [content], _MOST)
+    return content
 
 
 def _read(path: Path, name: str) -> bytes:

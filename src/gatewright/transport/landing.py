@@ -1,7 +1,7 @@
-"""The place on this machine to which a browser comes back after a login: one URL, one arrival.
+"""The place on this machine to which a browser comes back after a login: one redirect URI at a time, one arrival.
 
-Any web page can make a browser ask here as well. So an arrival counts only with the `state` that the
-login made up; everything else is turned away, and the wait goes on.
+Any web page can make a browser ask here as well, and so can another authorization server. So an arrival counts only at the
+redirect URI of the login that waits and with the `state` that it made up; everything else is turned away, and the wait goes on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = ["Landing", "LandingTaken"]
 _HEAD_BYTES = 16 * 1024
 _PATIENCE_S = 10.0
 _PATH = "/callback"
+"""Each issuer has a path of its own below this one."""
 
 
 class LandingTaken(OSError):  # noqa: N818 - what happened
@@ -28,12 +29,12 @@ class Landing:
     def __init__(self, port: int) -> None:
         self._port = port
         self._server: asyncio.Server | None = None
-        self._state = ""
+        self._state = self._redirect_uri = ""
         self._arrived: asyncio.Future[str] | None = None
 
     @property
     def url(self) -> str:
-        """The redirect URI: an address, not a name, as RFC 8252 §7.3 advises."""
+        """Below which redirect URIs are: an address, not a name, as RFC 8252 §7.3 advises."""
         return f"http://127.0.0.1:{self._port}{_PATH}"
 
     async def __aenter__(self) -> Landing:
@@ -57,9 +58,12 @@ class Landing:
             await self._server.wait_closed()
 
     def expect(self, visited: str) -> asyncio.Future[str]:
-        """Expect the browser to come back from `visited`, the authorization URL: the query that it
-        will bring. The caller bounds the wait."""
-        self._state = parse_qs(urlsplit(visited).query).get("state", [""])[0]
+        """Expect the browser to come back from `visited`, the authorization URL: the address that it
+        will be sent to. The caller bounds the wait."""
+        asked = parse_qs(urlsplit(visited).query)
+        self._state, self._redirect_uri = (
+            asked.get(one, [""])[0] for one in ("state", "redirect_uri")
+        )
         self._arrived = asyncio.get_running_loop().create_future()
         return self._arrived
 
@@ -76,13 +80,14 @@ class Landing:
 
     def _answer(self, head: bytes) -> bytes:
         words = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
-        if len(words) != 3 or words[0] != "GET" or urlsplit(words[1]).path != _PATH:
-            return _page(404, "Nothing is here.")
+        place = urlsplit(self._redirect_uri).path
+        if len(words) != 3 or words[0] != "GET" or not place or urlsplit(words[1]).path != place:
+            return _page(404, "No login waits for an answer here.")
         query = urlsplit(words[1]).query
         arrived = self._arrived
         if arrived is None or arrived.done() or not self._expected(query):
             return _page(400, "This does not belong to the login that is waiting.")
-        arrived.set_result(query)
+        arrived.set_result(f"{self._redirect_uri}?{query}")
         return _page(200, "Gatewright has the answer. Close this window and look at the terminal.")
 
     def _expected(self, query: str) -> bool:

@@ -22,6 +22,7 @@ from gatewright.protocol.oauth import Challenge, challenge_of, scopes_in
 from gatewright.protocol.oauth_client import Form, Grant, Identity
 from gatewright.protocol.oauth_login import Get, Granted, Login, Stopped, Visit
 from gatewright.protocol.web_address import origin_of
+from gatewright.redaction import HELD, without_secrets
 from gatewright.stores.errors import StoreError
 from gatewright.stores.logins import Kept, Logins
 from gatewright.transport.egress import Egress, EgressFailed, is_outside
@@ -58,10 +59,10 @@ OpenUrl = Callable[[str], Awaitable[str]]
 
 
 class Browser(msgspec.Struct, frozen=True):
-    """A person who can be asked."""
+    """A person who can be asked. `callback` is where their browser comes back, without the issuer's part of the path."""
 
     open_url: OpenUrl
-    redirect_uri: str
+    callback: str
 
 
 class Bearer:
@@ -236,10 +237,11 @@ class OAuth:
             mint=self._mint,
             known=self._logins.client,
             challenge=challenge,
-            redirect_uri=self._browser.redirect_uri if self._browser is not None else "",
+            callback=self._browser.callback if self._browser is not None else "",
             grant=grant,
             asked=kept.wanted,
         )
+        HELD.hold(f"login {self._server}", [self._identity.client_secret])
         outside = await is_outside(self._url)
         step = machine.start()
         while not isinstance(step, Granted | Stopped):
@@ -281,8 +283,16 @@ class OAuth:
                 kept = self._logins.load(self._server, self._url)
             except StoreError as problem:
                 raise NotAuthorized(str(problem)) from None
+            if kept != self._kept:
+                self._hold(kept.grant)
             self._kept = kept
         return self._kept
+
+    def _hold(self, grant: Grant | None, *more: str | None) -> None:
+        """Have the tokens of a grant known as secrets, whoever says them back."""
+        if grant is not None:
+            tokens = (grant.access_token, grant.refresh_token, grant.client.client_secret)
+            HELD.hold(f"login {self._server}", [*tokens, *more])
 
     def _save(self, kept: Kept) -> None:
         self._kept = kept
@@ -293,6 +303,7 @@ class OAuth:
 
     def _keep(self, granted: Granted) -> None:
         grant = granted.grant
+        self._hold(grant, granted.id_token)
         self._fresh = {_value(grant): granted.asked}
         self._relogin = False
         wanted = tuple(one for one in self._load().wanted if one not in grant.scopes)
@@ -328,7 +339,9 @@ class OAuth:
         return NotAuthorized(self._told(reason))
 
     def _told(self, reason: str) -> str:
-        return f"no authorization for server {self._server}: {reason}"
+        """What an authorization server says may repeat what it was sent."""
+        clean = without_secrets(reason.encode(errors="replace")).decode()
+        return f"no authorization for server {self._server}: {clean}"
 
 
 def _value(grant: Grant) -> str:

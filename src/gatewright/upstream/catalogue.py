@@ -17,7 +17,7 @@ from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
-from gatewright.upstream.names import wrap_uri
+from gatewright.upstream.names import prefixes_of, wrap_uri
 from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View
@@ -71,6 +71,24 @@ class Catalogue:
         self._views: dict[str, View] = {}
         self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
+
+    def user_of(self, name: str, but: str) -> str:
+        """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty
+        where there is none. What begins as the names of a server's tools do is its own also while it is away."""
+        for server, spec in self._specs.items():
+            begins = f"{server}.", *prefixes_of(server, spec.prefix)
+            if server != but and name.startswith(begins):
+                return server
+        for profile in self._profiles:
+            tools = self.view(profile).tools
+            found = tools.get(name)
+            named = (
+                one for one in tools.values() if name in {one.target.name, self.about(one).name}
+            )
+            for one in ([found] if found is not None else []) + list(named):
+                if one.target.server != but:
+                    return one.target.server
+        return ""
 
     # -- what servers say ----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller
+from gatewright.upstream.made_tasks import Owner, place_of
 
 __all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Take"]
 
@@ -44,6 +45,7 @@ class Listener(msgspec.Struct, frozen=True, eq=False):
     session: str | None
     take: Take
     audit: bool = False
+    door: str = ""
 
 
 class Hub:
@@ -115,10 +117,10 @@ class Hub:
         method: str,
         params: dict[str, Any],
         session: str | None = None,
-        owner: tuple[str, str, str] | None = None,
+        owner: Owner | None = None,
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares. With `owner`, to that caller only: kind, id, and session where it has no name."""
+        that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`)."""
         clean = self.clean(server, method, params) if params and self._listeners else params
         if clean is not None:
             self._told(server, method, clean, session, owner)
@@ -129,7 +131,7 @@ class Hub:
         method: str,
         params: dict[str, Any],
         session: str | None,
-        owner: tuple[str, str, str] | None,
+        owner: Owner | None,
     ) -> None:
         seen: dict[tuple[str, str], bool] = {}
         for one in list(self._listeners.values()):
@@ -157,10 +159,12 @@ class Hub:
                 _take(one, server, UPDATED, {**params, "uri": name})
 
 
-def _is(listener: Listener, owner: tuple[str, str, str]) -> bool:
-    kind, id, session = owner
+def _is(listener: Listener, owner: Owner) -> bool:
+    kind, id, place = owner
     who = listener.caller
-    return (who.kind, who.id) == (kind, id) and session in {"", listener.session}
+    if (who.kind, who.id) != (kind, id):
+        return False
+    return place_of(who, listener.door, listener.profile, listener.session) == place
 
 
 def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:

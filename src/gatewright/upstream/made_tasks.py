@@ -2,7 +2,7 @@
 
 To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential
 (MCP 2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to
-the caller for whom it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
+the caller for whom it was made, at the door and in the profile where it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
 that id is the gateway's own, long and random, so that no server's numbering locks out another's or tells anybody anything.
 
 What is not known here is nobody's. So it is kept (`Keep`) before its caller hears of it, and known again after a restart.
@@ -15,10 +15,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
-from gatewright.call import Call
+from gatewright.call import Call, Caller
 from gatewright.stores.server_tasks import ServerTask
 
-__all__ = ["EACH", "KEPT", "LASTS_S", "PREFIX", "Keep", "MadeTasks", "Owner", "owner_of"]
+__all__ = [
+    "EACH",
+    "KEPT",
+    "LASTS_S",
+    "PREFIX",
+    "Keep",
+    "MadeTasks",
+    "Owner",
+    "is_nameless",
+    "owner_of",
+    "place_of",
+]
 
 EACH = 1024
 """So many tasks of one caller: whoever makes more pushes out only its own."""
@@ -28,6 +39,7 @@ LASTS_S = 86_400.0
 PREFIX = "task_"
 
 Owner = tuple[str, str, str]
+"""Kind and id of a caller, and `place_of`."""
 
 
 class Keep(Protocol):
@@ -105,7 +117,7 @@ class MadeTasks:
     def all_of(self, call: Call) -> list[ServerTask]:
         """The caller's tasks, oldest first. None is told to whoever has neither name nor session."""
         owner, now = owner_of(call), self._clock()
-        if owner[0] == "anonymous" and not owner[2]:
+        if is_nameless(call):
             return []
         return [
             one for name in self._of_owner.get(owner, ()) if (one := self._made[name]).ends > now
@@ -149,4 +161,14 @@ class MadeTasks:
 def owner_of(call: Call) -> Owner:
     """Whose the tasks of a call are."""
     caller = call.caller
-    return caller.kind, caller.id, (call.session or "") if caller.kind == "anonymous" else ""
+    return caller.kind, caller.id, place_of(caller, call.door, call.profile, call.session)
+
+
+def place_of(caller: Caller, door: str, profile: str, session: str | None) -> str:
+    """Where tasks of a caller are asked about: door and profile, and the session where callers have no name."""
+    return f"{door} {profile} {(session or '') if caller.kind == 'anonymous' else ''}"
+
+
+def is_nameless(call: Call) -> bool:
+    """Whether a caller has neither a name nor a session by which its tasks could be told."""
+    return call.caller.kind == "anonymous" and not call.session

@@ -30,6 +30,7 @@ __all__ = [
     "expose_names",
     "expose_uris",
     "kernel_names",
+    "prefixes_of",
     "unwrap_uri",
     "wrap_template",
     "wrap_uri",
@@ -94,6 +95,11 @@ def expose_names(
                 levels[target] += 1
                 names[target] = _name(target, plain[target], levels[target], budget)
     return _table(names | given)
+
+
+def prefixes_of(server: str, prefix: str | None) -> tuple[str, ...]:
+    """What the exposed names of a server's tools begin with, whatever prefix it is given."""
+    return tuple(f"{_FOREIGN.sub('_', one)}{_SEPARATOR}" for one in {server, prefix or server})
 
 
 def kernel_names(name: str) -> tuple[str, str]:

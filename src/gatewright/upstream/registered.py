@@ -3,6 +3,7 @@
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;
 each older one is a tool of its own, called `NAME.vVERSION`, so that gates judge exactly the version that runs.
+All versions of a name are of one owner: nobody takes over the calls of another's tool with a newer one.
 What the gateway ships is there without a registration, and gives way to the first one of its name and version, and comes back when that
 goes.
 """
@@ -29,7 +30,11 @@ __all__ = ["Conflict", "Registered", "Registry"]
 
 
 class Conflict(Exception):  # noqa: N818 - a verdict
-    """There is another tool of this name and version."""
+    """There is another tool of this name and version, or another's of this name. `field` is what has to differ."""
+
+    def __init__(self, message: str, field: str = "version") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -42,6 +47,8 @@ class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     run: Function
     fingerprint: str
     """Two registrations with the same one are the same registration."""
+    owner: str = ""
+    """Who answers for it over a connection; empty for what the gateway itself stands behind."""
     shipped: bool = False
     request: Mapping[str, Any] | None = None
     """What was sent to register it, where that is all that is needed to register it again."""
@@ -70,6 +77,8 @@ class Registry(LocalServer):
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`."""
         key = one.name, one.version
+        if any(other.name == one.name and other.owner != one.owner for other in self.tools):
+            raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
         known = self._kept.get(key)
         if known is not None and not known.shipped:
             if known.fingerprint == one.fingerprint:

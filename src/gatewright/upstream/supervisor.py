@@ -323,9 +323,10 @@ class Supervisor:
         session: str | None = None,
         *,
         audit: bool = False,
+        door: str = "",
     ) -> Callable[[], None]:
         """Tell `take` of what servers say that the caller may see; the result ends that."""
-        return self.hub.watch(Listener(caller, profile, session, take, audit))
+        return self.hub.watch(Listener(caller, profile, session, take, audit, door))
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and

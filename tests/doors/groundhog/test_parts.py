@@ -58,7 +58,7 @@ async def test_the_session_manager_is_replaceable() -> None:
     """GRH-int-3."""
 
     class NoMore(Sessions):
-        def open(self, caller: Any, id: str | None = None) -> Any:
+        def open(self, caller: Any, id: str | None = None, profile: str = "") -> Any:
             return Refusal("draining", "come back tomorrow")
 
     async with Rig() as rig:

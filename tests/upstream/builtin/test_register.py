@@ -42,12 +42,14 @@ class House:
         self.answers: Any = {"ok": True}
         self.connected = True
         self.behind: list[tuple[str, str, str]] = []
+        self.users: dict[str, str] = {}
         making = Making(
             registry=self.registry,
             shipped={"directory_list": Shipped(BASE, self._make, self._prove)},
             may_register=lambda caller: caller.kind == "operator",
             connection=self._connection,
             stands_behind=lambda *one: self.behind.append(one),
+            used=lambda name: self.users.get(name, ""),
             stored=self._store,
             clock=lambda: 1704110400.0,
         )
@@ -281,3 +283,103 @@ def test_what_differs_in_anything_has_another_fingerprint() -> None:
     ]
     assert len({fingerprint(one) for one in every}) == len(every)
     assert fingerprint(REGISTER) == fingerprint(changed("implementation", "shipped"))
+
+
+# -- names that are somebody's
+
+
+def over(name: str = "pump", version: str = "1.0.0") -> dict[str, Any]:
+    """A registration of a tool that the connection answers for."""
+    request = changed("tool_metadata.name", name)
+    request["tool_metadata"]["version"] = version
+    request["security_profile"] = {"permissions": [], "sandbox_level": "none"}
+    return request | {"implementation": "connection"}
+
+
+def refused_name(outcome: Outcome) -> bool:
+    assert isinstance(outcome, Failure), outcome
+    return (outcome.reason, outcome.details["field"]) == (
+        "registration_conflict",
+        "tool_metadata.name",
+    )
+
+
+async def test_a_name_that_leads_to_a_servers_tool_is_refused() -> None:
+    house = House()
+    house.users = {"pump": "factory"}
+    outcome = await house.ask(over())
+    assert refused_name(outcome)
+    assert isinstance(outcome, Failure)
+    assert "pump is what a tool of server factory is called" in outcome.message
+    assert (house.registry.tools, house.behind) == ((), [])
+
+
+async def test_a_name_that_was_registered_before_a_server_took_it_stays_registered() -> None:
+    house = House()
+    said(await house.ask(over()))
+    house.users = {"pump": "factory"}
+    said(await house.ask(over()))
+    assert said(await house.ask(over(version="2.0.0")))["tool_id"] == "pump"
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0", "0.9.0"])
+async def test_no_version_of_anothers_tool_can_be_registered(version: str) -> None:
+    """A newer one would take its plain name, and one more connection the calls when the first is gone."""
+    house = House()
+    said(await house.ask(over(), Caller("root", "operator")))
+    assert refused_name(await house.ask(over(version=version), Caller("eve", "operator")))
+    assert [(one.name, one.version) for one in house.registry.tools] == [("pump", "1.0.0")]
+    assert len(house.behind) == 1
+
+
+async def test_a_connection_takes_no_tool_that_the_gateway_stands_behind() -> None:
+    house = House()
+    said(await house.ask(REGISTER))
+    for version in ("1.0.0", "9.0.0"):
+        assert refused_name(await house.ask(over("directory_list", version)))
+
+
+JSON: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**400,
+    "",
+    "x",
+    "x" * 10_000,
+    [],
+    [1],
+    [[]],
+    ["x", {}],
+    {},
+    {"a": {}},
+]
+
+
+def members(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [path] * bool(path) + [
+        found for key, one in inner for found in members(one, (*path, key))
+    ]
+
+
+@pytest.mark.parametrize("path", members(over()), ids=str)
+async def test_every_member_of_every_type_has_a_named_answer(path: tuple[Any, ...]) -> None:
+    """A list as `implementation` was an internal error."""
+    for value in JSON:
+        request = over()
+        inner: Any = request
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        outcome = await House().ask(request)
+        if not isinstance(outcome, Answer):
+            assert outcome.reason in ("invalid_args", "invalid_params", "policy_violation"), value

@@ -83,7 +83,7 @@ class GroundhogPeer:
     ) -> None:
         """`caller` is None as long as nobody is authenticated."""
         self._parts = parts
-        self._who = Standing(parts, caller, door=door, credential=credential)
+        self._who = Standing(parts, caller, door=door, credential=credential, profile=profile)
         self._profile = profile
         self._pipe: Pipe | None = None
         self._asking = Asking(self._send)

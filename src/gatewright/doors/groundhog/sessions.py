@@ -41,6 +41,7 @@ class Session(msgspec.Struct, eq=False):
     caller: Caller
     created_at: float
     expires_at: float
+    profile: str = ""
     calls: int = 0
 
 
@@ -65,39 +66,40 @@ class Sessions:
         self.timeout_s = timeout_s
         self.most = most
         self._open: OrderedDict[str, Session] = OrderedDict()
-        self._past: OrderedDict[str, str] = OrderedDict()
+        self._past: OrderedDict[str, tuple[str, str]] = OrderedDict()
 
     def __len__(self) -> int:
         """How many are open."""
         self._sweep()
         return len(self._open)
 
-    def open(self, caller: Caller, id: str | None = None) -> Session | Refusal:
+    def open(self, caller: Caller, id: str | None = None, profile: str = "") -> Session | Refusal:
         """Begin a session, under the id that its user wants, or a random one. One that the same user has
-        open already is that one; one that is somebody else's is refused, and so is one too many."""
+        open already in this profile is that one; one that is somebody else's is refused, and so is one too many."""
         self._sweep()
+        whose = caller.id, profile
         if id is not None:
             known = self._open.get(id)
             if known is not None:
-                return known if known.caller.id == caller.id else _FOREIGN
-            if self._past.get(id, caller.id) != caller.id:
+                return known if _whose(known) == whose else _FOREIGN
+            if self._past.get(id, whose) != whose:
                 return _FOREIGN
         if len(self._open) >= self.most and not self._gave_way(caller):
             return self._too_many()
         now = self._clock()
         handle = self._random(16).hex()
-        session = Session(id or handle, handle, caller, now, now + self.timeout_s)
+        session = Session(id or handle, handle, caller, now, now + self.timeout_s, profile)
         self._open[session.id] = session
         self._past.pop(session.id, None)
         self._owners[handle] = caller.id
         return session
 
-    def find(self, caller: Caller, id: str) -> Session | Refusal:
+    def find(self, caller: Caller, id: str, profile: str = "") -> Session | Refusal:
         """The caller's session of this id. An id that nobody ever used becomes a session of the caller."""
         self._sweep()
         if id in self._past:
-            return ENDED if self._past[id] == caller.id else _FOREIGN
-        return self.open(caller, id)
+            return ENDED if self._past[id] == (caller.id, profile) else _FOREIGN
+        return self.open(caller, id, profile)
 
     def alive(self, session: Session) -> bool:
         """Whether it has not ended."""
@@ -126,7 +128,7 @@ class Sessions:
             self._forget(session)
 
     def _forget(self, session: Session) -> None:
-        self._past[session.id] = session.caller.id
+        self._past[session.id] = _whose(session)
         if len(self._past) > _REMEMBERED:
             self._past.popitem(last=False)
         self._owners.pop(session.handle, None)
@@ -150,3 +152,7 @@ class Sessions:
             {"limit": self.most},
             retry_after_ms=max(1, int(soonest * 1000)),
         )
+
+
+def _whose(session: Session) -> tuple[str, str]:
+    return session.caller.id, session.profile

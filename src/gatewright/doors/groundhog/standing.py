@@ -33,10 +33,17 @@ class Standing:
     """`caller` is None as long as nobody is authenticated."""
 
     def __init__(
-        self, parts: Parts, caller: Caller | None, *, door: str, credential: str | None
+        self,
+        parts: Parts,
+        caller: Caller | None,
+        *,
+        door: str,
+        credential: str | None,
+        profile: str = "",
     ) -> None:
         self._parts = parts
         self.door = door
+        self.profile = profile
         self.caller = caller
         self.credential = credential
         self._session: Session | None = None
@@ -74,9 +81,9 @@ class Standing:
         if _is_another(caller, claims):
             return _NOT_MINE
         if claims.session is not None:
-            return sessions.find(caller, claims.session)
+            return sessions.find(caller, claims.session, self.profile)
         if self._session is None or self._session.caller.id != caller.id:
-            found = sessions.open(caller)
+            found = sessions.open(caller, None, self.profile)
             if isinstance(found, Refusal):
                 return found
             self.leave()
@@ -95,7 +102,7 @@ class Standing:
         if _is_another(self.known(), claims):
             return _NOT_MINE
         self.leave()
-        found = self._parts.sessions.open(self.known(), claims.session)
+        found = self._parts.sessions.open(self.known(), claims.session, self.profile)
         if isinstance(found, Session):
             self._session, self._lasting = found, True
         return found

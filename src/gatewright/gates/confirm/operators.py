@@ -162,7 +162,8 @@ async def _show(queue: Queue, made: Approval, call: Call, back: Back) -> None:
 
 
 def _asked(call: Call, tool: Tool, policy: str) -> tuple[Asked, str]:
-    """What an approval is bound to, and the arguments as text. Raises `ValueError`."""
+    """What an approval is bound to, and the arguments as text. Raises `ValueError`. A call that waits goes on in the profile
+    in which it was made."""
     arguments = canonical(call.arguments)
     asked = Asked(
         agent=call.caller.id,
@@ -170,7 +171,7 @@ def _asked(call: Call, tool: Tool, policy: str) -> tuple[Asked, str]:
         tool=tool.target.name,
         arguments_digest=sha256(arguments).hexdigest(),
         definition_digest=definition_digest(tool.definition),
-        policy=policy,
+        policy=f"{policy} {call.profile}" if call.profile else policy,
         kind=call.caller.kind,
     )
     return asked, arguments.decode()

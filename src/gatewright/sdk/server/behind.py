@@ -45,6 +45,7 @@ class Behind:
         session: str | None = None,
         *,
         audit: bool = False,
+        door: str = "",
     ) -> Callable[[], None]:
         """Tell `take` of changes, on the loop that runs now."""
         entry = asyncio.get_running_loop(), take

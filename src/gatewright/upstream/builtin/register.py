@@ -53,6 +53,8 @@ class Making(msgspec.Struct, frozen=True):
     of a call; empty without one), the tool's name and version; None where it cannot be asked."""
     stands_behind: Callable[[str, str, str], None]
     """The same three of a tool that is registered now: from then on the connection answers for it."""
+    used: Callable[[str], str]
+    """Which server's tool is called by this name, or by one that says the same; empty where none is."""
     stored: Callable[[], None]
     """Keeps what is registered. Raises `OSError`."""
     clock: Callable[[], float]
@@ -85,13 +87,16 @@ class Register:
         making = self._making
         run, base = await self._implemented(wanted, call)
         one = registered_of(wanted, base, run, None if wanted.by_connection else call.params)
+        if wanted.by_connection:
+            one = msgspec.structs.replace(one, owner=f"{call.caller.kind} {call.caller.id}")
         try:
+            self._check_name(wanted.name)
             added = making.registry.add(one)
         except Conflict as problem:
             return Failure(
                 "registration_conflict",
-                f"{problem}: register it under another version",
-                {"field": "tool_metadata.version"},
+                f"{problem}: register it under another {problem.field}",
+                {"field": f"tool_metadata.{problem.field}"},
             )
         if wanted.by_connection:
             making.stands_behind(_connection(call), wanted.name, wanted.version)
@@ -103,6 +108,15 @@ class Register:
             making.registry.remove(wanted.name, wanted.version)
             return Failure("internal", f"the registration could not be stored: {problem.strerror}")
         return self._done(wanted)
+
+    def _check_name(self, name: str) -> None:
+        """Raises `Conflict` where calls by this name lead to a server's tool now: they would lead elsewhere. A name of the
+        registry leads to it already."""
+        if any(one.name == name for one in self._making.registry.tools):
+            return
+        server = self._making.used(name)
+        if server:
+            raise Conflict(f"{name} is what a tool of server {server} is called", "name")
 
     def _done(self, wanted: Wanted) -> Answer:
         return Answer(jsonrpc.encode({"structuredContent": self._said(wanted), "content": []}))

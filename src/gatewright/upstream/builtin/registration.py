@@ -78,7 +78,7 @@ def read_registration(params: Mapping[str, Any]) -> Wanted:
             )
         )
     implementation = params.get("implementation", "shipped")
-    if implementation not in {"shipped", "connection"}:
+    if implementation not in ("shipped", "connection"):  # compared, since it may be a list
         raise _bad("implementation", 'it is "shipped" or "connection"')
     return Wanted(
         name=_named(metadata),
@@ -144,7 +144,7 @@ def _categories(found: Any) -> tuple[str, ...]:
 
 def _profile(profile: Mapping[str, Any]) -> Profile:
     level = profile.get("sandbox_level", "none")
-    if level not in LEVELS:
+    if level not in tuple(LEVELS):
         raise _bad("security_profile.sandbox_level", f"it is one of {', '.join(LEVELS)}")
     limits = profile.get("resource_limits", {})
     if not isinstance(limits, dict):

@@ -1,0 +1,190 @@
+"""Secrets that this process holds right now, found by their exact value: tokens of upstream servers, client secrets, passwords
+of databases. They come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
+
+An access token that was refreshed stays known until `EACH` newer values of its holder came. Holders are told apart, so that
+an authorization server that gives a new token each second displaces its own tokens alone.
+
+Theory: each spelling of a value (`exact.spellings`) has an eight-byte piece, and one automaton looks for all pieces. Only where
+a piece stands, the whole spelling is compared. A piece does not begin again inside itself where that can be avoided, so that
+a text full of pieces costs no more than one comparison for every few bytes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from threading import Lock
+from urllib.parse import unquote, urlsplit
+
+from gatewright.redaction.context import Finding
+from gatewright.redaction.exact import is_telling, spellings
+from gatewright.redaction.names import is_secret_name
+from gatewright.redaction.patterns import Pattern
+from gatewright.redaction.scanner import Scanner, bytes_of
+
+__all__ = ["EACH", "HELD", "MOST", "Held", "WithHeld", "passwords_in"]
+
+EACH = 16
+"""How many values one holder may have unless it says otherwise."""
+MOST = 256
+"""How many values there may be; beyond that the oldest goes."""
+LONGEST = 32 * 1024
+"""Characters of a value that are looked for; of a longer one the last of them."""
+
+_Spelled = tuple[tuple[bytes, int], ...]
+
+_ESCAPES = r"\\u|\\/|\\\\"
+"""Where a value has characters that JSON may escape, its pieces look different in JSON text within JSON text."""
+_PIECE = 8
+_LOOKED = 256
+_RULE = "own-secret"
+
+
+class Held:
+    """See the module's text. Any thread may add to it."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[tuple[str, str], _Spelled] = OrderedDict()
+        self._lock = Lock()
+        self._made: _Looking | None = None
+        self.version = 0
+        """Another number whenever another value is known."""
+
+    def hold(self, holder: str, values: Iterable[str | None], most: int = EACH) -> None:
+        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`)."""
+        fresh = [one[-LONGEST:] for one in values if one and is_telling(one)]
+        with self._lock:
+            if all((holder, one) in self._values for one in fresh):
+                return
+            for one in fresh:
+                self._values[holder, one] = self._values.pop((holder, one), ()) or _spelled(one)
+            mine = [key for key in self._values if key[0] == holder]
+            for key in mine[: max(0, len(mine) - most)]:
+                del self._values[key]
+            while len(self._values) > MOST:
+                self._values.popitem(last=False)
+            self._made = None
+            self.version += 1
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All that are known, each once."""
+        return tuple(dict.fromkeys(value for _, value in self._values))
+
+    def clear(self) -> None:
+        """Know nothing any more."""
+        with self._lock:
+            self._values.clear()
+            self._made = None
+            self.version += 1
+
+    def looking(self) -> _Looking | None:
+        """What finds them; None where there are none."""
+        if not self._values:
+            return None
+        if self._made is None:
+            with self._lock:
+                self._made = _Looking(self._values.values())
+        return self._made
+
+
+class _Looking:
+    """Finds some values."""
+
+    def __init__(self, values: Iterable[_Spelled]) -> None:
+        self._spelled: dict[bytes, list[tuple[bytes, int]]] = {}
+        """Piece → each spelling that has it, and where in it; the longest first."""
+        every = {one for value in values for one in value}
+        for spelled, at in sorted(every, key=lambda one: -len(one[0])):
+            self._spelled.setdefault(spelled[at : at + _PIECE], []).append((spelled, at))
+        pieces = "|".join(map(bytes_of, self._spelled))
+        self._pieces = Pattern(pieces, bounded=True)
+        escaped = any(b"\\" in one for one in self._spelled)
+        hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
+        self.hits = hints.hits
+        self.after = hints.after
+
+    def find(self, text: bytes) -> list[Finding]:
+        """(start, end, rule) of every value, in order."""
+        found: list[Finding] = []
+        at = done = 0
+        while (spans := self._pieces.after(text, at)) is not None:
+            start = spans[0][0]
+            begun, done = self._whole(text, start, done)
+            if begun >= 0:
+                found.append((begun, done, _RULE))
+            at = max(done, start + 1)
+        return found
+
+    def _whole(self, text: bytes, start: int, done: int) -> tuple[int, int]:
+        """The place of the longest spelling whose piece stands at `start` and that begins at `done` or later; -1 and `done`
+        where there is none."""
+        for spelled, at in self._spelled[text[start : start + _PIECE]]:
+            if done <= start - at and text.startswith(spelled, start - at):
+                return start - at, start - at + len(spelled)
+        return -1, done
+
+
+def _spelled(value: str) -> _Spelled:
+    """Each spelling of a value, and where in it its piece begins."""
+    return tuple((one, _piece_of(one)) for one in spellings([value]))
+
+
+def _piece_of(spelled: bytes) -> int:
+    """Where the piece of a spelling begins: the last of those that repeat themselves least."""
+    last = len(spelled) - _PIECE
+    best, most = last, 0
+    for at in range(last, max(-1, last - _LOOKED), -1):
+        piece = spelled[at : at + _PIECE]
+        period = next(n for n in range(1, _PIECE + 1) if piece[n:] == piece[: _PIECE - n])
+        if period > most:
+            best, most = at, period
+        if period == _PIECE:
+            break
+    return best
+
+
+class WithHeld(Scanner):
+    """What another scanner finds, and what is held."""
+
+    def __init__(self, scanner: Scanner, held: Held) -> None:
+        self._of = scanner
+        self._held = held
+        self._seen = scanner.worth_a_look
+        self.worth_a_look = self._worth
+
+    def _worth(self, raw: bytes) -> bool:
+        if self._seen(raw):
+            return True
+        looking = self._held.looking()
+        return looking is not None and looking.hits(raw)
+
+    def hint_after(self, raw: bytes, at: int) -> tuple[int, int] | None:
+        """Where from `at` on something is worth a look."""
+        found, looking = self._of.hint_after(raw, at), self._held.looking()
+        spans = None if looking is None else looking.after(raw, at)
+        if found is None or spans is None:
+            return found if spans is None else spans[0]
+        return min(found, spans[0])
+
+    def find(self, text: bytes) -> list[Finding]:
+        """(start, end, rule) of everything in a text without escapes, in order, none in another."""
+        found, looking = self._of.find(text), self._held.looking()
+        more = [] if looking is None else looking.find(text)
+        return self.apart([*found, *more]) if more else found
+
+
+def passwords_in(url: str) -> tuple[str, ...]:
+    """The passwords in a URL or DSN, before its host and in its query: as they are written, and as they are meant."""
+    try:
+        parts = urlsplit(url)
+        written = [parts.password or ""]
+    except ValueError:
+        return ()
+    pairs = (one.partition("=") for one in parts.query.split("&"))
+    written += [value for name, _, value in pairs if is_secret_name(unquote(name))]
+    return tuple(form for one in written if one for form in dict.fromkeys((one, unquote(one))))
+
+
+HELD = Held()
+"""Those of this process. What a person reads of it, or a record says, is cleaned of them."""

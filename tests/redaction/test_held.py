@@ -1,0 +1,199 @@
+"""What this process holds is found by its exact value, in every spelling, for as long as it is known."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.redaction import Redactor, without_secrets
+from gatewright.redaction.exact import is_telling
+from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, Held, passwords_in
+
+KEY = b"k" * 32
+VALUES = (
+    "opaque-token-8271",
+    'pa/ss "wörd"\\+42',
+    "three words here 9",
+    "eyJ" + "Zm9vYmFy" * 300 + ".tail-" + "Q7" * 40,
+    "aB3d" * 4000,
+)
+
+
+def redactor(held: Held) -> Redactor:
+    return Redactor(KEY, held=held)
+
+
+def knowing(*values: str) -> Held:
+    held = Held()
+    held.hold("somebody", values)
+    return held
+
+
+def spellings(secret: str) -> Iterator[str]:
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield json.dumps(json.dumps(secret))[1:-1]
+    yield quote(secret, safe="")
+    yield quote(secret)
+    for before in range(3):
+        encoded = base64.b64encode(b"x" * before + secret.encode() + b"yz").decode()
+        yield encoded
+        yield encoded.replace("+", "-").replace("/", "_")
+
+
+@pytest.mark.parametrize("secret", VALUES, ids=range(len(VALUES)))
+def test_a_held_value_is_taken_out_in_every_spelling(secret: str) -> None:
+    one = redactor(knowing("another-value-1", secret, "one-more-value-2"))
+    for said in spellings(secret):
+        text = f"see {said} there"
+        assert one.worth_a_look(text.encode())
+        assert said not in one.text(text).text.decode()
+        raw = json.dumps({"content": [{"text": text}], said: 1}).encode()
+        clean = one.json(raw).text
+        assert said not in json.loads(clean)["content"][0]["text"]
+        assert said not in json.loads(clean)
+        stream = one.stream()
+        told = "".join(
+            [*(stream.feed(text[at : at + 7]) for at in range(0, len(text), 7)), stream.end()]
+        )
+        assert said not in told or len(said) > 8192
+
+
+def test_nothing_is_found_or_looked_for_where_nothing_is_held() -> None:
+    one = redactor(Held())
+    raw = b'{"a":"opaque-token-8271"}'
+    assert not one.worth_a_look(raw)
+    assert one.json(raw).text is raw
+
+
+def test_a_value_is_known_from_the_moment_it_is_held_and_an_old_one_for_a_while() -> None:
+    held = Held()
+    one = redactor(held)
+    assert one.text("token-number-0").rules == []
+    for number in range(EACH + 3):
+        held.hold("login files", [f"token-number-{number}"])
+        assert one.text(f"token-number-{number}").rules == ["own-secret"]
+    known = [n for n in range(EACH + 3) if one.text(f"token-number-{n} ").rules]
+    assert len(known) == EACH
+    assert known[-1] == EACH + 2
+
+
+def test_one_holder_displaces_its_own_values_alone_and_all_are_bounded() -> None:
+    held = Held()
+    held.hold("honest", ["a-value-that-stays"])
+    for number in range(10_000):
+        held.hold("greedy", [f"greedy-value-{number}"])
+    assert "a-value-that-stays" in held.values
+    assert len(held.values) == EACH + 1
+    for number in range(3 * MOST):
+        held.hold(f"holder-{number}", [f"one-value-of-{number}"])
+    assert len(held.values) == MOST
+
+
+def test_the_same_value_of_two_holders_stays_while_one_has_it() -> None:
+    held = Held()
+    held.hold("one", ["shared-value-77"])
+    held.hold("two", ["shared-value-77"])
+    for number in range(EACH):
+        held.hold("one", [f"newer-value-{number}"])
+    assert redactor(held).text("shared-value-77").rules == ["own-secret"]
+
+
+def test_the_version_changes_with_what_is_known_and_with_nothing_else() -> None:
+    held = knowing("some-value-123")
+    before = held.version
+    held.hold("somebody", ["some-value-123", "", None, "short", "aaaaaaaaaaaa"])
+    assert held.version == before
+    held.hold("somebody", ["some-value-124"])
+    assert held.version != before
+    held.clear()
+    assert held.values == ()
+
+
+def test_of_a_very_long_value_the_last_part_is_known() -> None:
+    value = "".join(random.Random(1).choices("abcdefghij0123456789", k=LONGEST + 500))
+    clean = redactor(knowing(value)).text(f"see {value} there").text.decode()
+    assert value[-LONGEST:] not in clean
+
+
+def test_a_policy_without_secrets_looks_for_none() -> None:
+    one = Redactor(KEY, secrets=False, held=knowing("opaque-token-8271"))
+    assert one.text("opaque-token-8271").rules == []
+
+
+def test_lines_of_logs_and_records_are_without_what_is_held() -> None:
+    HELD.hold("a test", ["opaque-token-8271"])
+    assert without_secrets(b"got opaque-token-8271") == b"got [REDACTED:own-secret]"
+    assert b"8271" not in without_secrets(b'{"a":"opaque-token-8271"}')
+
+
+@given(
+    st.lists(st.text(min_size=8, max_size=24).filter(is_telling), min_size=1, max_size=5), st.data()
+)
+def test_no_telling_value_is_left_in_any_text(values: list[str], data: st.DataObject) -> None:
+    said = data.draw(st.lists(st.one_of(st.text(max_size=9), st.sampled_from(values)), max_size=12))
+    text = "".join(said)
+    clean = redactor(knowing(*values)).text(text).text.decode()
+    assert not [one for one in values if one.strip() in clean]
+
+
+def _periodic(size: int) -> bytes:
+    return (b"abcd" * size)[:size]
+
+
+def _pieces(size: int) -> bytes:
+    return (b"xyz-tail-of-it." * size)[:size]
+
+
+def _nothing(size: int) -> bytes:
+    return (b"lorem ipsum dolor " * size)[:size]
+
+
+@pytest.mark.parametrize("made", [_periodic, _pieces, _nothing])
+@pytest.mark.parametrize(
+    "held", [("abcd" * 2000,), ("q1w2e3r4" * 900 + "xyz-tail-of-it.",) * 1, VALUES]
+)
+def test_the_cost_grows_as_the_text_does(
+    made: Callable[[int], bytes], held: tuple[str, ...]
+) -> None:
+    """An authorization server chooses its tokens, and a server that it knows chooses the text."""
+    looking = knowing(*held).looking()
+    assert looking is not None
+
+    def seconds(size: int) -> float:
+        text = made(size)
+        looking.find(text)
+        begun = time.perf_counter()
+        looking.find(text)
+        return time.perf_counter() - begun
+
+    def least(size: int) -> float:
+        return min(seconds(size) for _ in range(3))
+
+    assert least(512 * 1024) < 4 * 2.3 * max(least(128 * 1024), 0.0005)
+
+
+@pytest.mark.parametrize(
+    ("url", "passwords"),
+    [
+        ("postgres://u:p%40ssword@h/db", ("p%40ssword", "p@ssword")),
+        ("postgres://u@h/db?password=a%20b&sslmode=on", ("a%20b", "a b")),
+        ("https://h/x?api_key=k1", ("k1",)),
+        ("https://h/x", ()),
+        ("no url at all", ()),
+        ("http://[::1", ()),
+    ],
+)
+def test_the_passwords_of_a_url_are_found_as_written_and_as_meant(
+    url: str, passwords: tuple[str, ...]
+) -> None:
+    assert passwords_in(url) == passwords
