@@ -29,7 +29,7 @@ class World:
         self.events: list[tuple[str, str, dict[str, Any]]] = []
         self.fails = False
         environ = {"HOME": str(folder), "GATEWRIGHT_STATE": str(folder / "state")}
-        source = FileSource(environ=environ, cwd=folder)
+        source = FileSource(self.file, environ=environ, cwd=folder)
         self.running = source.load()
         self.reloader = Reloader(
             source,

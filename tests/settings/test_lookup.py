@@ -7,6 +7,7 @@ import platformdirs
 import pytest
 
 from gatewright.settings import SettingsError, find, load, state_directory
+from tests.accepting import accept_file
 
 Files = dict[str, Path]
 
@@ -37,6 +38,8 @@ def environ(files: Files, **more: str) -> dict[str, str]:
 
 def commands(files: Files, config: Path | None = None, **more: str) -> dict[str, str]:
     cwd = files["project"].parent / "deep/down"
+    if files["project"].exists():
+        accept_file(files["project"], environ(files))
     settings = load(config, environ=environ(files, **more), cwd=cwd)
     return {server.id: server.command for server in settings.servers}
 

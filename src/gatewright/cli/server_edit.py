@@ -5,6 +5,7 @@ What a hand wrote in the file stays as it was written.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from gatewright.settings.edit import (
     set_tool_value,
 )
 from gatewright.settings.lookup import STDIN
+from gatewright.settings.secret_users import allow
 
 __all__ = [
     "add",
@@ -50,6 +52,7 @@ ToolName = Annotated[
         autocompletion=tool_names,
     ),
 ]
+_SECRET = Pattern(r"\$\{secret:([A-Za-z0-9._-]+)\}")
 _PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
@@ -104,8 +107,14 @@ def add(
     place = settings.secrets
     secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
     clean, values = secured(table, secrets)
-    with keeping(secrets, values), editing(path, new="") as draft:
+    store = settings.storage.path
+    with (
+        keeping(secrets, values, lambda one: allow(os.environ, store, one, [path])),
+        editing(path, new="") as draft,
+    ):
         add_servers(draft, [clean], replace=replace)
+    for used in _typed(table) - values.keys():
+        allow(os.environ, store, used, [path])
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
     _told(settings, path, name, "added to", json=json)
@@ -195,6 +204,13 @@ def _file_of(settings: Settings, name: str) -> Path:
 
 def _ids(settings: Settings) -> str:
     return ", ".join(sorted(server.id for server in settings.servers)) or "there are none"
+
+
+def _typed(table: dict[str, Any]) -> set[str]:
+    """Secrets that the command line names: whoever types one means it for this file."""
+    texts = [*table.get("args", ()), table.get("url", "")]
+    texts += [*table.get("env", {}).values(), *table.get("headers", {}).values()]
+    return {found[1] for text in texts for found in _SECRET.finditer(text)}
 
 
 def _pairs(given: list[str], option: str) -> dict[str, str]:
