@@ -15,7 +15,7 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit
 from gatewright.configs.local_agents import credential
-from gatewright.settings import load
+from gatewright.settings import load, state_directory
 
 __all__ = ["Endpoint", "Running", "alive", "endpoint", "read_running", "takes_over"]
 
@@ -77,7 +77,7 @@ def endpoint(
     """
     if url is not None:
         return Endpoint(_with_profile(url, profile), key or "")
-    running = read_running(load(config).storage.path)
+    running = read_running(_state(config))
     own = running.operator_token if role == "operator" else running.local_token
     if not own and not key:
         raise CliError(
@@ -88,6 +88,13 @@ def endpoint(
         )
     shown = credential(own, host) if host else own
     return Endpoint(_with_profile(running.url, profile), key or shown, running.pid)
+
+
+def _state(config: Path | None) -> Path:
+    """The state folder. Where the environment names it no file is looked for: a host may start us in anybody's project."""
+    if config is None and os.environ.get("GATEWRIGHT_STATE"):
+        return state_directory(os.environ)
+    return load(config).storage.path
 
 
 def read_running(state: Path) -> Running:

@@ -6,6 +6,7 @@ What a hand wrote in the file stays as it was written.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -113,7 +114,7 @@ def add(
         editing(path, new="") as draft,
     ):
         add_servers(draft, [clean], replace=replace)
-    for used in _typed(table) - values.keys():
+    for used in _typed(clean) - values.keys():
         allow(os.environ, store, used, [path])
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
@@ -206,8 +207,8 @@ def _ids(settings: Settings) -> str:
     return ", ".join(sorted(server.id for server in settings.servers)) or "there are none"
 
 
-def _typed(table: dict[str, Any]) -> set[str]:
-    """Secrets that the command line names: whoever types one means it for this file."""
+def _typed(table: Mapping[str, Any]) -> set[str]:
+    """Secrets that the command line named, or gave the value of: whoever typed it means it for this file."""
     texts = [*table.get("args", ()), table.get("url", "")]
     texts += [*table.get("env", {}).values(), *table.get("headers", {}).values()]
     return {found[1] for text in texts for found in _SECRET.finditer(text)}

@@ -215,7 +215,8 @@ def _is_ours(server: Server, urls: Collection[str]) -> bool:
     if server.transport != "stdio":
         return server.url.rstrip("/") in {url.rstrip("/") for url in urls}
     words = [server.command, *server.args]
-    called = any(_OURS.search(word) for word in words[:4]) or words[1:3] == ["-m", "gatewright"]
+    module = [word for word in words[1:4] if word != "-P"][:2]
+    called = any(_OURS.search(word) for word in words[:4]) or module == ["-m", "gatewright"]
     return called and bool({"bridge", "serve"} & set(words))
 
 

@@ -65,6 +65,8 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
     with keeping(secrets, made.values, allowed), editing(path) as draft:
         for one in changes:
             draft.put(one.path, one.text)
+    for name in made.named - made.values.keys():
+        allowed(name)
     return moved
 
 
@@ -101,6 +103,7 @@ class _Names:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
+        self.named: set[str] = set()
         self.values: dict[str, str] = {}
         """What has to be kept."""
 
@@ -112,6 +115,7 @@ class _Names:
             if held is None:
                 self.values[name] = value
             if held in {None, value}:
+                self.named.add(name)
                 return name
         raise AssertionError
 
