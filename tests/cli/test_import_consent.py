@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import typer
 
 from gatewright.cli import import_consent
 from gatewright.cli.import_consent import Consent
@@ -16,7 +17,7 @@ def at_terminal(patch: pytest.MonkeyPatch, *, there: bool, answer: bool = False)
         return answer
 
     patch.setattr(import_consent, "is_terminal", lambda _: there)
-    patch.setattr(import_consent.typer, "confirm", confirm)
+    patch.setattr(typer, "confirm", confirm)
     return asked
 
 

@@ -38,8 +38,9 @@ def environ(files: Files, **more: str) -> dict[str, str]:
 
 def commands(files: Files, config: Path | None = None, **more: str) -> dict[str, str]:
     cwd = files["project"].parent / "deep/down"
-    if files["project"].exists():
-        accept_file(files["project"], environ(files))
+    for file in (files["project"], files["project"].with_name("mcp.toml")):
+        if file.exists():
+            accept_file(file, environ(files))
     settings = load(config, environ=environ(files, **more), cwd=cwd)
     return {server.id: server.command for server in settings.servers}
 

@@ -75,7 +75,8 @@ def test_what_it_runs_imports_sends_and_uses_is_said() -> None:
         "sets builtin.directory_list.roots = ['/', '/etc']",
         "sets grants.0.agent = *",
         "sets audit.sinks.s.url = https://record.example/${file:where.txt}",
-        "sets approvals.webhook = https://hook.example",
+        "sets approvals.webhook = https://hook.example/***",
+        "server b sends the header Authorization: ***",
         "uses the secrets mine",
         "uses the variables of your environment HOME",
         "reads the files where.txt",
@@ -121,7 +122,7 @@ def test_every_value_that_does_anything_counts(change: str) -> None:
 def test_a_new_table_that_nobody_knows_counts() -> None:
     accepted = digests(entries(DOCUMENT), "salt")
     more = Document(DOCUMENT.path, {**DOCUMENT.data, "plugins": {"load": "x"}}, {})
-    assert changes(entries(more), "salt", accepted) == ["new: plugins.load = x"]
+    assert changes(entries(more), "salt", accepted) == ["new: plugins.load = 'x'"]
 
 
 def test_comments_order_and_layout_do_not_count() -> None:
@@ -138,7 +139,7 @@ def test_a_server_put_first_is_the_only_one_that_is_new() -> None:
         "salt",
         accepted,
     )
-    assert sorted(found) == ["new: servers.new.command = rm", "new: servers.new.id = new"]
+    assert sorted(found) == ["new: servers.new.command = 'rm'", "new: servers.new.id = 'new'"]
 
 
 @pytest.mark.parametrize("name", ["api.json", "where.txt"])

@@ -31,6 +31,7 @@ _HARMLESS = frozenset(
 """What neither runs, nor sends, nor permits anything; whatever is not named here counts."""
 _REFERENCE = Pattern(r"\$\{([^}]*)\}")
 _PROGRAM = frozenset({"id", "command", "args", "cwd", "python", "url", "openapi", "base_url"})
+_ADDRESS = Pattern(r"(?P<where>[a-z+]{1,20}://[A-Za-z0-9.:\[\]-]{1,200})(?:[/?#]|\Z)")
 _FILE_BYTES = 16 << 20
 _FILES = 256
 _LONG = 240
@@ -109,7 +110,10 @@ def _of_server(table: Mapping[str, Any]) -> Iterator[str]:
     for variable, value in (env if isinstance(env, dict) else {}).items():
         kind = _kind(str(variable))
         yield f"{name} sets {_shown(str(variable), 80)}={_text(str(variable), value)}{kind}"
-    others = sorted(str(key) for key in table.keys() - _PROGRAM - {"env"})
+    headers = table.get("headers")
+    for header, value in (headers if isinstance(headers, dict) else {}).items():
+        yield f"{name} sends the header {_shown(str(header), 80)}: {_text(str(header), value)}"
+    others = sorted(str(key) for key in table.keys() - _PROGRAM - {"env", "headers"})
     if others:
         yield f"{name} sets {_shown(', '.join(others))}"
 
@@ -144,10 +148,13 @@ def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _text(name: str, value: object) -> str:
-    """A value beside its name, which may say that it is a secret."""
+    """A value beside its name, which may say that it is a secret; of an address where it leads."""
     from gatewright.configs.credentials import is_secret_name  # noqa: PLC0415 - as below
 
-    return "***" if is_secret_name(name) else _shown(str(value))
+    if not is_secret_name(name):
+        return _shown(str(value))
+    found = _ADDRESS.match(str(value))
+    return f"{found['where']}/***" if found else "***"
 
 
 def _shown(text: str, most: int = _LONG) -> str:
