@@ -26,7 +26,7 @@ ARGUMENTS = {
     "server add": ["new", "--", "true"],
     "server pin": ["x"],
     "tool call": ["x__y"],
-    "grant show": ["x"],
+    "grant show": ["me", "x"],
     "grant add": ["me", "x"],
     "grant revoke": ["me", "x"],
     "room who": ["t"],
@@ -39,7 +39,7 @@ ARGUMENTS = {
     "room bridge": ["t", "x"],
     "policy explain": ["me", "x__y"],
     "policy simulate": ["mgp.toml"],
-    "policy try": ["--validator", "shell"],
+    "policy try": ["--validator", "readonly", "--help"],
     "audit show": ["00000000-0000-7000-8000-000000000000"],
     "secret set": ["mine"],
     "completion": ["bash"],
@@ -60,6 +60,7 @@ KNOWN = {
     "config schema": "it prints the schema of every file",
     "config trust": "it accepts the file, which it shows; it starts nothing",
     "config untrust": "it takes an acceptance back",
+    "room serve": "it starts what was typed, and looks for the gateway then",
     "policy try": "it asks a validator about words of the command line",
 }
 """Commands that end otherwise than by the refusal, and why that takes nothing from the file."""
@@ -100,13 +101,33 @@ def line_of(command: str, *more: str) -> list[str]:
     return [*words, *more, *given]
 
 
-@pytest.mark.parametrize("kind", DANGERS)
+EVERYTHING = "".join(text for kind, text in DANGERS.items() if not kind.endswith("state"))
+SOME = "doctor,server check,server inspect,config check,config show,tool list,serve,bridge".split(
+    ","
+)
+
+
+def numbered(text: str) -> str:
+    """Several servers in one file: each with an id of its own."""
+    parts = text.split('id = "x"')
+    return "".join(f'{part}id = "x{number}"' for number, part in enumerate(parts[:-1])) + parts[-1]
+
+
+@pytest.mark.parametrize("kind", ["everything", "foreign state"])
 def test_no_command_acts_on_a_configuration_that_was_only_found(
     kind: str, wires: Tripwires
 ) -> None:
-    folder, environ = wires.place(kind), environment(wires)
-    before = wires.state()
-    walked = [one for one in ALL if one != "config trust"]
+    folder = wires.place(kind, numbered(EVERYTHING) if kind == "everything" else None)
+    walk([one for one in ALL if one != "config trust"], folder, wires)
+
+
+@pytest.mark.parametrize("kind", DANGERS)
+def test_no_kind_of_danger_acts_by_itself(kind: str, wires: Tripwires) -> None:
+    walk(SOME, wires.place(kind), wires)
+
+
+def walk(walked: list[str], folder: Path, wires: Tripwires) -> None:
+    environ, before = environment(wires), wires.state()
     for ended in run_all([line_of(one) for one in walked], folder, environ):
         name = next(one for one in ALL if ended.words[: len(one.split())] == one.split())
         assert ended.code != -1, f"it ran on: {ended}"
