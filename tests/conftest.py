@@ -92,6 +92,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests accept of configurations is remembered for the run alone, not for the user who runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state-home")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_thread_is_stopped_while_measured() -> Iterator[None]:
     """Fails a test that would stop a thread while a tracer is set, where it might otherwise never end. What is still

@@ -45,6 +45,7 @@ class Served:
 @contextmanager
 def serving(shell: Shell, *arguments: str) -> Iterator[Served]:
     """`gatewright serve --port 0` with these arguments, until the block ends."""
+    shell.accept()
     process = subprocess.Popen(
         shell.command("serve", "--port", "0", *arguments),
         stdin=subprocess.DEVNULL,

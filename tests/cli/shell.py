@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gatewright.settings import SettingsError
+from tests.accepting import accept_file
 from tests.cli.schemas import conform
 
 __all__ = ["DEADLINE_S", "Done", "Shell"]
@@ -51,6 +54,8 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.accepting = True
+        """Whether the person at this shell has accepted the configuration that is found in the folder."""
         self.state = folder / "state"
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -74,6 +79,7 @@ class Shell:
         self, *arguments: str, given: str = "", environ: Mapping[str, str] | None = None
     ) -> Done:
         """Run one command on pipes. What it prints as JSON is held against its schema."""
+        self.accept()
         ended = subprocess.run(
             self.command(*arguments),
             input=given,
@@ -90,6 +96,7 @@ class Shell:
     def run_at_terminal(self, *arguments: str, answers: str = "", after: str = "") -> Done:
         """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`.
         The answers are typed once it has shown `after`."""
+        self.accept()
         ours, theirs = os.openpty()
         process = subprocess.Popen(
             self.command(*arguments),
@@ -121,4 +128,13 @@ class Shell:
         """A file in the folder."""
         path = self.folder / name
         path.write_text(text)
+        self.accept()
         return path
+
+    def accept(self) -> None:
+        """What a person says once of a file: `gatewright config trust`."""
+        for name in ("mgp.toml", "mcp.toml"):
+            path = self.folder / name
+            if self.accepting and path.is_file():
+                with contextlib.suppress(SettingsError):  # the command says what is wrong with it
+                    accept_file(path, self.environment)

@@ -189,6 +189,35 @@ def test_a_project_has_a_file_of_its_own(shell: Shell) -> None:
     assert (refused.code, refused.error["code"]) == (2, "usage")
 
 
+PROJECT_FILES = {host.id: host.project for host in HOSTS.values() if host.project}
+
+
+@pytest.mark.parametrize("command", ["connect", "disconnect"])
+@pytest.mark.parametrize("kind", ["file", "dangling", "folder", "hard"])
+@pytest.mark.parametrize("host", sorted(PROJECT_FILES))
+def test_a_projects_file_that_leads_elsewhere_is_neither_read_nor_written(
+    host: str, kind: str, command: str, shell: Shell, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    file, target = shell.folder / PROJECT_FILES[host], outside / "mine.json"
+    in_folder = kind == "folder" and file.parent != shell.folder
+    if kind != "dangling":
+        target.write_text(TWO)
+    if in_folder:
+        (outside / file.name).write_text(TWO)
+        file.parent.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.symlink_to(outside)
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (os.link if kind == "hard" else os.symlink)(target, file)
+    before = {one.name: one.read_text() for one in outside.iterdir()}
+    done = shell.run(command, host, "--project", "--yes")
+    assert (done.code, done.error["code"]) == (8, "host_file"), done.err
+    assert "link" in done.error["message"]
+    assert "ghp_" not in done.err + done.out
+    assert {one.name: one.read_text() for one in outside.iterdir()} == before
+
+
 def test_a_link_to_a_file_elsewhere_stays_a_link(shell: Shell) -> None:
     target, link = shell.write("dotfile.json", TWO), shell.folder / ".lmstudio" / "mcp.json"
     link.parent.mkdir()

@@ -22,6 +22,8 @@ def test_the_same_plan_is_told_in_three_ways(tmp_path: Path) -> None:
     assert rows(plan) == [("add", "a", "stdio", target, ("a.args.3",), "h/x.json: mcpServers.a")]
     assert len(COLUMNS) == len(rows(plan)[0])
     assert list(remarks(plan, store)) == [
+        "variable: a gets A=plain-value",
+        "variable: a gets B=${NOT_SET}",
         "needed: a stays down without it; set NOT_SET and start again",
         "warning: a runs pkg in whatever version is newest; write pkg@VERSION",
         f"suggested: a needed no confirmation for * (mcpServers.a.trust); {GRANTS}",
@@ -34,7 +36,10 @@ def test_the_same_plan_is_told_in_three_ways(tmp_path: Path) -> None:
         {"name": "secret:a.args.3", "there": True},
         {"name": "NOT_SET", "there": False},
     ]
-    assert "plain-value" not in str(told)
+    assert server["variables"] == [
+        {"name": "A", "value": "plain-value", "kind": ""},
+        {"name": "B", "value": "${NOT_SET}", "kind": ""},
+    ]
     assert "hunter2" not in str(told)
 
 

@@ -300,6 +300,66 @@ def test_bytes_of_any_kind_do_no_harm(part: int, content: bytes, store: Store) -
     _check(content, store)
 
 
+SEEN = f"{FORMED}\u202e\x1b[2J"
+"""A name that is a secret by its form, with what would repaint a screen behind it."""
+_WRONG: list[Any] = [
+    SEEN,
+    [SEEN],
+    [[SEEN]],
+    {SEEN: SEEN},
+    {SEEN: [SEEN]},
+    [{SEEN: {SEEN: 1}}],
+    1e400,
+]
+
+
+def _renamed(value: Any, path: tuple[Any, ...], new: str) -> Any:
+    found = json.loads(json.dumps(value))
+    inner = found
+    for step in path[:-1]:
+        inner = inner[step]
+    if isinstance(inner, dict):
+        inner[new] = inner.pop(path[-1])
+    return found
+
+
+def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    found = json.loads(json.dumps(value))
+    inner = found
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = new
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(DOCUMENTS)))
+def test_no_message_repeats_a_secret_that_stands_as_a_name_or_in_a_wrong_place(
+    number: int, store: Store
+) -> None:
+    """Every member of every known format, renamed and replaced; alone and with its value wrong as well."""
+    found = json.loads(json.dumps(DOCUMENTS[number]))
+    for path in (one for one in _PATHS[number] if one):
+        named = _renamed(found, path, SEEN)
+        changed = [named, *(_replaced(found, path, wrong) for wrong in _WRONG)]
+        if isinstance(path[-1], str):
+            changed += [_replaced(named, (*path[:-1], SEEN), wrong) for wrong in _WRONG]
+        for one in changed:
+            told = _told(_spelled(one), store)
+            assert FORMED not in told, (path, told)
+            assert "\u202e" not in told, (path, told)
+
+
+def _told(content: bytes, store: Store) -> str:
+    """What is said beside the rows, for people and programs."""
+    try:
+        reading = read(content, Place(file="/h/x", workspace="/w", platform="linux"))
+    except CannotRead as problem:
+        return str(problem)
+    plan = make_plan([reading], Known(flaw=_flaw, secret=store.get, permits=lambda *_: True))
+    notes = [f"{one.server} {one.key} {one.what} {one.instead}" for one in plan.notes]
+    return "\n".join([*notes, *remarks(plan, store)])
+
+
 def test_all_parts_together_are_ten_thousand() -> None:
     found = re.findall(r"range\((\d)\)\)\n@_QUICK\((\d+)\)", Path(__file__).read_text())
     assert sum(int(parts) * int(count) for parts, count in found) == 10_000

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_secret_is_kept_listed_tried_and_forgotten_and_never_shown(shell: Shell) -> None:
-    where = str(shell.state / "secrets.sealed")
+    where, file = str(shell.state / "secrets.sealed"), str(shell.folder / "mgp.toml")
     done = [
         shell.run("secret", "set", "token", given="hunter2\n"),
         shell.run("secret", "set", "token", "--json", given="hunter2"),
@@ -26,9 +26,9 @@ def test_a_secret_is_kept_listed_tried_and_forgotten_and_never_shown(shell: Shel
     kept, replaced, rows, listed, tried, tested, _, empty = done
     assert kept.out == ""
     assert "write ${secret:token}" in kept.err
-    assert replaced.document == {"name": "token", "where": where, "replaced": True}
-    assert rows.rows == [["token", where]]
-    assert listed.document == [{"name": "token", "where": where}]
+    assert replaced.document == {"name": "token", "where": where, "replaced": True, "for": [file]}
+    assert rows.rows == [["token", where, file]]
+    assert listed.document == [{"name": "token", "where": where, "for": [file]}]
     assert tried.rows == [["token", "ok"]]
     assert tested.document == [{"name": "token", "ok": True, "message": ""}]
     assert empty.document == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 from gatewright.compose.changes import policy_version
 from gatewright.compose.reload import Reloader
-from gatewright.settings import FileSource, Settings
+from gatewright.settings import FileSource, Settings, SettingsError
+from tests.accepting import accept_file
 
 DEADLINE_S = 10.0
 ONE = '[[servers]]\nid = "one"\ncommand = "x"\n'
@@ -23,12 +25,13 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "mgp.toml"
-        self.file.write_text(ONE)
         self.adopted: list[Settings] = []
         self.told: list[str] = []
         self.events: list[tuple[str, str, dict[str, Any]]] = []
         self.fails = False
         environ = {"HOME": str(folder), "GATEWRIGHT_STATE": str(folder / "state")}
+        self.environ = environ
+        self.write(ONE)
         source = FileSource(environ=environ, cwd=folder)
         self.running = source.load()
         self.reloader = Reloader(
@@ -39,6 +42,12 @@ class World:
             event=lambda *args: self.events.append(args),
             polled_s=0.02,
         )
+
+    def write(self, text: str) -> None:
+        """As the user does: what they write is accepted."""
+        self.file.write_text(text)
+        with contextlib.suppress(SettingsError):
+            accept_file(self.file, self.environ)
 
     async def _adopt(self, settings: Settings) -> None:
         await asyncio.sleep(0)
@@ -73,7 +82,7 @@ async def followed(folder: Path) -> AsyncIterator[World]:
 
 async def test_a_file_is_taken_over_when_it_changed_and_stands_still(tmp_path: Path) -> None:
     async with followed(tmp_path) as world:
-        world.file.write_text(ONE + TWO)
+        world.write(ONE + TWO)
         line = await world.said("configuration applied")
         assert [one.id for one in world.adopted[-1].servers] == ["one", "two"]
         after = policy_version(world.adopted[-1])
@@ -103,13 +112,13 @@ async def test_being_told_to_read_again_says_so_even_where_nothing_changed(tmp_p
 
 async def test_a_broken_file_is_told_once_and_again_when_it_is_mended(tmp_path: Path) -> None:
     async with followed(tmp_path) as world:
-        world.file.write_text(ONE + ONE)
+        world.write(ONE + ONE)
         line = await world.said("not applied")
         assert f"{world.file}:5: servers.one.id: line 1 has a server of this id" in line
-        world.file.write_text(ONE + ONE + "\n")
+        world.write(ONE + ONE + "\n")
         world.reloader.force()
         await world.said("not applied")
-        world.file.write_text(ONE)
+        world.write(ONE)
         assert "usable again" in await world.said("configuration")
         assert [event for event, *_ in world.events] == [REFUSED, REFUSED, APPLIED]
         assert world.adopted == []
@@ -117,7 +126,7 @@ async def test_a_broken_file_is_told_once_and_again_when_it_is_mended(tmp_path: 
 
 async def test_several_problems_are_one_line_with_their_number(tmp_path: Path) -> None:
     async with followed(tmp_path) as world:
-        world.file.write_text(ONE + ONE + "[limits]\ndepth = 0\n")
+        world.write(ONE + ONE + "[limits]\ndepth = 0\n")
         line = await world.said("not applied")
         assert line.endswith("(and 1 more: `gatewright config check` lists them)")
         assert len(world.events[0][2]["problems"]) == 2
@@ -127,7 +136,7 @@ async def test_a_file_that_is_gone_stops_nothing_and_its_return_is_noticed(tmp_p
     async with followed(tmp_path) as world:
         world.file.unlink()
         assert "the file is gone; put it back" in await world.said("not applied")
-        world.file.write_text(TWO)
+        world.write(TWO)
         await world.said("usable again")
         assert [one.id for one in world.adopted[-1].servers] == ["two"]
 
@@ -136,11 +145,11 @@ async def test_what_needs_a_restart_is_said_with_its_place_and_not_taken_over(
     tmp_path: Path,
 ) -> None:
     async with followed(tmp_path) as world:
-        world.file.write_text(ONE + "[gateway]\nport = 9\n")
+        world.write(ONE + "[gateway]\nport = 9\n")
         line = await world.said("restart to apply")
         assert line == f"configuration: restart to apply gateway.port ({world.file}:5)"
         assert world.adopted == []
-        world.file.write_text(TWO + "[gateway]\nport = 9\n")
+        world.write(TWO + "[gateway]\nport = 9\n")
         assert "servers.one, servers.two" in await world.said("applied")
         assert world.adopted[-1].gateway.port == world.running.gateway.port
         assert not any("restart" in line for line in world.told)
@@ -148,10 +157,10 @@ async def test_what_needs_a_restart_is_said_with_its_place_and_not_taken_over(
 
 async def test_what_is_odd_now_is_said_once(tmp_path: Path) -> None:
     async with followed(tmp_path) as world:
-        world.file.write_text(ONE + '[nonsense]\nx = 1\n[servers.env]\nA = "${NOT_SET_HERE}"\n')
+        world.write(ONE + '[nonsense]\nx = 1\n[servers.env]\nA = "${NOT_SET_HERE}"\n')
         await world.said("nonsense")
         assert "NOT_SET_HERE is not set" in await world.said("one stays down")
-        world.file.write_text(world.file.read_text() + TWO)
+        world.write(world.file.read_text() + TWO)
         await world.said("servers.two")
         world.reloader.force()
         await world.said("nothing changed")
@@ -163,7 +172,7 @@ async def test_a_take_over_that_fails_leaves_what_runs_and_can_be_tried_again(
 ) -> None:
     async with followed(tmp_path) as world:
         world.fails = True
-        world.file.write_text(TWO)
+        world.write(TWO)
         await world.said("internal error")
         world.fails = False
         world.reloader.force()

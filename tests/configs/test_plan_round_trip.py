@@ -16,6 +16,7 @@ from gatewright.configs.read import Place, read
 from gatewright.settings import load
 from gatewright.settings.edit import add_servers, editing
 from gatewright.stores.secrets import open_secrets
+from tests.accepting import allow_secret
 from tests.configs.host_samples import SAMPLES
 from tests.configs.more_samples import BUNDLES, MORE_SAMPLES
 from tests.configs.sample import SECRETS, Sample
@@ -34,7 +35,8 @@ _SECRET_NAMES = (
 
 def _variables(state: Path) -> dict[str, str]:
     values = {name: f"value-of-{name}" for name in _NAMES.split()}
-    return {**values, "HOME": "/home/me", "GATEWRIGHT_STATE": str(state)}
+    values |= {"HOME": "/home/me", "XDG_STATE_HOME": str(state.parent / "state-home")}
+    return {**values, "GATEWRIGHT_STATE": str(state)}
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
@@ -109,9 +111,9 @@ def _import(sample: Sample, path: Path, state: Path) -> Plan:
     place = Place(host=sample.host, workspace=sample.workspace, platform="linux", bundles=BUNDLES)
     plan = make_plan([read(sample.text.encode(), place)], Known(folder=str(path.parent.absolute())))
     secrets = open_secrets(state, "file")
-    for name in _SECRET_NAMES.split():
-        secrets.put(name, f"kept-{name}")
-    for name, value in plan.secrets.items():
+    kept = {name: f"kept-{name}" for name in _SECRET_NAMES.split()} | {**plan.secrets}
+    for name, value in kept.items():
+        allow_secret(name, path, state, _variables(state))
         secrets.put(name, value)
     with editing(path, new="", environ={}) as draft:
         add_servers(draft, [one.table for one in plan.servers])

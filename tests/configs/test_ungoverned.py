@@ -71,6 +71,8 @@ def test_a_switch_counts_where_the_host_heeds_it_and_nowhere_else(host: str) -> 
         (["gatewright", "serve", "--stdio"], "gateway"),
         (["C:\\tools\\gatewright.exe", "bridge"], "gateway"),
         (["/venv/bin/python3", "-m", "gatewright", "bridge"], "gateway"),
+        (["/venv/bin/python3", "-P", "-m", "gatewright", "bridge"], "gateway"),
+        (["/venv/bin/python3", "-P", "-m", "evil", "bridge"], "on"),
         (["/bin/evil", "gatewright", "bridge"], "on"),
         (["/bin/evil", "/opt/bin/gatewright", "serve"], "on"),
         (["/bin/evil", "-m", "gatewright", "bridge"], "on"),

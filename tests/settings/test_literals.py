@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gatewright.settings.documents import Document, parse, read
 from gatewright.settings.literals import find_literals, move_literals, secured
 from gatewright.settings.substitute import Sources, substitute
 from gatewright.stores.sealed_file import SealedFile
+from tests.accepting import allow_secret
 
 TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 TEXT = f"""\
@@ -46,6 +48,10 @@ def environ(file: Path) -> dict[str, str]:
     return {"GATEWRIGHT_STATE": str(file.parent / "state"), "HOME": str(file.parent)}
 
 
+def allowing(file: Path) -> Callable[[str], None]:
+    return lambda name: allow_secret(name, file, file.parent / "state", environ(file))
+
+
 def effective(file: Path) -> list[tuple[Any, ...]]:
     return [(one.args, one.env, one.headers) for one in load(file, environ=environ(file)).servers]
 
@@ -63,7 +69,7 @@ def test_each_is_named_by_place_and_no_value_is_shown(file: Path) -> None:
 def test_what_is_moved_is_the_same_to_the_server_and_gone_from_the_file(file: Path) -> None:
     before = effective(file)
     secrets = SealedFile(file.parent / "state")
-    moved = move_literals(file, secrets)
+    moved = move_literals(file, secrets, allowing(file))
     assert len(moved) == 3
     text = file.read_text()
     assert not any(word in text for word in ("hunter2", TOKEN))
@@ -76,14 +82,14 @@ def test_what_is_moved_is_the_same_to_the_server_and_gone_from_the_file(file: Pa
     assert "Bearer ${secret:" in text
     assert effective(file) == before
     assert find_literals(read(file)) == []
-    assert move_literals(file, secrets) == []
+    assert move_literals(file, secrets, allowing(file)) == []
 
 
 def test_a_name_that_is_taken_by_another_value_is_left_alone(file: Path) -> None:
     secrets = SealedFile(file.parent / "state")
     secrets.put("a.API_KEY", "another")
     before = effective(file)
-    move_literals(file, secrets)
+    move_literals(file, secrets, allowing(file))
     assert secrets.get("a.API_KEY") == "another"
     assert secrets.get("a.API_KEY-2") == "hunter2-hunter2"
     assert effective(file) == before
@@ -93,7 +99,7 @@ def test_where_the_file_cannot_be_changed_nothing_is_kept(file: Path) -> None:
     file.write_text(TEXT + "[gateway]\nport = 'x'\n")
     secrets = SealedFile(file.parent / "state")
     with pytest.raises(SettingsError):
-        move_literals(file, secrets)
+        move_literals(file, secrets, allowing(file))
     assert secrets.names() == []
     assert TOKEN in file.read_text()
 
@@ -160,13 +166,13 @@ def test_where_the_record_goes_is_looked_through_as_well(tmp_path: Path) -> None
     file.write_text(SINKS)
     keys = [one.key for one in find_literals(read(file))]
     secrets = SealedFile(tmp_path / "state")
-    assert len(move_literals(file, secrets)) == len(keys) == 5
+    assert len(move_literals(file, secrets, allowing(file))) == len(keys) == 5
     assert "mcp.protocol.audit.sinks.database_url" in keys
     assert TOKEN not in file.read_text()
     assert "# where" in file.read_text()
     assert find_literals(read(file)) == []
     found = load(file, environ=environ(file)).audit.sinks
-    sources = Sources({}, lambda: secrets)
+    sources = Sources(environ(file), lambda: secrets, store=tmp_path / "state", file=file)
     assert {one.name: substitute(one.dsn or one.url, sources, tmp_path) for one in found} == {
         "siem": f"https://logs.example/in?api_key={TOKEN}",
         "rows": f"postgresql://me:{TOKEN}@db.example/audit",

@@ -7,6 +7,7 @@ import platformdirs
 import pytest
 
 from gatewright.settings import SettingsError, find, load, state_directory
+from tests.accepting import accept_file
 
 Files = dict[str, Path]
 
@@ -37,6 +38,9 @@ def environ(files: Files, **more: str) -> dict[str, str]:
 
 def commands(files: Files, config: Path | None = None, **more: str) -> dict[str, str]:
     cwd = files["project"].parent / "deep/down"
+    for file in (files["project"], files["project"].with_name("mcp.toml")):
+        if file.exists():
+            accept_file(file, environ(files))
     settings = load(config, environ=environ(files, **more), cwd=cwd)
     return {server.id: server.command for server in settings.servers}
 

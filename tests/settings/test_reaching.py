@@ -12,6 +12,7 @@ import pytest
 
 from gatewright.settings import load, state_directory
 from gatewright.settings.reaching import command
+from tests.accepting import accept_file
 
 SHOW = "import os; from gatewright.settings import load; print(load().storage.path)"
 
@@ -32,6 +33,7 @@ def test_what_is_typed_finds_the_same_folder_from_anywhere(tmp_path: Path, said:
     other = tmp_path / "other" if said == "both" else folder
     file.write_text("" if said == "variable" else f"[storage]\npath = '{other}'\n")
     (elsewhere / "mgp.toml").write_text(f"[storage]\npath = '{tmp_path / 'wrong'}'\n")
+    accept_file(elsewhere / "mgp.toml", environ)
     settings = load(file, environ=told)
     assert settings.storage.path != state_directory(environ)
     typed = command(settings, told)

@@ -9,12 +9,17 @@ import pytest
 
 from gatewright.settings import FileSource, SettingsError
 from gatewright.stores.sealed_file import SealedFile
+from tests.accepting import accept_file, allow_secret
 
 SERVER = '[[servers]]\nid = "{}"\ncommand = "x"\n'
 
 
 def source(folder: Path, **more: Path) -> FileSource:
-    return FileSource(more.get("config"), environ={"HOME": str(folder / "home")}, cwd=folder)
+    return FileSource(more.get("config"), environ=home(folder), cwd=folder)
+
+
+def home(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder / "home")}
 
 
 def test_what_the_command_line_says_stands_over_every_reading(tmp_path: Path) -> None:
@@ -67,11 +72,13 @@ def test_what_was_read_is_as_old_as_its_stamp_says(tmp_path: Path) -> None:
 def test_a_file_whose_content_is_a_value_counts_as_well(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("one")
     (tmp_path / "mgp.toml").write_text(SERVER.format("a") + 'env = { A = "${file:token}" }\n')
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
     found = source(tmp_path)
     assert found.load().servers[0].env == {"A": "one"}
     assert found.stamp() == found.used
     (tmp_path / "token").write_text("three")
     assert found.stamp() != found.used
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
     assert found.load().servers[0].env == {"A": "three"}
     assert found.stamp() == found.used
 
@@ -89,10 +96,12 @@ def test_a_secret_that_is_set_or_replaced_is_a_change(tmp_path: Path) -> None:
     (tmp_path / "mgp.toml").write_text(
         '[storage]\npath = "state"\n[[servers]]\nid = "a"\ncommand = "${secret:token}"\n'
     )
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
     found = source(tmp_path)
     assert found.load().servers[0].problem is not None
     for value in ("one", "two"):
         SealedFile(tmp_path / "state").put("token", value)
+        allow_secret("token", tmp_path / "mgp.toml", tmp_path / "state", home(tmp_path))
         assert found.stamp() != found.used
         assert found.load().servers[0].command == value
         assert found.stamp() == found.used

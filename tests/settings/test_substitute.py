@@ -14,12 +14,14 @@ from gatewright.settings.substitute import MAX_FILE_BYTES, Sources, Undefined, h
 from gatewright.stores.errors import StoreError
 from gatewright.stores.sealed_file import SealedFile
 from gatewright.stores.secrets import Secrets
+from tests.accepting import allow_secret
 
 VARIABLES = {"TOKEN": "s3cret", "EMPTY": "", "NESTED": "${TOKEN}"}
 
 
 def replace(text: str, variables: Mapping[str, str] = VARIABLES, folder: Path = Path()) -> str:
-    return substitute(text, Sources(variables, lambda: SealedFile(folder)), folder)
+    sources = Sources(variables, lambda: SealedFile(folder), store=folder, file=folder / "mgp.toml")
+    return substitute(text, sources, folder)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,7 @@ def test_what_is_not_closed_is_refused() -> None:
 
 def test_a_secret_comes_from_the_store_and_is_not_looked_at_again(tmp_path: Path) -> None:
     SealedFile(tmp_path).put("token", "${TOKEN}")
+    allow_secret("token", tmp_path / "mgp.toml", tmp_path, VARIABLES)
     assert replace("Bearer ${secret:token}", folder=tmp_path) == "Bearer ${TOKEN}"
 
 
@@ -102,7 +105,7 @@ def test_the_store_is_opened_only_when_it_is_needed_and_its_failure_is_told() ->
     def closed() -> Secrets:
         raise StoreError("locked")
 
-    sources = Sources(VARIABLES, closed)
+    sources = Sources(VARIABLES, closed, store=Path("/nowhere"))
     assert substitute("${TOKEN}", sources, Path()) == "s3cret"
     with pytest.raises(Undefined, match="the secret token cannot be read: locked"):
         substitute("${secret:token}", sources, Path())

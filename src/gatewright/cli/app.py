@@ -154,10 +154,27 @@ def run(arguments: Sequence[str]) -> int:
 def _done(arguments: Sequence[str]) -> int:
     """The exit code of a command, once everything that it said is written: Python would fail as it ends, with a code of
     its own."""
-    code = _command().main(list(arguments), "gatewright", standalone_mode=False)
+    code = _asked(arguments)
     if sys.stdout is not None:
         sys.stdout.flush()
     return int(code or Exit.OK)
+
+
+def _asked(arguments: Sequence[str]) -> Any:
+    """Run the command; where it found a configuration that the user has not accepted, ask once and run it again."""
+    from gatewright.settings.problems import SettingsError  # noqa: PLC0415 - cheap, and not before `--help`
+
+    try:
+        return _command().main(list(arguments), "gatewright", standalone_mode=False)
+    except SettingsError as problem:
+        from gatewright.cli.config_trust import refused, review  # noqa: PLC0415 - only then
+        from gatewright.settings.trust import NotAccepted  # noqa: PLC0415
+
+        if not isinstance(problem, NotAccepted):
+            raise
+        if "--json" in arguments or not review(problem):
+            raise refused(problem) from None
+    return _command().main(list(arguments), "gatewright", standalone_mode=False)
 
 
 def _drop_output() -> None:

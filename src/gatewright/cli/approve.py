@@ -30,8 +30,8 @@ from gatewright.cli.output import (
     print_rows,
     visible,
 )
+from gatewright.cli.running import settings_here
 from gatewright.cli.subjects import spelled
-from gatewright.settings import load
 from gatewright.stores.approval import Approval, CannotDecideError, Scope
 from gatewright.stores.approvals import DATABASE, Approvals
 
@@ -144,7 +144,7 @@ def _looked_at(store: Approvals, id: str, digest: str | None) -> str | None:
 @contextmanager
 def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
     """The queue of the configured gateway, for an operator. Raises `CliError`."""
-    settings = load(config)
+    settings = settings_here(config)
     folder = settings.storage.path
     if not (folder / DATABASE).exists():
         raise CliError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +11,7 @@ import msgspec
 import typer
 
 from gatewright.cli.config_diff import diff
+from gatewright.cli.config_trust import trust, untrust
 from gatewright.cli.config_values import origin_of, text_of, values_of
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
@@ -23,6 +26,8 @@ from gatewright.cli.output import (
 from gatewright.settings import Problem, Settings, SettingsError, find, load
 from gatewright.settings.documents import read
 from gatewright.settings.lookup import STDIN
+from gatewright.settings.secret_users import allow
+from gatewright.settings.trust import NotAccepted
 
 __all__ = ["app", "check", "path", "schema", "show"]
 
@@ -45,12 +50,7 @@ def check(
     """Read the configuration and tell everything that is wrong; exit code 8 if anything is."""
     if fix:
         _fix(config)
-    try:
-        settings = load(config)
-        errors = [one.problem for one in settings.servers if one.problem is not None]
-        warnings = [*settings.warnings, *_literals(settings)]
-    except SettingsError as found:
-        errors, warnings = list(found.problems), []
+    settings, errors, warnings = _looked(config)
     if json:
         rows = [("error", one) for one in errors] + [("warning", one) for one in warnings]
         print_document([_document(level, one) for level, one in rows])
@@ -66,8 +66,20 @@ def check(
             exit_code=Exit.PROBLEMS,
             hint="each line says what to write instead",
         )
-    if not json:
+    if settings is not None and not json:
         _conclude(settings, right=not warnings)
+
+
+def _looked(config: Path | None) -> tuple[Settings | None, list[Problem], list[Problem]]:
+    """The settings where there are any, what is wrong, and what is odd. Raises `NotAccepted`."""
+    try:
+        settings = load(config)
+    except NotAccepted:
+        raise
+    except SettingsError as found:
+        return None, list(found.problems), []
+    errors = [one.problem for one in settings.servers if one.problem is not None]
+    return settings, errors, [*settings.warnings, *_literals(settings)]
 
 
 def _conclude(settings: Settings, *, right: bool) -> None:
@@ -149,8 +161,14 @@ def _fix(config: Path | None) -> None:
     place = settings.secrets
     secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
     for path in settings.files:
-        for one in [] if path == STDIN else move_literals(path, secrets):
+        if path == STDIN:
+            continue
+        for one in move_literals(path, secrets, partial(_allowed, settings.storage.path, path)):
             note(str(one))
+
+
+def _allowed(store: Path, path: Path, name: str) -> None:
+    allow(os.environ, store, name, [path])
 
 
 def _document(level: str, problem: Problem) -> dict[str, Any]:
@@ -165,3 +183,5 @@ def _document(level: str, problem: Problem) -> dict[str, Any]:
 
 
 app.command("diff")(diff)
+app.command("trust")(trust)
+app.command("untrust")(untrust)

@@ -83,7 +83,7 @@ class Tour:
 
     def command(self, *words: str) -> list[str]:
         """A command line of ours for this gateway."""
-        return [sys.executable, "-m", "gatewright", *words, "--config", str(self.config)]
+        return [sys.executable, "-P", "-m", "gatewright", *words, "--config", str(self.config)]
 
     def run(self, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command to its end, with this key, which stands in no process list."""

@@ -153,9 +153,10 @@ def _same_state(wish: Wish, settings: Settings) -> tuple[list[str], dict[str, st
     """Arguments and environment with which a bridge, started anywhere, finds this gateway."""
     plain = {name: value for name, value in os.environ.items() if name != "GATEWRIGHT_STATE"}
     file = next(iter(settings.files), wish.config)
-    if file is None:
-        named = os.environ.get("GATEWRIGHT_STATE")
-        return [], {"GATEWRIGHT_STATE": str(settings.storage.path)} if named else {}
+    if (
+        file is None
+    ):  # named all the same: the host may start it in a folder with a file of somebody else
+        return [], {"GATEWRIGHT_STATE": str(settings.storage.path)}
     config = file.absolute()
     alone = load(config, environ=plain).storage.path if config.exists() else state_directory(plain)
     env = {} if alone == settings.storage.path else {"GATEWRIGHT_STATE": str(settings.storage.path)}
@@ -163,10 +164,11 @@ def _same_state(wish: Wish, settings: Settings) -> tuple[list[str], dict[str, st
 
 
 def _program() -> list[str]:
-    """Our own command by its absolute path: hosts start programs with another PATH than a shell has."""
+    """Our own command by its absolute path: hosts start programs with another PATH than a shell has. Python looks for
+    modules in the folder that it is started in, which may be anybody's project, unless -P forbids it."""
     python = Path(sys.executable).absolute()
     script = python.with_name("gatewright.exe" if sys.platform == "win32" else "gatewright")
-    return [str(script)] if script.is_file() else [str(python), "-m", "gatewright"]
+    return [str(script)] if script.is_file() else [str(python), "-P", "-m", "gatewright"]
 
 
 def _address(settings: Settings) -> str:

@@ -98,7 +98,8 @@ def records() -> Records:
 
 
 def places(host: Host, *, project: bool) -> list[Path]:
-    """Where the host's file may be, the place to use first. Raises `CliError`."""
+    """Where the host's file may be, the place to use first. Raises `CliError`, also for a project's file that leads
+    somewhere else."""
     if project:
         if not host.project:
             raise CliError(
@@ -107,8 +108,28 @@ def places(host: Host, *, project: bool) -> list[Path]:
                 exit_code=Exit.USAGE,
                 hint="leave --project out; its servers are the user's",
             )
-        return [Path.cwd() / host.project]
+        file = Path.cwd() / host.project
+        _check_plain(file)
+        return [file]
     return sorted(places_of(host), key=lambda file: (not file.exists(), not file.parent.exists()))
+
+
+def _check_plain(file: Path) -> None:
+    """A project's file came with the project. Through a link in it something else would be read, shown and changed."""
+    below = [one for one in (file, *file.parents) if one.is_relative_to(Path.cwd())]
+    link = next((one for one in below[:-1] if one.is_symlink()), None)
+    if link is not None:
+        what = f"{link} is a link to {os.path.realpath(link)}"
+    elif file.is_file() and file.stat().st_nlink > 1:
+        what = f"{file} is a hard link: another name of a file that may not belong to this project"
+    else:
+        return
+    raise CliError(
+        f"{what}; nothing was read or written",
+        code="host_file",
+        exit_code=Exit.PROBLEMS,
+        hint="put a plain file of this project there, or leave --project out",
+    )
 
 
 @contextmanager
@@ -172,6 +193,8 @@ def agree(changes: Sequence[Change], *, yes: bool, dry_run: bool) -> bool:
     if yes and not is_terminal(2):
         return True
     for change in due:
+        if change.file.is_symlink():
+            sys.stderr.write(visible(f"{change.file} is a link to {change.file.resolve()}\n"))
         sys.stderr.write(visible(show(change)))
     sys.stderr.flush()
     if not yes and not asks:

@@ -11,15 +11,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gatewright.configs.credentials import mask, mask_reference
+from gatewright.configs.credentials import is_secret_name, mask, mask_reference
 from gatewright.configs.plan import Plan, Planned
+from gatewright.configs.shown import shown
 from gatewright.configs.substitution import Piece, pieces
+from gatewright.configs.variables import loads_code, moves_traffic
 from gatewright.settings import Settings
+from gatewright.settings.secret_users import allow
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secrets import Secrets, open_secrets
 
 __all__ = ["COLUMNS", "Store", "comment", "document", "remarks", "rows"]
 
+_KINDS = {
+    "code": ", which chooses what a program loads",
+    "traffic": ", which says where connections go",
+    "": "",
+}
 COLUMNS = ("does", "id", "transport", "target", "secrets moved", "from")
 
 
@@ -37,6 +45,11 @@ class Store:
             folder = self._settings.storage.path
             self._opened = open_secrets(folder, place.store, key_file=place.key_file)
         return self._opened
+
+    def put(self, name: str, value: str, config: Path) -> None:
+        """Keep a value, for this configuration. Raises `StoreError`."""
+        allow(os.environ, self._settings.storage.path, name, [config])
+        self.open().put(name, value)
 
     def get(self, name: str) -> str | None:
         """The value; None where there is none, or nobody can say."""
@@ -100,6 +113,8 @@ def _planned(planned: Planned, plan: Plan, store: Store) -> dict[str, Any]:
         "target": _target(table),
         "enabled": table.get("enabled", True),
         "env": sorted(map(mask, table.get("env", {}))),
+        "variables": _variables(table),
+        "cwd": shown(str(table.get("cwd", ""))),
         "headers": sorted(map(mask, table.get("headers", {}))),
         "secrets": list(planned.secrets),
         "reads": [
@@ -151,6 +166,7 @@ def remarks(plan: Plan, store: Store) -> Iterator[str]:
         way = f"; {told.instead}" if told.instead else ""
         yield f"{told.level}: {told.server or told.key}: {told.what}{way}"
     for one in plan.servers:
+        yield from _given(one)
         yield from _needs(one, plan, store)
     for confirmed in plan.suggestions:
         tool = "" if confirmed.tools[0] == "*" else f"/{confirmed.tools[0]}"
@@ -162,12 +178,51 @@ def remarks(plan: Plan, store: Store) -> Iterator[str]:
         )
 
 
+def _given(planned: Planned) -> Iterator[str]:
+    """What the server gets besides its command line: each variable and header, and where it runs."""
+    table = planned.table
+    if "cwd" in table:
+        yield f"folder: {planned.id} runs in {shown(str(table['cwd']))}"
+    for one in _variables(table):
+        yield f"variable: {planned.id} gets {one['name']}={one['value']}{_KINDS[one['kind']]}"
+    for name, value in table.get("headers", {}).items():
+        yield f"header: {planned.id} is sent {shown(name)}: {_worth(name, value)}"
+
+
+def _variables(table: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The variables that a server gets, with their values as far as they are none of a secret."""
+    return [
+        {"name": shown(name), "value": _worth(name, value), "kind": _kind(name)}
+        for name, value in sorted(table.get("env", {}).items())
+    ]
+
+
+def _worth(name: str, value: str) -> str:
+    """A value for people; references stay, because they say which variable or secret goes there."""
+    parts = [*pieces(value)]
+    if any(one.reference is not None for one in parts):
+        return shown("".join(map(_piece, parts)))
+    return "***" if is_secret_name(name) else shown(value)
+
+
+def _kind(name: str) -> str:
+    if loads_code(name):
+        return "code"
+    return "traffic" if moves_traffic(name) else ""
+
+
 def _needs(planned: Planned, plan: Plan, store: Store) -> Iterator[str]:
     for name in planned.reads:
         if not _is_there(name, plan, store):
             kind, _, secret = mask_reference(name).rpartition(":")
             way = f"`gatewright secret set {secret}`" if kind else f"set {secret} and start again"
             yield f"needed: {planned.id} stays down without it; {way}"
+        elif name.startswith("secret:") and name.removeprefix("secret:") not in plan.secrets:
+            secret = mask_reference(name).removeprefix("secret:")
+            yield (
+                f"needed: {planned.id} names the secret {secret}, which was set for another configuration; "
+                f"if it is meant: `gatewright secret allow {secret}`"
+            )
     if planned.unpinned is not None:
         yield (
             f"warning: {planned.id} runs {planned.unpinned.package} in whatever version is newest; "

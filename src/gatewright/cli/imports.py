@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.import_consent import Consent
 from gatewright.cli.import_report import COLUMNS, Store, comment, document, remarks, rows
 from gatewright.cli.import_sources import Found, find_sources
 from gatewright.cli.options import MARKUP, Config, Json
@@ -66,6 +67,14 @@ def import_servers(
     private: Annotated[
         bool, typer.Option("--private", help="Fetch URLs of private addresses, and http, as well.")
     ] = False,
+    allow_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-env",
+            metavar="NAME",
+            help="Take servers that set this variable, e.g. LD_PRELOAD or PATH: it chooses what a program loads.",
+        ),
+    ] = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
@@ -76,7 +85,14 @@ def import_servers(
     """
     settings = _settings(config)
     found = find_sources(sources or [], str(settings.storage.path / "bundles"), private=private)
-    done = bring_in(found, config, replace=replace, only=only or (), dry_run=dry_run)
+    done = bring_in(
+        found,
+        config,
+        replace=replace,
+        only=only or (),
+        dry_run=dry_run,
+        permits=Consent(allow_env or ()),
+    )
     if json:
         print_document(document(done.plan, done.path, done.store, dry_run=dry_run))
     else:
@@ -105,10 +121,12 @@ def bring_in(
     replace: bool = False,
     only: Collection[str] = (),
     dry_run: bool = False,
+    permits: Callable[[str, tuple[str, ...]], bool],
 ) -> BroughtIn:
     """Servers of these sources into mgp.toml, their secrets into the store; all of it or nothing.
 
-    `only` are ids to choose from what was read. Raises `CliError` where the only source cannot be read,
+    `only` are ids to choose from what was read; `permits` says whether a server may set variables that choose what
+    a program loads. Raises `CliError` where the only source cannot be read,
     `SettingsError` where our file cannot be, `StoreError` and `OSError`.
     """
     settings = _settings(config)
@@ -123,6 +141,7 @@ def bring_in(
         folder=str(path.absolute().parent),
         version=lambda loose: installed_version(loose.name, loose.kind, Path.home()),
         flaw=_flaw,
+        permits=permits,
     )
     plan = make_plan(chosen, known, replace=replace)
     if plan.servers:
@@ -236,7 +255,7 @@ def _write(plan: Plan, path: Path, found: Sequence[Found], store: Store, *, dry_
             for name, value in plan.secrets.items():
                 if store.get(name) is None:
                     undo.append(partial(store.open().remove, name))
-                store.open().put(name, value)
+                store.put(name, value, path)
         with editing(path, new="", write=not dry_run) as draft:
             tables = [one.table for one in plan.servers]
             comments = {one.id: comment(one) for one in plan.servers}

@@ -15,9 +15,19 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit
 from gatewright.configs.local_agents import credential
-from gatewright.settings import load
+from gatewright.settings import Settings, load, state_directory
+from gatewright.settings.build import build
+from gatewright.settings.trust import NotAccepted
 
-__all__ = ["Endpoint", "Running", "alive", "endpoint", "read_running", "takes_over"]
+__all__ = [
+    "Endpoint",
+    "Running",
+    "alive",
+    "endpoint",
+    "read_running",
+    "settings_here",
+    "takes_over",
+]
 
 _START = "start it with `gatewright serve`, or name another one with --url and --key-file"
 
@@ -77,7 +87,7 @@ def endpoint(
     """
     if url is not None:
         return Endpoint(_with_profile(url, profile), key or "")
-    running = read_running(load(config).storage.path)
+    running = read_running(_state(config))
     own = running.operator_token if role == "operator" else running.local_token
     if not own and not key:
         raise CliError(
@@ -88,6 +98,24 @@ def endpoint(
         )
     shown = credential(own, host) if host else own
     return Endpoint(_with_profile(running.url, profile), key or shown, running.pid)
+
+
+def settings_here(config: Path | None) -> Settings:
+    """The settings, for a command that needs little more than the state folder. Where the environment names that, a
+    file of somebody else in the folder where the command is typed is left alone and keeps nobody from deciding."""
+    try:
+        return load(config)
+    except NotAccepted:
+        if config is None and os.environ.get("GATEWRIGHT_STATE"):
+            return build([], os.environ, state_directory(os.environ))
+        raise
+
+
+def _state(config: Path | None) -> Path:
+    """The state folder. Where the environment names it no file is looked for: a host may start us in anybody's project."""
+    if config is None and os.environ.get("GATEWRIGHT_STATE"):
+        return state_directory(os.environ)
+    return load(config).storage.path
 
 
 def read_running(state: Path) -> Running:

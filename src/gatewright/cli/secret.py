@@ -7,6 +7,7 @@ which the shell's history and every process list would show. No command prints o
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -24,12 +25,15 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
-from gatewright.settings import load
+from gatewright.settings import Settings, load
+from gatewright.settings.build import build
+from gatewright.settings.lookup import STDIN, state_directory
+from gatewright.settings.secret_users import allow, configurations, disallow, users
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
 from gatewright.stores.secrets import Secrets, open_secrets
 
-__all__ = ["app", "list_secrets", "remove", "set_secret", "try_secrets"]
+__all__ = ["allow_secret", "app", "list_secrets", "remove", "set_secret", "try_secrets"]
 
 app = group("Secrets by name, for ${secret:NAME} in the configuration.")
 
@@ -62,27 +66,50 @@ def set_secret(
         check_value(value)
     except ValueError as problem:
         raise _misuse(str(problem), "gatewright secret set --help") from None
-    secrets = _secrets(config)
+    settings = _settings(config)
+    secrets = _opened(settings)
     known = name in secrets.names()
+    files = configurations(settings, config)
+    allow(os.environ, settings.storage.path, name, files)
     secrets.put(name, value)
     if json:
-        print_document({"name": name, "where": secrets.where, "replaced": known})
+        document = {"name": name, "where": secrets.where, "replaced": known}
+        print_document(document | {"for": [str(one.absolute()) for one in files]})
     else:
         note(f"{'replaced' if known else 'kept'} in {secrets.where}; write ${{secret:{name}}}")
+        note(f"it is for {', '.join(map(str, files))} alone; others: `gatewright secret allow`")
+
+
+@app.command("allow")
+def allow_secret(name: Name, config: Config = None, json: Json = False) -> None:
+    """Let a configuration use a secret that was set for another one: --config, else the one that is in force here."""
+    settings = _settings(config)
+    if name not in _opened(settings).names():
+        raise _missing(name)
+    files = configurations(settings, config)
+    allow(os.environ, settings.storage.path, name, files)
+    if json:
+        print_document({"name": name, "for": users(os.environ, settings.storage.path, name)})
+    else:
+        note(f"{', '.join(map(str, files))} may use {name} now")
 
 
 @app.command("list")
 def list_secrets(config: Config = None, json: Json = False) -> None:
     """List the names.
 
-    Columns: name, where it is kept.
+    Columns: name, where it is kept, the configurations that may use it.
     """
-    secrets = _secrets(config)
+    settings = _settings(config)
+    secrets = _opened(settings)
     names = secrets.names()
+    used = {name: users(os.environ, settings.storage.path, name) for name in names}
     if json:
-        print_document([{"name": name, "where": secrets.where} for name in names])
+        print_document(
+            [{"name": name, "where": secrets.where, "for": used[name]} for name in names]
+        )
         return
-    print_rows(("name", "where"), [(name, secrets.where) for name in names])
+    print_rows(("name", "where", "for"), [(name, secrets.where, used[name]) for name in names])
     if not names:
         note("no secrets; `gatewright secret set NAME` keeps one")
 
@@ -90,9 +117,11 @@ def list_secrets(config: Config = None, json: Json = False) -> None:
 @app.command("rm")
 def remove(name: Name, config: Config = None, json: Json = False) -> None:
     """Forget a secret."""
-    secrets = _secrets(config)
+    settings = _settings(config)
+    secrets = _opened(settings)
     if not secrets.remove(name):
         raise _missing(name)
+    disallow(os.environ, settings.storage.path, name)
     if json:
         print_document({"name": name, "where": secrets.where})
     else:
@@ -114,7 +143,7 @@ def try_secrets(
 
     Columns: name, ok or why not.
     """
-    secrets = _secrets(config)
+    secrets = _opened(_settings(config))
     names = secrets.names()
     if name is not None and name not in names:
         raise _missing(name)
@@ -143,8 +172,14 @@ def _tried(secrets: Secrets, name: str) -> str:
         return str(problem)
 
 
-def _secrets(config: Path | None) -> Secrets:
-    settings = load(config)
+def _settings(config: Path | None) -> Settings:
+    """Those of a file; standard input is not read for it, because a value may come there."""
+    if config == STDIN:
+        return build([], os.environ, state_directory(os.environ))
+    return load(config)
+
+
+def _opened(settings: Settings) -> Secrets:
     place = settings.secrets
     return open_secrets(settings.storage.path, place.store, key_file=place.key_file)
 

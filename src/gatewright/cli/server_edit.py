@@ -5,6 +5,8 @@ What a hand wrote in the file stays as it was written.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +27,7 @@ from gatewright.settings.edit import (
     set_tool_value,
 )
 from gatewright.settings.lookup import STDIN
+from gatewright.settings.secret_users import allow
 
 __all__ = [
     "add",
@@ -50,6 +53,7 @@ ToolName = Annotated[
         autocompletion=tool_names,
     ),
 ]
+_SECRET = Pattern(r"\$\{secret:([A-Za-z0-9._-]+)\}")
 _PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
@@ -104,8 +108,14 @@ def add(
     place = settings.secrets
     secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
     clean, values = secured(table, secrets)
-    with keeping(secrets, values), editing(path, new="") as draft:
+    store = settings.storage.path
+    with (
+        keeping(secrets, values, lambda one: allow(os.environ, store, one, [path])),
+        editing(path, new="") as draft,
+    ):
         add_servers(draft, [clean], replace=replace)
+    for used in _typed(clean) - values.keys():
+        allow(os.environ, store, used, [path])
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
     _told(settings, path, name, "added to", json=json)
@@ -195,6 +205,13 @@ def _file_of(settings: Settings, name: str) -> Path:
 
 def _ids(settings: Settings) -> str:
     return ", ".join(sorted(server.id for server in settings.servers)) or "there are none"
+
+
+def _typed(table: Mapping[str, Any]) -> set[str]:
+    """Secrets that the command line named, or gave the value of: whoever typed it means it for this file."""
+    texts = [*table.get("args", ()), table.get("url", "")]
+    texts += [*table.get("env", {}).values(), *table.get("headers", {}).values()]
+    return {found[1] for text in texts for found in _SECRET.finditer(text)}
 
 
 def _pairs(given: list[str], option: str) -> dict[str, str]:

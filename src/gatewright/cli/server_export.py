@@ -83,7 +83,7 @@ def _ourselves(settings: Settings, config: Path | None) -> dict[str, Any]:
     return {
         "id": name,
         "command": sys.executable,
-        "args": ["-m", "gatewright", "bridge", *where],
+        "args": ["-P", "-m", "gatewright", "bridge", *where],
         "transport": "stdio",
         "mgp": {"extensions": list(EXTENSIONS), "trust_level": "standard"},
     }

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.cli.import_consent import Consent
 from gatewright.cli.import_report import remarks
 from gatewright.cli.import_sources import Found
 from gatewright.cli.imports import BroughtIn, bring_in
@@ -70,6 +71,7 @@ class TakeOver:
             )
             for one in self._originals
         ]
+        self._permits = Consent()
         self._planned = self._bring(dry_run=True)
 
     @property
@@ -104,4 +106,6 @@ class TakeOver:
         self._bring(dry_run=False)
 
     def _bring(self, *, dry_run: bool) -> BroughtIn | None:
-        return bring_in(self._found, self._config, dry_run=dry_run) if self._found else None
+        if not self._found:
+            return None
+        return bring_in(self._found, self._config, dry_run=dry_run, permits=self._permits)

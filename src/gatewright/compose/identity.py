@@ -69,7 +69,10 @@ def trusted_of(settings: Settings) -> list[Trusted]:
     """What is said of each issuer. One whose secret is missing takes nobody in, and says why."""
     place, secrets = settings.storage.path, settings.secrets
     sources = Sources(
-        os.environ, lambda: open_secrets(place, secrets.store, key_file=secrets.key_file)
+        os.environ,
+        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
+        store=place,
+        file=settings.file_of("oauth.issuers"),
     )
     return [_trusted(settings, one, sources) for one in settings.oauth.issuers]
 

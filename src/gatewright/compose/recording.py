@@ -40,14 +40,18 @@ def sinks_of(settings: Settings, inform: Inform = lambda server, events: False) 
     place = settings.storage.path
     secrets = settings.secrets
     sources = Sources(
-        os.environ, lambda: open_secrets(place, secrets.store, key_file=secrets.key_file)
+        os.environ,
+        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
+        store=place,
     )
     made: dict[str, Sink] = {}
     for sink in settings.audit.sinks:
         if sink.type == "mgp":
             made[sink.name] = MgpSink(sink.server, _across(inform))
         else:
-            made[sink.name] = _Later(partial(_made, settings, sink, sources))
+            table = "mcp.protocol" if sink.name.startswith("groundhog-") else "audit.sinks"
+            own = sources.of(settings.file_of(table))
+            made[sink.name] = _Later(partial(_made, settings, sink, own))
     return Sinks(place, made)
 
 

@@ -91,11 +91,12 @@ def looks_secret(text: str) -> bool:
     return bool(secret_spans(text))
 
 
-def mask(text: str) -> str:
-    """The text for people, with `***` where a secret may stand, and nothing that cannot be written."""
+def mask(text: str, *, named: bool = True) -> str:
+    """The text for people, with `***` where a secret may stand, and nothing that cannot be written. Without `named`
+    what follows a name is left: in a sentence of ours that is a word."""
     text = text.encode(errors="replace").decode()
     done, at = [], 0
-    for start, end in secret_spans(text):
+    for start, end in secret_spans(text) if named else _joined(sorted(_alone(text))):
         done += [text[at:start], "***"]
         at = end
     return "".join([*done, text[at:]])
@@ -108,6 +109,12 @@ def mask_reference(name: str) -> str:
 
 
 def _found(text: str) -> Iterator[Span]:
+    yield from _alone(text)
+    yield from _assigned(text)
+
+
+def _alone(text: str) -> Iterator[Span]:
+    """What is known by its form."""
     yield from _formed(text)
     yield from (found.span() for found in _BEGUN.finditer(text))
     for pattern in (_USERINFO, _ONLY_USER, _SCHEMED):
@@ -115,7 +122,6 @@ def _found(text: str) -> Iterator[Span]:
     for found in _PARAMETER.finditer(text):
         if is_secret_name(found["name"]):
             yield found.span("secret")
-    yield from _assigned(text)
     for found in _WORD.finditer(text):
         named = text.endswith(_DIGESTS, 0, found.start()) and _HEXADECIMAL.fullmatch(found[0])
         if not named and _is_random(found[0]):

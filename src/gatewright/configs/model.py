@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.configs.shown import shown
+
 __all__ = [
     "Auth",
     "CannotRead",
@@ -33,22 +35,22 @@ NoteLevel = Literal["refused", "skipped", "warning", "converted"]
 
 
 class CannotRead(Exception):  # noqa: N818 - says what the source is
-    """Nothing can be read from a source. `kind` is a word for programs; no text of the source is in it."""
+    """Nothing can be read from a source. `kind` is a word for programs; a text of the source in it is masked."""
 
     def __init__(self, kind: str, what: str, instead: str) -> None:
-        super().__init__(f"{what}; {instead}")
+        self.what = shown(what)
+        self.instead = shown(instead)
+        super().__init__(f"{self.what}; {self.instead}")
         self.kind = kind
-        self.what = what
-        self.instead = instead
 
 
 class Refused(Exception):  # noqa: N818 - says what happened to the server
     """One server cannot be taken over; the others can. `harmless` where nothing is lost by it."""
 
     def __init__(self, what: str, instead: str, *, harmless: bool = False) -> None:
-        super().__init__(f"{what}; {instead}")
-        self.what = what
-        self.instead = instead
+        self.what = shown(what)
+        self.instead = shown(instead)
+        super().__init__(f"{self.what}; {self.instead}")
         self.harmless = harmless
 
 
@@ -128,13 +130,17 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to know. `refused`: the server was left out although it should not have been;
     `skipped`: it was left out and nothing is lost; `warning`: look at it; `converted`: the value that was
-    read and what it became. `key` is the place in the source."""
+    read and what it became. `key` is the place in the source. All texts are as a message may repeat them."""
 
     level: NoteLevel
     server: str
     key: str
     what: str
     instead: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("server", "key", "what", "instead"):
+            msgspec.structs.force_setattr(self, name, shown(getattr(self, name)))
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):

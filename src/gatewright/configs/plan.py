@@ -17,6 +17,7 @@ from gatewright.configs.packages import Unpinned, unpinned
 from gatewright.configs.secure import secure
 from gatewright.configs.substitution import pieces, references
 from gatewright.configs.tables import connection, table_of, unsaid
+from gatewright.configs.variables import is_ours, loads_code
 from gatewright.patterns import Pattern
 
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
@@ -28,8 +29,8 @@ _OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is there: tables of the file by id, values of secrets by name, the gateway's own addresses,
-    the folder of the file, which version of a package ran here last, and what would keep a table from being
-    loaded ("" for nothing)."""
+    the folder of the file, which version of a package ran here last, what would keep a table from being
+    loaded ("" for nothing), and whether somebody wants the variables of a server that choose what a program loads."""
 
     tables: Mapping[str, Mapping[str, Any]] = {}
     secret: Callable[[str], str | None] = lambda _: None
@@ -37,6 +38,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     version: Callable[[Unpinned], str] = lambda _: ""
     flaw: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    permits: Callable[[str, tuple[str, ...]], bool] = lambda _server, _names: False
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +161,9 @@ class _Making:
         if flaw := self.known.flaw(table):
             self._leave(server, "refused", "our file could not hold it", flaw)
             return ""
+        if objection := self._objection(server.id, table):
+            self._leave(server, "refused", *objection)
+            return ""
         self.secrets |= mine
         loose = unpinned(server.command, server.args) if server.transport == "stdio" else None
         self.servers[server.id] = Planned(
@@ -174,6 +179,19 @@ class _Making:
         )
         self.notes += unsaid(server)
         return server.id
+
+    def _objection(self, server: str, table: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Why what a server is given of us, or is to load, keeps it out, and what to do."""
+        ours = [name for name in _reads(table) if is_ours(name)]
+        if ours:
+            what = f"it would be given {', '.join(ours)}, which belongs to the gateway"
+            return what, "take it out there, or write a value of its own"
+        chosen = tuple(name for name in table.get("env", {}) if loads_code(name))
+        if not chosen or self.known.permits(server, chosen):
+            return None
+        options = " ".join(f"--allow-env {name}" for name in chosen)
+        what = f"it sets {', '.join(chosen)}, which chooses what a program loads"
+        return what, f"if it is meant: `gatewright import FILE {options}`"
 
     def _pinned(self, loose: Unpinned) -> Unpinned:
         pin = loose.pin.replace("VERSION", self.known.version(loose) or "VERSION")
@@ -197,7 +215,8 @@ def _is_ours(server: Server, urls: Collection[str]) -> bool:
     if server.transport != "stdio":
         return server.url.rstrip("/") in {url.rstrip("/") for url in urls}
     words = [server.command, *server.args]
-    called = any(_OURS.search(word) for word in words[:4]) or words[1:3] == ["-m", "gatewright"]
+    module = [word for word in words[1:4] if word != "-P"][:2]
+    called = any(_OURS.search(word) for word in words[:4]) or module == ["-m", "gatewright"]
     return called and bool({"bridge", "serve"} & set(words))
 
 

@@ -78,8 +78,10 @@ def _leads_to_us(host: Host, entry: Mapping[str, Any], urls: Collection[str]) ->
     if not all(isinstance(word, str) for word in words):
         return False
     name = PurePath(words[0].replace("\\", "/")).name.removesuffix(".exe")
-    if name.startswith("python") and words[1:3] == ["-m", "gatewright"]:
-        name, words = "gatewright", words[2:]
+    if name.startswith("python"):
+        words = [words[0], *words[2:]] if words[1:2] == ["-P"] else words
+        if words[1:3] == ["-m", "gatewright"]:
+            name, words = "gatewright", words[2:]
     return name == "gatewright" and len(words) > 1 and words[1] in _WAYS_IN
 
 

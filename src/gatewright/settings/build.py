@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -138,9 +139,8 @@ def is_loopback(host: str) -> bool:
 
 
 def _sources(variables: Mapping[str, str], storage: Storage, place: SecretsPlace) -> Sources:
-    return Sources(
-        variables, lambda: open_secrets(storage.path, place.store, key_file=place.key_file)
-    )
+    opened = cache(lambda: open_secrets(storage.path, place.store, key_file=place.key_file))
+    return Sources(variables, opened, store=storage.path)
 
 
 def _line(problem: Problem) -> tuple[int, str]:

@@ -21,6 +21,7 @@ from gatewright.settings.documents import parse, read
 from gatewright.settings.draft import Draft
 from gatewright.settings.lookup import state_directory
 from gatewright.settings.problems import Origin, Problem, SettingsError
+from gatewright.settings.trust import accept, is_accepted
 from gatewright.stores.private_file import alone, replace_file
 
 __all__ = [
@@ -46,9 +47,14 @@ def editing(
     """The file as a draft; written when the block ends without an error, unless `write` is off.
 
     `new` is the text to begin with where there is no file yet; without it, that is an error. A
-    symbolic link stays one: what it points to is changed. Raises `SettingsError` and `OSError`.
+    symbolic link stays one: what it points to is changed, and it has to be there. A file that is new, or was accepted as it was
+    (`trust`), is accepted with the change; another stays as little accepted as it was. Raises `SettingsError`,
+    `StoreError` and `OSError`.
     """
     target = path.resolve()
+    if path.is_symlink() and not target.exists():
+        what = f"this is a link to {target}, where no file is"
+        raise SettingsError([Problem(Origin(path), "", what, "remove the link, or name the file")])
     if new is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
     if not target.parent.is_dir():
@@ -65,8 +71,15 @@ def editing(
             return
         _check(draft, environ)
         if write:
+            ours = before is None or _is_accepted(before, path, environ)
             ended = draft.text.replace("\n", "\r\n") if crlf else draft.text
             replace_file(target, (_BOM if bom else b"") + ended.encode(), mode=mode)
+            if ours:
+                accept(parse(draft.text, path), os.environ if environ is None else environ)
+
+
+def _is_accepted(text: str, path: Path, environ: Mapping[str, str] | None) -> bool:
+    return is_accepted(parse(text, path), os.environ if environ is None else environ)
 
 
 def _check(draft: Draft, environ: Mapping[str, str] | None = None) -> None:

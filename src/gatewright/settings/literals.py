@@ -32,6 +32,7 @@ _WHAT = "this looks like a secret in plain text"
 _INSTEAD = "`gatewright config check --fix` moves it to the secret store and writes ${secret:…}"
 
 Keep = Callable[[str, str], str]
+Allow = Callable[[str], None]
 
 
 class _Cleaned(msgspec.Struct, frozen=True):
@@ -50,10 +51,10 @@ def find_literals(document: Document) -> list[Problem]:
     ]
 
 
-def move_literals(path: Path, secrets: Secrets) -> list[Problem]:
+def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]:
     """Keep the secrets of a file and name them there instead; where each stood, and its name now.
 
-    All or nothing: where the file cannot be written, what was kept is forgotten again. Raises
+    `allowed` lets the file use each. All or nothing: where the file cannot be written, what was kept is forgotten again. Raises
     `SettingsError`, `StoreError` and `OSError`.
     """
     document = read(path)
@@ -61,18 +62,21 @@ def move_literals(path: Path, secrets: Secrets) -> list[Problem]:
     changes = list(_cleaned(document.data, made.keep))
     report = Report(document)
     moved = [report.problem(one.path, "moved to the secret store", one.text) for one in changes]
-    with keeping(secrets, made.values), editing(path) as draft:
+    with keeping(secrets, made.values, allowed), editing(path) as draft:
         for one in changes:
             draft.put(one.path, one.text)
+    for name in made.named - made.values.keys():
+        allowed(name)
     return moved
 
 
 @contextmanager
-def keeping(secrets: Secrets, values: Mapping[str, str]) -> Iterator[None]:
-    """New secrets are kept, and forgotten again where the block fails. Raises `StoreError`."""
+def keeping(secrets: Secrets, values: Mapping[str, str], allowed: Allow) -> Iterator[None]:
+    """New secrets are kept, and forgotten again where the block fails. `allowed` says who may use each. Raises `StoreError`."""
     kept: list[str] = []
     try:
         for name, value in values.items():
+            allowed(name)
             secrets.put(name, value)
             kept.append(name)
         yield
@@ -99,6 +103,7 @@ class _Names:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
+        self.named: set[str] = set()
         self.values: dict[str, str] = {}
         """What has to be kept."""
 
@@ -110,6 +115,7 @@ class _Names:
             if held is None:
                 self.values[name] = value
             if held in {None, value}:
+                self.named.add(name)
                 return name
         raise AssertionError
 

@@ -2,7 +2,7 @@
 
 `--config` alone; else `$MGP_CONFIG_PATH` alone; else the project's file over the user's. The
 project's file is looked for from the working directory up to the root of its repository and no
-further: a file that somebody else left in a directory above must not start programs here.
+further. It was found and not named, so it counts only once it was accepted (`trust`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from gatewright.settings.documents import MAX_BYTES, parse, read
 from gatewright.settings.gateway_form import is_form, read_form
 from gatewright.settings.model import Settings
 from gatewright.settings.problems import Origin, Problem, SettingsError
+from gatewright.settings.trust import check_accepted
 
 __all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory"]
 
@@ -36,12 +37,18 @@ def load(
 ) -> Settings:
     """Read and check the configuration. No file at all is fine: then everything is a default.
 
-    Raises `SettingsError`, which names file, line, key and what to write instead.
+    Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
+    was found that the user did not accept.
     """
     variables = os.environ if environ is None else environ
     if config == STDIN:
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
+    if config is None and not variables.get("MGP_CONFIG_PATH"):
+        own = {*_user(variables)}
+        for document in documents:
+            if document.path not in own:
+                check_accepted(document, variables)
     return build(documents, variables, state_directory(variables))
 
 

@@ -367,6 +367,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     origins: Mapping[str, Origin] = {}
     """Dotted key (`gateway.port`, `servers.ID.command`) → where it was written; others are defaults."""
 
+    def file_of(self, key: str) -> Path:
+        """The file that a table or key was written in; the first one where nobody knows."""
+        for known, origin in self.origins.items():
+            if known == key or known.startswith(f"{key}."):
+                return origin.file
+        above = key.rpartition(".")[0]
+        if above:
+            return self.file_of(above)
+        return self.files[0] if self.files else Path("-")
+
     def server(self, server_id: str) -> Server | None:
         """The server of that id."""
         return next((one for one in self.servers if one.id == server_id), None)

@@ -10,6 +10,10 @@ import msgspec
 __all__ = ["Origin", "Problem", "SettingsError"]
 
 
+_MOST = 8000
+"""Characters of one text: what a file would do is one."""
+
+
 class Origin(msgspec.Struct, frozen=True):
     """Where a value was written. `line` counts from 1; 0 stands for the whole file."""
 
@@ -21,12 +25,21 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing that is wrong or odd. `instead` is what to write or do, as a sentence."""
+    """One thing that is wrong or odd. `instead` is what to write or do, as a sentence. What the texts repeat of the file
+    is masked and visible (`configs.shown`)."""
 
     origin: Origin
     key: str
     what: str
     instead: str
+
+    def __post_init__(self) -> None:
+        # Only who has something to say pays for knowing secrets when it sees them.
+        from gatewright.configs.shown import shown  # noqa: PLC0415
+
+        for name in ("key", "what", "instead"):
+            text = shown(getattr(self, name), _MOST, named=False)
+            msgspec.structs.force_setattr(self, name, text)
 
     def __str__(self) -> str:
         place = f"{self.origin}: {self.key}" if self.key else str(self.origin)

@@ -241,6 +241,7 @@ def _check_parts(table: RoomsTable, report: Report) -> None:
 
 def _completed(table: RoomsTable, report: Report, sources: Sources) -> Rooms | None:
     folder = report.document.path.absolute().parent
+    sources = sources.of(report.document.path)
     tokens: dict[str, str] = {}
     at: KeyPath = ()
     key = ""

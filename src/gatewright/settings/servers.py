@@ -257,6 +257,7 @@ def _completed(
     """The server with every variable replaced, or with the problem that keeps it down."""
     at: KeyPath = path
     folder = report.document.path.absolute().parent
+    sources = sources.of(report.document.path)
     written: dict[str, str] = {}
 
     def text(key: str | int, value: str, of: str = "") -> str:

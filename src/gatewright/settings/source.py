@@ -2,7 +2,7 @@
 
 Files are told apart by what the file system says of them, never by their content: to look costs a few
 system calls. Files that are not there yet count as well, because they would, and so do those whose
-content stands for a value (`${file:PATH}`, `${secret:NAME}`).
+content stands for a value (`${file:PATH}`, `${secret:NAME}`), and what says which of them were accepted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gatewright.patterns import Pattern
 from gatewright.settings.build import override
 from gatewright.settings.lookup import STDIN, candidates, groups, load
 from gatewright.settings.model import Settings
+from gatewright.settings.trust import trust_of
 from gatewright.stores.secrets import CHANGED
 
 __all__ = ["FileSource"]
@@ -69,7 +70,7 @@ class FileSource:
 
     def _places(self) -> list[Hashable]:
         places = candidates(self._config, environ=self._environ, cwd=self._cwd)
-        return [*map(_stamp, places)]
+        return [*map(_stamp, places), _stamp(trust_of(self._environ).file)]
 
 
 def _value_files(settings: Settings) -> Iterator[Path]:

@@ -41,12 +41,25 @@ class Undefined(Exception):  # noqa: N818 - says what the variable is
 
 
 class Sources:
-    """Where values come from. The store of `secrets` is opened when the first one is needed."""
+    """Where values of one configuration file come from. The store of secrets is opened when the first one is needed, and
+    gives a secret only to a file that may use it."""
 
-    def __init__(self, variables: Mapping[str, str], secrets: Callable[[], Secrets]) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, str],
+        secrets: Callable[[], Secrets],
+        *,
+        store: Path,
+        file: Path = Path("-"),
+    ) -> None:
         self._variables = variables
         self._open = secrets
-        self._secrets: Secrets | None = None
+        self._store = store
+        self._file = file
+
+    def of(self, file: Path) -> Sources:
+        """The same for another configuration file."""
+        return Sources(self._variables, self._open, store=self._store, file=file)
 
     def variable(self, name: str, default: str | None) -> str:
         """Of the environment. Raises `Undefined`."""
@@ -64,9 +77,15 @@ class Sources:
         """Of the store. Raises `Undefined`."""
         if not NAME.fullmatch(name):
             raise Undefined(f"{name!r} is no name of a secret", "use letters, digits, '.', _ and -")
+        # Only who uses a secret pays for looking up who may.
+        from gatewright.settings.secret_users import refusal  # noqa: PLC0415
+
         try:
-            self._secrets = self._secrets or self._open()
-            value = self._secrets.get(name)
+            value = self._open().get(name)
+            if value is not None and (
+                why := refusal(self._variables, self._store, name, self._file)
+            ):
+                raise Undefined(*why)
         except StoreError as problem:
             raise Undefined(
                 f"the secret {name} cannot be read: {problem}", "`gatewright secret test` tries it"

@@ -1,0 +1,106 @@
+"""`gatewright config trust` and `untrust`, and the question about a configuration that was found and never accepted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gatewright.cli.options import Json
+from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, visible
+from gatewright.settings import find
+from gatewright.settings.documents import read
+from gatewright.settings.review import effects
+from gatewright.settings.trust import NotAccepted, accept, place_of, trust_of
+
+__all__ = ["refused", "review", "trust", "untrust"]
+
+_LINES = 200
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="The one found here unless given."),
+]
+
+
+def trust(file: File = None, json: Json = False) -> None:
+    """Accept a configuration as it is now, so that it is used where it is found.
+
+    Columns: what the file runs, imports, sends and uses. A change of any of that is shown and asked for again.
+    """
+    document = read(_file(file))
+    lines = effects(document)
+    accept(document, os.environ)
+    path = document.path.absolute()
+    if json:
+        print_document({"file": str(path), "trusted": True, "effects": lines})
+        return
+    for line in lines:
+        print(visible(line))
+    note(f"{path} is accepted as it is now; `gatewright config untrust` takes that back")
+
+
+def untrust(file: File = None, json: Json = False) -> None:
+    """Take the acceptance of a configuration back."""
+    path = _file(file)
+    if not trust_of(os.environ).forget(place_of(path)):
+        raise CliError(
+            f"{path} was not accepted",
+            code="not_found",
+            exit_code=Exit.USAGE,
+            hint="`gatewright config path` shows which file is found here",
+        )
+    if json:
+        print_document({"file": str(path.absolute()), "trusted": False})
+    else:
+        note(f"{path.absolute()} is not used any more where it is found")
+
+
+def review(problem: NotAccepted) -> bool:
+    """Show a person the file that was found and ask whether to use it; remember a yes. False where nobody can be asked."""
+    if not (is_terminal(0) and is_terminal(2)):
+        return False
+    document = problem.document
+    lines = [f"{document.path.absolute()}: {problem.what}. {_heading(problem)}", *problem.lines]
+    if len(lines) > _LINES:
+        return False
+    sys.stderr.write("\n  ".join(map(visible, lines)) + "\n")
+    if document.path.is_symlink():
+        sys.stderr.write(visible(f"  It is a link to {document.path.resolve()}\n"))
+    sys.stderr.flush()
+    if not typer.confirm("Use it, now and from now on?", default=False, err=True):
+        return False
+    accept(document, os.environ)
+    return True
+
+
+def refused(problem: NotAccepted) -> CliError:
+    """The end of a command that found a file which is not accepted."""
+    return CliError(
+        str(problem.problems[0]).removesuffix(f"; {problem.instead}"),
+        code="config_not_accepted",
+        exit_code=Exit.DENIED,
+        hint=problem.instead,
+    )
+
+
+def _heading(problem: NotAccepted) -> str:
+    return "What is different:" if problem.changed else "It:"
+
+
+def _file(file: Path | None) -> Path:
+    """The named file, else the project's that is found here. Raises `CliError`."""
+    if file is not None:
+        return file / "mgp.toml" if file.is_dir() else file
+    found = find()
+    if not found:
+        raise CliError(
+            "there is no configuration here",
+            code="not_found",
+            exit_code=Exit.USAGE,
+            hint="name the file: gatewright config trust FILE",
+        )
+    return found[0]

@@ -1,0 +1,242 @@
+"""What a configuration file would do, in words, and the entries of it that have to be accepted.
+
+Nothing is filled in here: no variable, no secret and no program is touched, so that a stranger's file can be shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import shlex
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.configs.variables import loads_code, moves_traffic
+from gatewright.patterns import Pattern
+from gatewright.settings.documents import Document
+from gatewright.settings.problems import Origin, Problem, SettingsError
+from gatewright.settings.statements import KeyPath
+
+__all__ = ["Entry", "changes", "digests", "effects", "entries"]
+
+_HARMLESS = frozenset(
+    {("limits",), ("gateway", "name"), ("gateway", "startup_wait_s"), ("gateway", "port")}
+    | {("telemetry", "sample"), ("telemetry", "interval_s")}
+)
+"""What neither runs, nor sends, nor permits anything; whatever is not named here counts."""
+_REFERENCE = Pattern(r"\$\{([^}]*)\}")
+_PROGRAM = frozenset({"id", "command", "args", "cwd", "python", "url", "openapi", "base_url"})
+_ADDRESS = Pattern(r"(?P<where>[a-z+]{1,20}://[A-Za-z0-9.:\[\]-]{1,200})(?:[/?#]|\Z)")
+_FILE_BYTES = 16 << 20
+_FILES = 256
+_LONG = 240
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One value of the file, or one file that it names."""
+
+    key: str
+    """For people: `servers.files.command`."""
+    identity: str
+    value: str
+    """Exact, and not to be shown."""
+
+
+def entries(document: Document) -> list[Entry]:
+    """Everything that has to be accepted."""
+    found = [
+        Entry(_dotted(path), msgspec.json.encode(path).decode(), repr(value))
+        for path, value in _leaves(document.data, ())
+        if not any(path[: len(one)] == one for one in _HARMLESS)
+    ]
+    folder = document.path.absolute().parent
+    names = sorted({*_named_files(document.data)})
+    if len(names) > _FILES:
+        what = f"it names {len(names)} files, and at most {_FILES} can be accepted with it"
+        raise SettingsError([Problem(Origin(document.path), "", what, "name fewer")])
+    files = (Entry(f"file {name}", f"file:{name}", _digest_of(folder / name)) for name in names)
+    return [*found, *files]
+
+
+def digests(found: list[Entry], salt: str) -> dict[str, str]:
+    """Identity → keyed digest: tells values apart without saying one."""
+    key = salt.encode()
+    return {
+        one.identity: hmac.digest(key, one.value.encode(errors="surrogatepass"), "sha256").hex()
+        for one in found
+    }
+
+
+def changes(found: list[Entry], salt: str, accepted: Mapping[str, str]) -> list[str]:
+    """What differs from what was accepted, in words; empty where nothing does."""
+    now = digests(found, salt)
+    said = []
+    for one in found:
+        former = accepted.get(one.identity)
+        if former != now[one.identity]:
+            word = "new" if former is None else "changed"
+            said.append(f"{word}: {_shown(one.key)} = {_value(one)}")
+    gone = [one for one in accepted if one not in now]
+    return [*said, *(f"removed: {_shown(_label(one))}" for one in gone)]
+
+
+def effects(document: Document) -> list[str]:
+    """What the file runs, imports, sends and uses, a sentence each, what matters most first."""
+    data = document.data
+    said = [line for one in _tables(data.get("servers")) for line in _of_server(one)]
+    rest = {name: value for name, value in data.items() if name != "servers"}
+    said += list(_of_values(rest))
+    said += list(_of_references(data))
+    return said
+
+
+def _of_server(table: Mapping[str, Any]) -> Iterator[str]:
+    name = f"server {_shown(str(table.get('id', '?')), 80)}"
+    if "command" in table:
+        words = shlex.join(map(str, [table["command"], *_list(table.get("args"))]))
+        folder = f" in {_shown(str(table['cwd']))}" if "cwd" in table else ""
+        yield f"{name} runs `{_shown(words)}`{folder}"
+    if "python" in table:
+        yield f"{name} imports the Python module {_shown(str(table['python']))}"
+    for key, verb in (("url", "sends to"), ("base_url", "sends to"), ("openapi", "reads the API")):
+        if key in table:
+            yield f"{name} {verb} {_shown(str(table[key]))}"
+    env = table.get("env")
+    for variable, value in (env if isinstance(env, dict) else {}).items():
+        kind = _kind(str(variable))
+        yield f"{name} sets {_shown(str(variable), 80)}={_text(str(variable), value)}{kind}"
+    headers = table.get("headers")
+    for header, value in (headers if isinstance(headers, dict) else {}).items():
+        yield f"{name} sends the header {_shown(str(header), 80)}: {_text(str(header), value)}"
+    others = sorted(str(key) for key in table.keys() - _PROGRAM - {"env", "headers"})
+    if others:
+        yield f"{name} sets {_shown(', '.join(others))}"
+
+
+def _kind(variable: str) -> str:
+    if loads_code(variable):
+        return ", which chooses what a program loads"
+    return ", which says where connections go" if moves_traffic(variable) else ""
+
+
+def _of_values(data: Mapping[str, Any]) -> Iterator[str]:
+    """Of all other tables: each value, texts first."""
+    found = [*_leaves(data, ())]
+    found.sort(key=lambda one: isinstance(one[1], bool | int | float))
+    for path, value in found:
+        yield f"sets {_shown(_dotted(path), 120)} = {_text(str(path[-1]), value)}"
+
+
+def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
+    kinds: dict[str, dict[str, None]] = {}
+    for name in _references(data):
+        kind, colon, rest = name.partition(":")
+        kind = kind if colon and kind in {"secret", "file"} else "variable"
+        kinds.setdefault(kind, {})[rest if kind != "variable" else name.partition(":-")[0]] = None
+    for kind, verb in (
+        ("secret", "uses the secrets"),
+        ("variable", "uses the variables of your environment"),
+        ("file", "reads the files"),
+    ):
+        if names := kinds.get(kind):
+            yield f"{verb} {_shown(', '.join(names))}"
+
+
+def _text(name: str, value: object) -> str:
+    """A value beside its name, which may say that it is a secret; of an address where it leads."""
+    from gatewright.configs.credentials import is_secret_name  # noqa: PLC0415 - as below
+
+    if not is_secret_name(name):
+        return _shown(str(value))
+    found = _ADDRESS.match(str(value))
+    return f"{found['where']}/***" if found else "***"
+
+
+def _shown(text: str, most: int = _LONG) -> str:
+    # Only who is told pays for knowing secrets when it sees them.
+    from gatewright.configs.shown import shown  # noqa: PLC0415
+
+    return shown(text, most)
+
+
+def _value(entry: Entry) -> str:
+    if entry.identity.startswith("file:"):
+        return "other content"
+    return _text(entry.key.rpartition(".")[2], entry.value)
+
+
+def _label(identity: str) -> str:
+    if identity.startswith("file:"):
+        return identity.replace(":", " ", 1)
+    return _dotted(msgspec.json.decode(identity, type=list[str | int]))
+
+
+def _dotted(path: Sequence[str | int]) -> str:
+    return ".".join(map(str, path))
+
+
+def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """(path, value) of everything that is no table; elements of arrays of tables by id or name where they have one."""
+    if isinstance(value, dict) and (value or not path):
+        for key, one in value.items():
+            yield from _leaves(one, (*path, str(key)))
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        for number, one in enumerate(value):
+            yield from _leaves(one, (*path, _called(value, number)))
+    else:
+        yield path, value
+
+
+def _called(items: list[Any], number: int) -> str | int:
+    """An id, or the number where that is missing or not the only one."""
+    ids = [one.get("id", one.get("name")) if isinstance(one, dict) else None for one in items]
+    own = ids[number]
+    return own if isinstance(own, str) and ids.count(own) == 1 else number
+
+
+def _named_files(data: Mapping[str, Any]) -> Iterator[str]:
+    """Documents beside the file that say where things go: a change of them is one of the file."""
+    for table in _tables(data.get("servers")):
+        name = table.get("openapi")
+        if isinstance(name, str) and "://" not in name:
+            yield name
+    for reference in _references(data):
+        if reference.startswith("file:"):
+            yield reference.removeprefix("file:")
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (found[1] for found in _REFERENCE.finditer(value))
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _references(one)
+
+
+def _digest_of(path: Path) -> str:
+    """Of the content; of what cannot be read, that it cannot."""
+    try:
+        descriptor = os.open(path.expanduser(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _FILE_BYTES:
+                return "not read"
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, RuntimeError, ValueError):
+        return "not read"
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,62 @@
+"""Which configuration may use a secret: the one that it was set for, and those that were allowed it later.
+
+Without this every file that names `${secret:NAME}` would get what another was trusted with, and could send it anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gatewright.settings.model import Settings
+from gatewright.settings.trust import place_of, trust_of
+
+__all__ = ["allow", "configurations", "disallow", "refusal", "users"]
+
+_STDIN = Path("-")
+
+
+def refusal(
+    environ: Mapping[str, str], store: Path, name: str, file: Path
+) -> tuple[str, str] | None:
+    """Why a configuration may not use a secret of the state folder `store`, and what to do; None where it may.
+    Raises `StoreError`."""
+    known = users(environ, store, name)
+    if str(_placed(file)) in known:
+        return None
+    named = "-" if file == _STDIN else shlex.quote(str(file.absolute()))
+    instead = f"if it is meant: `gatewright secret allow {name} --config {named}`"
+    if not known:
+        return f"the secret {name} was kept without saying which configuration may use it", instead
+    others = ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
+    return f"the secret {name} was set for {others} and not for this configuration", instead
+
+
+def configurations(settings: Settings, config: Path | None) -> list[Path]:
+    """The files that a secret is set for: the named one, else those in force here, else the one that `init` would write."""
+    return [config] if config is not None else [*settings.files] or [Path("mgp.toml")]
+
+
+def users(environ: Mapping[str, str], store: Path, name: str) -> list[str]:
+    """The configurations that may use it. Raises `StoreError`."""
+    return trust_of(environ).users(_folder(store), name)
+
+
+def allow(environ: Mapping[str, str], store: Path, name: str, files: Iterable[Path]) -> None:
+    """Let configurations use it. Raises `StoreError`."""
+    trust_of(environ).allow(_folder(store), name, map(_placed, files))
+
+
+def disallow(environ: Mapping[str, str], store: Path, name: str) -> None:
+    """No configuration may use it any more. Raises `StoreError`."""
+    trust_of(environ).disallow(_folder(store), name)
+
+
+def _placed(file: Path) -> Path:
+    return file if file == _STDIN else place_of(file)
+
+
+def _folder(store: Path) -> Path:
+    return Path(os.path.realpath(store))

