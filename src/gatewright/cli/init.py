@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shlex
 import sys
 from itertools import count
 from pathlib import Path
@@ -17,6 +16,7 @@ import typer
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document, print_line
+from gatewright.commands import to_type
 from gatewright.configs.hosts import HOSTS
 from gatewright.settings import load
 from gatewright.settings.edit import editing
@@ -136,7 +136,7 @@ def _make_room(path: Path, *, force: bool) -> Path | None:
             f"{path} is there already",
             code="exists",
             exit_code=Exit.USAGE,
-            hint="change it with `gatewright server add …`, or write a new one with --force",
+            hint=f"change it with `{to_type('server add NAME -- COMMAND ARGS')}`, or write a new one with --force",
         )
     names = (f"{path.name}.bak{number or ''}" for number in count())
     kept = next(one for one in map(path.with_name, names) if not os.path.lexists(one))
@@ -147,9 +147,11 @@ def _steps(
     servers: list[str], hosts: list[str], config: Path | None, *, imported: bool
 ) -> list[str]:
     """The commands that lead to the first call, and to the first host, in order."""
-    option = f" --config {shlex.quote(str(config))}" if config is not None else ""
-    steps = [f"gatewright import {' '.join(hosts)}{option}"] if hosts and not imported else []
+    told = {"file": config}
+    steps = (
+        [to_type("import" + " {}" * len(hosts), *hosts, **told)] if hosts and not imported else []
+    )
     if not servers and not steps:
-        steps = [f"gatewright server add NAME{option} -- COMMAND ARGS"]
-    steps += [f"gatewright serve{option}", f"gatewright tool list{option}"]
-    return [*steps, f"gatewright connect {hosts[0] if hosts else 'HOST'}{option}"]
+        steps = [to_type("server add NAME -- COMMAND ARGS", **told)]
+    steps += [to_type("serve", **told), to_type("tool list", **told)]
+    return [*steps, to_type("connect {}", hosts[0] if hosts else "HOST", **told)]

@@ -24,6 +24,7 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
+from gatewright.commands import to_type
 from gatewright.settings import load
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
@@ -61,7 +62,7 @@ def set_secret(
         value = _value(name)
         check_value(value)
     except ValueError as problem:
-        raise _misuse(str(problem), "gatewright secret set --help") from None
+        raise _misuse(str(problem), to_type("secret set --help")) from None
     secrets = _secrets(config)
     known = name in secrets.names()
     secrets.put(name, value)
@@ -84,7 +85,7 @@ def list_secrets(config: Config = None, json: Json = False) -> None:
         return
     print_rows(("name", "where"), [(name, secrets.where) for name in names])
     if not names:
-        note("no secrets; `gatewright secret set NAME` keeps one")
+        note(f"no secrets; `{to_type('secret set NAME')}` keeps one")
 
 
 @app.command("rm")
@@ -130,7 +131,7 @@ def try_secrets(
             f"{failed} of {len(found)} secrets cannot be read",
             code="secret",
             exit_code=Exit.PROBLEMS,
-            hint="set them again with `gatewright secret set NAME`",
+            hint=f"set them again with `{to_type('secret set NAME')}`",
         )
     if not json:
         note(f"{secrets.where} answers")
@@ -164,7 +165,7 @@ def _missing(name: str) -> CliError:
         f"no secret {name!r}",
         code="not_found",
         exit_code=Exit.USAGE,
-        hint="`gatewright secret list` shows the names",
+        hint=f"`{to_type('secret list')}` shows the names",
     )
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright import __version__, gates
 from gatewright.call import Caller, Refusal
+from gatewright.commands import typed_as
 from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
 from gatewright.compose.anchoring import anchoring_of, record_of
@@ -66,6 +67,7 @@ from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
+from gatewright.settings.reaching import typed_for
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.transport import http_server
@@ -104,6 +106,7 @@ class Gateway:
             self._tokens["operator"] = ""
 
     async def __aenter__(self) -> Gateway:
+        typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.counted = Counted()
         self.groundhog = GroundhogSide(self.settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.commands import to_type
 from gatewright.upstream.declared import owner_of_method
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.names import wrap_uri
@@ -73,7 +74,7 @@ class Subjects:
                 return Refusal(
                     "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
                     f"server {server} is not connected ({state}); "
-                    "`gatewright server list` says why",
+                    f"`{to_type('server list')}` says why",
                     {"server": server, "state": state},
                     1000,
                 )

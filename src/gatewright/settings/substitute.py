@@ -15,6 +15,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
+from gatewright.commands import to_type
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import NAME
 from gatewright.stores.secrets import Secrets
@@ -66,11 +67,12 @@ class Sources:
             value = self._secrets.get(name)
         except StoreError as problem:
             raise Undefined(
-                f"the secret {name} cannot be read: {problem}", "`gatewright secret test` tries it"
+                f"the secret {name} cannot be read: {problem}",
+                f"`{to_type('secret test {}', name)}` tries it",
             ) from None
         if value is None:
             raise Undefined(
-                f"the secret {name} is not set", f"keep it with `gatewright secret set {name}`"
+                f"the secret {name} is not set", f"keep it with `{to_type('secret set {}', name)}`"
             )
         return value
 

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from gatewright.commands import to_type
 from gatewright.redaction import without_secrets
 from gatewright.stores.approval import (
     Approval,
@@ -346,7 +347,7 @@ class Approvals:
         one = self._get(id)
         if one is None:
             raise CannotDecideError(
-                "unknown", f"there is no request {id}; `gatewright approve` lists them"
+                "unknown", f"there is no request {id}; `{to_type('approve')}` lists them"
             )
         if one.state not in (states or ("pending",)):
             raise CannotDecideError(
