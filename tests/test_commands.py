@@ -128,5 +128,5 @@ async def test_two_gateways_in_one_process_show_each_its_own() -> None:
     async def shown() -> str:
         return to_type("approve")
 
-    assert await asyncio.gather(one("a"), one("b")) == ["a approve", "b approve"]
+    assert tuple(await asyncio.gather(one("a"), one("b"))) == ("a approve", "b approve")
     assert copy_context().run(to_type, "approve") == "gatewright approve"

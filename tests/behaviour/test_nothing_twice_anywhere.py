@@ -146,7 +146,9 @@ def test_a_call_of_the_command_line_is_made_once(house: tuple[Gateway, Ledger], 
     assert ledger.runs()[f"cli-{how}"] == 1
 
 
-@pytest.mark.parametrize(("revision", "how"), itertools.product(["2025-11-25", "2026-07-28"], WAYS))
+@pytest.mark.parametrize(
+    ("revision", "how"), [*itertools.product(["2025-11-25", "2026-07-28"], WAYS)]
+)
 async def test_a_task_makes_its_call_once_however_that_ends(
     house: tuple[Gateway, Ledger], revision: str, how: str
 ) -> None:
@@ -155,8 +157,8 @@ async def test_a_task_makes_its_call_once_however_that_ends(
     key = f"task-{revision}-{how}"
     error = {"code": 5001, "data": {"_mgp": PROMISE}}
     given = {"key": key, "how": how, "error": error}
-    ext = {"extensions": {"io.modelcontextprotocol/tasks": {}}} if revision > "2026" else {}
-    async with host(gateway, f"http {revision}", capabilities=ext) as client:
+    can = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    async with host(gateway, f"http {revision}", can=can) as client:
         params: dict[str, Any] = {"name": "p__pay_vouched", "arguments": given}
         if revision < "2026":
             params["task"] = {"ttl": 60000}

@@ -21,13 +21,13 @@ DETAILS: tuple[dict[str, Any], ...] = ({}, {"sent": True}, {"sent": False}, {"se
 CLIENTS = (
     Client("2025-11-25", {}, {}),
     Client("2026-07-28", {}, {}),
-    Client("2025-11-25", {}, {}, Mgp("0.2.0", frozenset({"security"}))),
+    Client("2025-11-25", {}, {}, Mgp("0.2.0", ("security",))),
 )
 CALL = make_call("tool", "tools/call", {"name": "pay", "arguments": {}})
 
 
 @pytest.mark.parametrize("kind", [Failure, Refusal])
-@pytest.mark.parametrize(("reason", "details"), itertools.product(REASONS, DETAILS))
+@pytest.mark.parametrize(("reason", "details"), [*itertools.product(REASONS, DETAILS)])
 def test_only_what_was_certainly_not_sent_or_not_run_is_repeatable(
     kind: Any, reason: str, details: dict[str, Any]
 ) -> None:
@@ -41,6 +41,7 @@ def test_only_what_was_certainly_not_sent_or_not_run_is_repeatable(
 def test_a_call_that_policy_ended_is_repeatable_at_no_door_and_by_no_status(reason: str) -> None:
     refusal = Refusal(reason, "no", {"scope": "mcp:tools"}, retry_after_ms=5)
     outcome = marked(CALL, interrupted(refusal))
+    assert isinstance(outcome, Refusal)
     assert outcome.once
     for client in CLIENTS:
         said = verdicts.spell(outcome, "tools/call", client, "trace", {})

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,11 +148,9 @@ def _steps(
     servers: list[str], hosts: list[str], config: Path | None, *, imported: bool
 ) -> list[str]:
     """The commands that lead to the first call, and to the first host, in order."""
-    told = {"file": config}
-    steps = (
-        [to_type("import" + " {}" * len(hosts), *hosts, **told)] if hosts and not imported else []
-    )
+    told = partial(to_type, file=config)
+    steps = [told("import" + " {}" * len(hosts), *hosts)] if hosts and not imported else []
     if not servers and not steps:
-        steps = [to_type("server add NAME -- COMMAND ARGS", **told)]
-    steps += [to_type("serve", **told), to_type("tool list", **told)]
-    return [*steps, to_type("connect {}", hosts[0] if hosts else "HOST", **told)]
+        steps = [told("server add NAME -- COMMAND ARGS")]
+    steps += [told("serve"), told("tool list")]
+    return [*steps, told("connect {}", hosts[0] if hosts else "HOST")]

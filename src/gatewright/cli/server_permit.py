@@ -53,7 +53,7 @@ def permit(  # noqa: PLR0917 - one argument for each option
     """
     settings = load(config)
     _check(settings, id)
-    with _store(settings.storage.path, new=bool(permissions)) as store:
+    with _store(settings.storage.path, id, new=bool(permissions)) as store:
         if permissions:
             by = require_operator(settings, key)
             value: Literal["approved", "denied"] = "denied" if deny else "approved"
@@ -95,14 +95,14 @@ def _check(settings: Settings, id: str) -> None:
 
 
 @contextmanager
-def _store(folder: Path, *, new: bool) -> Iterator[Permissions]:
+def _store(folder: Path, server: str, *, new: bool) -> Iterator[Permissions]:
     """The store; where there is none yet, only a decision makes one."""
     if not new and not (folder / DATABASE).exists():
         raise CliError(
             f"no operator has said anything about permissions yet in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
-            hint=to_type("server permit {} PERMISSION", id),
+            hint=to_type("server permit {} PERMISSION", server),
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = Permissions(folder / DATABASE, clock=time.time)

@@ -73,8 +73,7 @@ class Subjects:
                 stopped = spec is not None and spec.stopped
                 return Refusal(
                     "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
-                    f"server {server} is not connected ({state}); "
-                    f"`{to_type('server list')}` says why",
+                    f"server {server} is not connected ({state}); {_way(server, stopped)}",
                     {"server": server, "state": state},
                     1000,
                 )
@@ -97,3 +96,9 @@ class Subjects:
         return self._catalogue.view(call.profile).unprefixed or call.name.startswith(
             self._prefixes.get(server, server + "__")
         )
+
+
+def _way(server: str, stopped: bool) -> str:
+    if stopped:
+        return f"an operator stopped it; `{to_type('server start {}', server)}` starts it"
+    return f"`{to_type('server list')}` says why"
