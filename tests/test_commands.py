@@ -71,8 +71,23 @@ def test_a_program_without_a_script_is_a_module_and_spaces_are_kept(
 def test_a_name_from_elsewhere_is_one_word_of_a_shell_in_which_nothing_is_hidden(name: str) -> None:
     shown = to_type("server pin {} --accept", name)
     words = shlex.split(shown)
-    assert (words[:3], len(words), words[-1]) == (["gatewright", "server", "pin"], 5, "--accept")
+    assert (words[:3], words.count("--accept")) == (
+        ["gatewright", "server", "pin"],
+        1 + (name == "--accept"),
+    )
+    assert len(words) == (6 if name.startswith("-") else 5)
     assert shown.isprintable()
+
+
+@pytest.mark.parametrize("name", ["--accept", "-rf", "--config", "--", "-"])
+def test_a_name_that_begins_with_a_dash_is_no_option(name: str) -> None:
+    """A tool that is called `--accept` must not be accepted by whoever looks at it."""
+    assert to_type("server pin {} {}", "srv", name) == f"gatewright server pin -- srv {name}"
+    accepted = to_type("server pin {} {} --accept", "srv", name)
+    assert accepted == f"gatewright server pin --accept -- srv {name}"
+    typed_as(Typed("gatewright", "/c"))
+    granted = to_type("grant add {} {} --permission {}", name, "a/b", "camera")
+    assert granted == f"gatewright grant add --permission=camera --config /c -- {name} a/b"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -92,7 +93,11 @@ class Typed(msgspec.Struct, frozen=True):
         return f"{self.program} {head} --config {shlex.quote(self.file)}{dashes}{tail}"
 
     def _takes_file(self, words: str) -> bool:
-        if _begins(words, FILELESS) or words.endswith("--help") or " --config " in words:
+        if (
+            _begins(words, FILELESS)
+            or words.endswith("--help")
+            or " --config " in words.partition(" -- ")[0]
+        ):
             return False
         return self.always or _begins(words, _OF_THE_FILE)
 
@@ -115,7 +120,27 @@ def to_type(words: str, *names: str, file: Path | None = None, known: bool = Tru
         typed = _PLAIN
     if file is not None:
         typed = replace(typed, file=str(file.absolute()), always=True)
+    if any(one.startswith("-") for one in names):
+        words = _with_ends(words)
     return typed.shown(words.format(*(shlex.quote(spelled(one)) for one in names)))
+
+
+def _with_ends(words: str) -> str:
+    """The same with its options first and the names behind `--`: one that begins with a dash is no option."""
+    head: list[str] = []
+    options: list[str] = []
+    named: list[str] = []
+    places = count()
+    for word in words.split():
+        if word == "{}":
+            word = f"{{{next(places)}}}"  # noqa: PLW2901 - they keep their order
+        if options and options[-1] == "--permission" and word.startswith("{"):
+            options[-1] += f"={word}"
+        elif word.startswith("-"):
+            options.append(word)
+        else:
+            (named if named or word.startswith("{") else head).append(word)
+    return " ".join([*head, *options, "--", *named])
 
 
 def typed_here(config: str, environ: Mapping[str, str]) -> Typed:

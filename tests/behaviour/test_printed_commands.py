@@ -46,9 +46,10 @@ def turned_away(gateway: Gateway, key: str | None) -> str:
         head["Authorization"] = f"Bearer {key}"
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-    asked = urllib.request.Request(gateway.urls["mcp"], json.dumps(body).encode(), head)
+    url, sent = gateway.urls["mcp"], json.dumps(body).encode()
+    asked = urllib.request.Request(url, sent, head)  # noqa: S310 - it is ours
     try:
-        with urllib.request.urlopen(asked, timeout=30):
+        with urllib.request.urlopen(asked, timeout=30):  # noqa: S310 - the same
             return ""
     except urllib.error.HTTPError as refused:
         message: str = json.loads(refused.read())["error"]["message"]
