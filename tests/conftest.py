@@ -26,6 +26,9 @@ from gatewright.redaction import HELD
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.
+os.environ["PATH"] = f"{Path(sys.executable).absolute().parent}{os.pathsep}{os.environ['PATH']}"
 PEER_STAMPS = (
     ROOT / "peers/node/node_modules/.ready",
     *(

@@ -65,7 +65,10 @@ async def test_a_running_call_that_is_refused_now_ends_with_the_refusal() -> Non
     async with asyncio.timeout(10):
         outcome = await task
     said = "the call was ended while it ran: ann may not"
-    assert outcome == replace(REFUSAL, message=said, gate="access")
+    ended = replace(
+        REFUSAL, message=said, gate="access", details={**REFUSAL.details, "sent": True}, once=True
+    )
+    assert outcome == ended
     assert owner.cancelled == 1
     call, recorded = book.closed[0]
     assert (recorded, call.facts) == (outcome, {"ended_while_running": True})

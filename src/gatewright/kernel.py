@@ -30,7 +30,7 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.filtered_back import FilteredBack
-from gatewright.protocol.recovery import marked
+from gatewright.protocol.recovery import interrupted, marked
 
 __all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 
@@ -346,6 +346,5 @@ def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
     for judge in judges:
         refusal = judge.judge(call)
         if refusal is not None:
-            said = f"the call was ended while it ran: {refusal.message}"
-            return replace(refusal, message=said, gate=refusal.gate or judge.name)
+            return replace(interrupted(refusal), gate=refusal.gate or judge.name)
     return None

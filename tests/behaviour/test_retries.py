@@ -18,12 +18,12 @@ HINT = {"retryable": True, "retry_after_ms": 20, "max_retries": 2}
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of a server that falters; one of its tools is nobody's."""
-    one = server("faltering", "f", mgp={"extensions": ["security"]})
+    one = server("paying", "f", mgp={"extensions": ["security"]})
     grants = [
         {"agent": "*", "server": "f"},
         {"agent": "*", "server": "f", "tool": "count", "permission": "deny"},
     ]
-    with running(tmp_path_factory.mktemp("faltering"), config(one, grants=grants)) as gateway:
+    with running(tmp_path_factory.mktemp("falters"), config(one, grants=grants)) as gateway:
         yield gateway
 
 

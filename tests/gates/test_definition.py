@@ -30,10 +30,13 @@ async def test_the_command_that_is_shown_holds_a_hostile_name_as_one_word(name: 
     tool = replace(a_tool("plain"), target=Target("srv", name))
     found = Definition(lambda _: "it has changed")(a_tool_call(tool), Mute())
     assert isinstance(found, Refusal)
-    command = found.message.partition("with `")[2].removesuffix("` and may accept it")
-    assert "\n" not in command
-    assert shlex.split(command)[:4] == ["gatewright", "server", "pin", "srv"]
-    assert len(shlex.split(command)) == 5
+    look, _, accept = found.message.partition("with `")[2].partition("` and accepts it with `")
+    for command in (look, accept.removesuffix("`")):
+        words = [one for one in shlex.split(command) if one != "--"]
+        assert "\n" not in command
+        assert words[:3] == ["gatewright", "server", "pin"]
+        assert sorted({"srv"} - {*words}) == []
+        assert len(words) == (5 if command is look else 6)
 
 
 async def test_any_other_tool_passes_as_it_is() -> None:

@@ -19,6 +19,9 @@ from tests.upstream.rig import make_call
 
 NO_SESSION = Response(b"null", error=b'{"code":-32000,"message":"No valid session"}')
 TOOL_FAILED = Response(b"1", error=b'{"code":-32000,"message":"Payment declined"}')
+FOREIGN = Response(b"null", error=b'{"code":-32600,"message":"Not found"}')
+PAID = Response(b"7", error=b'{"code":-32000,"message":"The customer was not found"}')
+FORGOTTEN = Response(b"7", error=b'{"code":-32600,"message":"Session not found"}')
 OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
 
 
@@ -34,12 +37,15 @@ OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
         (400, None, True, False),
         (400, TOOL_FAILED, True, False),  # a tool that ran has the same code
         (500, NO_SESSION, True, False),
+        (404, FOREIGN, True, True),
+        (404, PAID, True, False),  # the server has read this very request
+        (404, FORGOTTEN, True, True),
     ],
 )
 def test_a_session_is_lost_when_a_request_that_had_one_is_refused_for_it(
     status: int, error: Response | None, had: bool, lost: bool
 ) -> None:
-    assert session_is_lost(status, error, had) is lost
+    assert session_is_lost(status, error, had, 7) is lost
 
 
 def test_an_error_is_found_in_a_body_whatever_its_id() -> None:

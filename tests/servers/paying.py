@@ -1,10 +1,13 @@
-"""A server whose tools pay, and end in every way in which a call can end.
+"""A server that speaks MGP, whose calls end in every way in which a call can end.
 
-    python tests/servers/paying.py LEDGER
+    python tests/servers/paying.py [LEDGER]
 
 `pay {key, how, error}` writes a line with `key` into LEDGER before anything else, so that it counts also where the process
 dies, and then: `answers`, `fails` (a result with `isError`), raises `error` (`{code, data}`), `hangs`, `dies`, or answers `garbage`. `pay_hinted` is
 the same tool with every hint of its server that it may be repeated.
+
+`falter {key, times, code, hint}` fails so many times for each key, with `hint` as `_mgp`, and then answers; `other` answers
+always; `count {key}` says how often `falter` was called for a key.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +27,16 @@ __all__ = ["app", "main"]
 
 HINTS = {"readOnlyHint": True, "idempotentHint": True, "destructiveHint": False}
 
+calls: Counter[str] = Counter()
+
 
 def _run(key: str) -> None:
     with Path(sys.argv[1]).open("a") as ledger:
         ledger.write(f"{key}\n")
+
+
+def _text(words: str, *, failed: bool = False) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}], "isError": failed}
 
 
 async def _pay(given: dict[str, Any]) -> Any:
@@ -40,8 +50,37 @@ async def _pay(given: dict[str, Any]) -> Any:
         os._exit(1)
     if how == "garbage":
         return "no object"
-    content = [{"type": "text", "text": how}]
-    return {"content": content, "isError": how == "fails"}
+    return _text(how, failed=how == "fails")
+
+
+async def _falter(given: dict[str, Any]) -> Any:
+    calls[given["key"]] += 1
+    if calls[given["key"]] <= given["times"]:
+        raise RefusalError(given.get("code", 3000), "not now", {"_mgp": given["hint"]})
+    return _text(f"after {calls[given['key']]}")
+
+
+async def _other(given: dict[str, Any]) -> Any:
+    return _text("other")
+
+
+async def _count(given: dict[str, Any]) -> Any:
+    return _text(str(calls[given["key"]]))
+
+
+TOOLS = {
+    "pay": _pay,
+    "pay_vouched": _pay,
+    "pay_hinted": _pay,
+    "falter": _falter,
+    "other": _other,
+    "count": _count,
+}
+
+
+def _described(name: str) -> dict[str, Any]:
+    hints = {"annotations": HINTS} if name == "pay_hinted" else {}
+    return {"name": name, "inputSchema": {"type": "object"}, **hints}
 
 
 async def app(call: Call) -> Any:
@@ -56,11 +95,9 @@ async def app(call: Call) -> Any:
             "serverInfo": {"name": "paying", "version": "1"},
         }
     if call.method == "tools/list":
-        plain = {"inputSchema": {"type": "object"}}
-        tools = [{"name": one, **plain} for one in ("pay", "pay_vouched")]
-        return {"tools": [*tools, {"name": "pay_hinted", **plain, "annotations": HINTS}]}
+        return {"tools": [_described(name) for name in TOOLS]}
     if call.method == "tools/call":
-        return await _pay(call.params["arguments"])
+        return await TOOLS[call.params["name"]](call.params.get("arguments", {}))
     raise RefusalError(-32601, f"Unknown method: {call.method}")
 
 

@@ -22,6 +22,7 @@ from gatewright.cli.habits import HABITS, NoColor, Quiet, Verbose, passed_on, ta
 from gatewright.cli.log_lines import watch_last_resort
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, report
+from gatewright.commands import to_type, typed_as, typed_here
 
 __all__ = ["COMMANDS", "run", "tree"]
 
@@ -129,6 +130,7 @@ def tree() -> TyperGroup:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; errors are on standard error by then."""
     watch_last_resort()
+    typed_as(typed_here("", os.environ))
     try:
         return _done(arguments)
     except typer.TyperException as problem:
@@ -204,11 +206,9 @@ def _misused(problem: typer.TyperException, *, json: bool) -> int:
         sys.stderr.write(text + "\n" if text else "")
         return Exit.USAGE
     context = getattr(problem, "ctx", None)
-    path = context.command_path if context is not None else "gatewright"
-    report(
-        CliError(text, code="usage", exit_code=Exit.USAGE, hint=f"{path} --help"),
-        json=json,
-    )
+    path = context.command_path if context is not None else ""
+    words = " ".join([*path.split()[1:], "--help"])
+    report(CliError(text, code="usage", exit_code=Exit.USAGE, hint=to_type(words)), json=json)
     return Exit.USAGE
 
 
@@ -223,7 +223,7 @@ def _known(problem: Exception) -> CliError:
             str(problem),
             code="configuration",
             exit_code=Exit.USAGE,
-            hint="correct the file; `gatewright config check` reads it again",
+            hint=f"correct the file; `{to_type('config check')}` reads it again",
         )
     if isinstance(problem, StoreError):
         return CliError(str(problem), code="store", exit_code=Exit.UNEXPECTED, hint=_STORE)

@@ -32,6 +32,7 @@ from gatewright.cli.output import (
 )
 from gatewright.cli.running import settings_here
 from gatewright.cli.subjects import spelled
+from gatewright.commands import to_type
 from gatewright.stores.approval import Approval, CannotDecideError, Scope
 from gatewright.stores.approvals import DATABASE, Approvals
 
@@ -136,7 +137,7 @@ def _looked_at(store: Approvals, id: str, digest: str | None) -> str | None:
             f"{id} is not approved: its arguments have the digest {one.runs[:_DIGEST]}, not {digest[:64]}",
             code="not_shown",
             exit_code=Exit.DENIED,
-            hint="look at it again: `gatewright approve --json` shows its arguments",
+            hint=f"look at it again: `{to_type('approve --json')}` shows its arguments",
         )
     return one.arguments
 
@@ -151,7 +152,7 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
             f"nothing has ever waited for a person in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
-            hint="the gateway makes the queue when it first runs: gatewright serve",
+            hint=f"the gateway makes the queue when it first runs: {to_type('serve')}",
         )
     by = require_operator(settings, key)
     store = Approvals(folder / DATABASE, clock=time.time, random=os.urandom)
@@ -171,7 +172,7 @@ def decision(decide: Callable[[], Approval]) -> Approval:
             str(problem),
             code="permission_denied" if denied else "not_found",
             exit_code=Exit.DENIED if denied else Exit.USAGE,
-            hint="`gatewright approve` shows what waits",
+            hint=f"`{to_type('approve')}` shows what waits",
         ) from None
     except ValueError as problem:
         raise _misuse(str(problem)) from None
@@ -288,4 +289,4 @@ def _watch(queue: Queue, *, json: bool) -> None:
 
 
 def _misuse(text: str) -> CliError:
-    return CliError(text, code="usage", exit_code=Exit.USAGE, hint="gatewright approve --help")
+    return CliError(text, code="usage", exit_code=Exit.USAGE, hint=to_type("approve --help"))

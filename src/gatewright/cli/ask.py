@@ -16,6 +16,7 @@ from gatewright import __version__
 from gatewright.cli.habits import HABITS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint
+from gatewright.commands import to_type
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import REASONS, reason_of
 from gatewright.wire.mcp import (
@@ -38,21 +39,6 @@ _PIECE = 1 << 16
 _NO_HEADERS: Mapping[tuple[str, ...], str] = {}
 _NO_FIELDS: Mapping[str, str] = {}
 _NO_CAPABILITIES: Mapping[str, Any] = {}
-
-_HINTS = {
-    "access_denied": "an operator grants it: gatewright grant add AGENT SERVER[/TOOL]",
-    "auth_required": "make a key with `gatewright key create NAME` and pass it with --key-file or GATEWRIGHT_KEY",
-    "auth_failed": "the key is unknown, expired or revoked; see `gatewright key list`",
-    "auth_expired": "make a new key with `gatewright key create NAME`",
-    "invalid_args": "`gatewright tool show NAME` shows the arguments it takes",
-    "tool_not_found": "`gatewright tool list` shows what there is",
-    "tool_disabled": "enable it in mgp.toml: [servers.tools.NAME] enabled = true",
-    "server_not_ready": "`gatewright server list` shows how the server is",
-    "upstream_unavailable": "`gatewright server list` shows how the server is",
-    "restarting": "try again in a moment; `gatewright server list` shows how the server is",
-    "audit_unavailable": "nothing runs unrecorded: look at the disk of the state folder",
-    "missing_capability": "the tool asks its caller; use a host that can answer",
-}
 
 
 def ask(
@@ -137,7 +123,7 @@ def ask_all(
         f"{method} has no end: {_PAGES} pages",
         code="upstream_error",
         exit_code=Exit.TOOL_ERROR,
-        hint="a server behind the gateway pages in a circle; `gatewright server list`",
+        hint=f"a server behind the gateway pages in a circle; `{to_type('server list')}`",
     )
 
 
@@ -158,9 +144,26 @@ def from_error(error: Any) -> CliError:
         message if isinstance(message, str) and message else row.mgp_name,
         code=row.name,
         exit_code=row.exit,
-        hint=_HINTS.get(row.name) or _patience(data),
+        hint=_hints().get(row.name) or _patience(data),
         request_id=trace if isinstance(trace, str) else "",
     )
+
+
+def _hints() -> dict[str, str]:
+    return {
+        "access_denied": f"an operator grants it: {to_type('grant add AGENT SERVER/TOOL')}",
+        "auth_required": f"make a key with `{to_type('key create NAME')}` and pass it with --key-file or GATEWRIGHT_KEY",
+        "auth_failed": f"the key is unknown, expired or revoked; see `{to_type('key list')}`",
+        "auth_expired": f"make a new key with `{to_type('key create NAME')}`",
+        "invalid_args": f"`{to_type('tool show NAME')}` shows the arguments it takes",
+        "tool_not_found": f"`{to_type('tool list')}` shows what there is",
+        "tool_disabled": f"`{to_type('server pin')}` lists what is held back, and why",
+        "server_not_ready": f"`{to_type('server list')}` shows how the server is",
+        "upstream_unavailable": f"`{to_type('server list')}` shows how the server is",
+        "restarting": f"try again in a moment; `{to_type('server list')}` shows how the server is",
+        "audit_unavailable": "nothing runs unrecorded: look at the disk of the state folder",
+        "missing_capability": "the tool asks its caller; use a host that can answer",
+    }
 
 
 def _patience(data: Mapping[str, Any]) -> str:
@@ -168,7 +171,7 @@ def _patience(data: Mapping[str, Any]) -> str:
     wait = help_.get("retry_after_ms") if isinstance(help_, dict) else None
     if isinstance(wait, int) and wait > 0:
         return f"try again in {wait / 1000:g} s"
-    return "`gatewright audit query` shows what was decided, and why"
+    return f"`{to_type('audit query')}` shows what was decided, and why"
 
 
 def _connect(endpoint: Endpoint, timeout_s: float) -> http.client.HTTPConnection:
@@ -245,5 +248,5 @@ def _unreachable(endpoint: Endpoint, what: str) -> CliError:
         f"the gateway at {endpoint.url} {what}{ours}",
         code="gateway_unreachable",
         exit_code=Exit.UNREACHABLE,
-        hint="start it with `gatewright serve`",
+        hint=f"start it with `{to_type('serve')}`",
     )

@@ -35,6 +35,7 @@ from gatewright.cli.output import (
     print_line,
 )
 from gatewright.cli.subjects import spelled
+from gatewright.commands import to_type
 from gatewright.stores.records import to_mgp
 from gatewright.stores.rows import Query
 from gatewright.stores.verify import Problem, Verification, Witness
@@ -136,7 +137,7 @@ def show(
             f"there is no record of trace {trace!r}",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint="`gatewright audit query --json` shows the trace_id of each",
+            hint=f"`{to_type('audit query --json')}` shows the trace_id of each",
         )
     if json:
         print_document(found)
@@ -206,12 +207,12 @@ def _noted(text: str) -> Witness:
     number, _, digest = text.strip().partition(":")
     known = number.isascii() and number.isdigit() and 0 < len(number) < _MOST_DIGITS
     if not known or len(digest) != _HASH_CHARS or not set(digest) <= set("0123456789abcdef"):
-        raise _misuse("--kept is NUMBER:HASH, as `audit verify` has printed both")
+        raise _misuse(f"--kept is NUMBER:HASH, as `{to_type('audit verify')}` has printed both")
     return Witness(int(number), digest.encode(), "--kept")
 
 
 def _misuse(text: str) -> CliError:
-    return CliError(text, code="usage", exit_code=Exit.USAGE, hint="gatewright audit verify --help")
+    return CliError(text, code="usage", exit_code=Exit.USAGE, hint=to_type("audit verify --help"))
 
 
 def _print(records: Iterable[Mapping[str, Any]], *, json: bool) -> None:

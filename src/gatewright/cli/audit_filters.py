@@ -12,6 +12,7 @@ from gatewright.cli.moments import ago, as_recorded
 from gatewright.cli.names import key_names, server_names
 from gatewright.cli.output import CliError, Exit
 from gatewright.cli.subjects import seen_subject
+from gatewright.commands import to_type
 from gatewright.settings import load
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE, Query
@@ -81,6 +82,6 @@ def reader_of(config: Path | None) -> AuditReader:
             f"there is no record in {folder} yet",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
-            hint="the gateway begins one when it first runs: gatewright serve",
+            hint=f"the gateway begins one when it first runs: {to_type('serve')}",
         )
     return AuditReader(folder)

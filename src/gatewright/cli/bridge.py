@@ -21,6 +21,7 @@ from gatewright.cli.options import AsHost, Config, KeyText, ProfileName, Url, gr
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.relay import Relay
 from gatewright.cli.running import Endpoint, endpoint
+from gatewright.commands import to_type
 from gatewright.settings import SettingsError
 from gatewright.transport.base import Closed, Limits
 from gatewright.transport.stdio import StdioPipe, open_stdio
@@ -42,7 +43,9 @@ DRAIN_S = 10.0
 OPEN_S = 10.0
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
-_AWAY = "the gateway is not running; start it with `gatewright serve`"
+
+def _away() -> str:
+    return f"the gateway is not running; start it with `{to_type('serve')}`"
 
 
 @app.command()
@@ -123,7 +126,7 @@ class Bridge:
         if self._connection is not None:
             self._pass(line)
         elif self._away or self._held > QUEUE_BYTES:
-            self._answer(self._relay.refuse(line, _AWAY if self._away else "too much is waiting"))
+            self._answer(self._relay.refuse(line, _away() if self._away else "too much is waiting"))
         else:
             self._lines.append(line)
             self._held += len(line)
@@ -236,7 +239,7 @@ class Bridge:
         waiting, self._lines = self._lines, deque()
         self._held = 0
         for line in waiting:
-            self._answer(self._relay.refuse(line, _AWAY))
+            self._answer(self._relay.refuse(line, _away()))
 
     async def _dial(self) -> Connected:
         """One connection. Raises `CliError`."""
@@ -277,8 +280,8 @@ async def _end(connection: Connected) -> None:
 def _refused(where: Endpoint, problem: CannotConnect) -> CliError:
     codes = {401: Exit.AUTHENTICATION, 403: Exit.DENIED}
     hints = {
-        None: "start it with `gatewright serve`",
-        401: "pass a key with --key-file or GATEWRIGHT_KEY; `gatewright key create NAME` makes one",
+        None: f"start it with `{to_type('serve')}`",
+        401: f"pass a key with --key-file or GATEWRIGHT_KEY; `{to_type('key create NAME')}` makes one",
         404: "the URL of a gateway ends in /mcp, or in /mcp/PROFILE",
     }
     known = problem.status is None

@@ -13,6 +13,7 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from gatewright.cli.options import group
 from gatewright.cli.output import is_terminal, note
+from gatewright.commands import to_type
 
 __all__ = ["Shell", "app", "completion"]
 
@@ -28,12 +29,14 @@ class Shell(StrEnum):
     POWERSHELL = "powershell"
 
 
-_WAY = {
-    Shell.BASH: "add to ~/.bashrc:  source <(gatewright completion bash)",
-    Shell.ZSH: "add to ~/.zshrc, behind compinit:  source <(gatewright completion zsh)",
-    Shell.FISH: "gatewright completion fish > ~/.config/fish/completions/gatewright.fish",
-    Shell.POWERSHELL: "add to $PROFILE:  gatewright completion powershell | Out-String | iex",
-}
+def _way(shell: Shell) -> str:
+    ours = to_type("completion {}", shell.value)
+    return {
+        Shell.BASH: f"add to ~/.bashrc:  source <({ours})",
+        Shell.ZSH: f"add to ~/.zshrc, behind compinit:  source <({ours})",
+        Shell.FISH: f"{ours} > ~/.config/fish/completions/gatewright.fish",
+        Shell.POWERSHELL: f"add to $PROFILE:  {ours} | Out-String | iex",
+    }[shell]
 
 
 @app.command()
@@ -49,4 +52,4 @@ def completion(
     )
     print(script)
     if is_terminal(1):
-        note(f"to have it always, {_WAY[shell]}")
+        note(f"to have it always, {_way(shell)}")

@@ -23,6 +23,7 @@ from gatewright.cli.output import (
     print_rows,
     print_text,
 )
+from gatewright.commands import to_type
 from gatewright.settings import Problem, Settings, SettingsError, find, load
 from gatewright.settings.documents import read
 from gatewright.settings.lookup import STDIN
@@ -85,13 +86,15 @@ def _looked(config: Path | None) -> tuple[Settings | None, list[Problem], list[P
 def _conclude(settings: Settings, *, right: bool) -> None:
     if not settings.files:
         note(
-            "there is no mgp.toml here: all is as by default; `gatewright init` writes a first one"
+            f"there is no mgp.toml here: all is as by default; `{to_type('init')}` writes a first one"
         )
         return
     if right:
         note("the configuration is right")
     if not settings.servers:
-        note("no server is in it; `gatewright server add` or `gatewright import` puts one in")
+        note(
+            f"no server is in it; `{to_type('server add NAME -- COMMAND ARGS')}` or `{to_type('import')}` puts one in"
+        )
 
 
 @app.command()

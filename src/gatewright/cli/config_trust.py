@@ -11,6 +11,7 @@ import typer
 
 from gatewright.cli.options import Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, visible
+from gatewright.commands import to_type
 from gatewright.settings import find
 from gatewright.settings.documents import read
 from gatewright.settings.review import effects
@@ -40,7 +41,8 @@ def trust(file: File = None, json: Json = False) -> None:
         return
     for line in lines:
         print(visible(line))
-    note(f"{path} is accepted as it is now; `gatewright config untrust` takes that back")
+    back = to_type("config untrust {}", str(path))
+    note(f"{path} is accepted as it is now; `{back}` takes that back")
 
 
 def untrust(file: File = None, json: Json = False) -> None:
@@ -51,7 +53,7 @@ def untrust(file: File = None, json: Json = False) -> None:
             f"{path} was not accepted",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint="`gatewright config path` shows which file is found here",
+            hint=f"`{to_type('config path')}` shows which file is found here",
         )
     if json:
         print_document({"file": str(path.absolute()), "trusted": False})
@@ -101,6 +103,6 @@ def _file(file: Path | None) -> Path:
             "there is no configuration here",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint="name the file: gatewright config trust FILE",
+            hint=f"name the file: `{to_type('config trust FILE')}`",
         )
     return found[0]

@@ -30,6 +30,7 @@ from gatewright.cli.options import Config, Json, ProfileName, Url, group
 from gatewright.cli.output import CliError, note, print_document, print_line, print_text
 from gatewright.cli.running import read_running
 from gatewright.cli.ungoverned import UNSAYABLE, Left, command, elsewhere, left_beside, own_urls
+from gatewright.commands import to_type
 from gatewright.configs.edit import add_entry, entries
 from gatewright.configs.hosts import HOSTS, Host
 from gatewright.configs.undo import apply, take_back
@@ -282,4 +283,4 @@ def _say_what_next(settings: Settings, wish: Wish) -> None:
         try:
             read_running(settings.storage.path)
         except CliError:
-            note("no gateway is running yet: gatewright serve")
+            note(f"no gateway is running yet: {to_type('serve')}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import typer
 
 from gatewright.cli.options import Json, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_text
+from gatewright.commands import STATE, Typed, program, to_type
 
 __all__ = ["Step", "Tour", "app", "demo"]
 
@@ -85,6 +87,12 @@ class Tour:
         """A command line of ours for this gateway."""
         return [sys.executable, "-P", "-m", "gatewright", *words, "--config", str(self.config)]
 
+    @property
+    def typed(self) -> Typed:
+        """How commands are typed at another terminal that concern this gateway."""
+        state = shlex.quote(str(self.folder / "state"))
+        return Typed(f"{STATE}={state} {program()}", str(self.config))
+
     def run(self, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command to its end, with this key, which stands in no process list."""
         return subprocess.run(  # noqa: S603 - our own commands
@@ -121,7 +129,7 @@ class Tour:
 
     def add(self, title: str, words: tuple[str, ...], said: str, ok: bool, began: float) -> None:
         """Note a step."""
-        shown = " ".join(("gatewright", *words))
+        shown = Typed().shown(" ".join(words))
         step = Step(title, shown, said, ok, round(time.monotonic() - began, 2))
         self.steps.append(step)
         self._tell(step)
@@ -148,9 +156,9 @@ def demo(
             f"this did not go as it should: {', '.join(failed)}",
             code="demo",
             exit_code=Exit.UNEXPECTED,
-            hint="gatewright doctor",
+            hint=to_type("doctor"),
         )
-    note("put your own servers behind it: gatewright init")
+    note(f"put your own servers behind it: {to_type('init')}")
 
 
 def _take(tour: Tour, *, wait: bool) -> None:
@@ -191,7 +199,7 @@ def _held(tour: Tour, *, wait: bool) -> None:
         if wait:
             note("")
             note(f"{words[-1]} waits for you. In a second terminal, within {PERSON_S:.0f} s:")
-            note(f"  {' '.join(tour.command('approve', ident))}")
+            note(f"  {tour.typed.shown(' '.join(approve))}")
         if not (wait and _ends(calling, PERSON_S)):
             title, by = "an operator approves a dangerous call", tour.operator
             tour.step(title, approve, wants="approved", key=by)
@@ -269,7 +277,7 @@ def _gateway(tour: Tour) -> Iterator[None]:
                 f"the gateway did not start: {said.strip()[-500:]}",
                 code="demo",
                 exit_code=Exit.UNEXPECTED,
-                hint="gatewright doctor",
+                hint=to_type("doctor"),
             )
         yield
     finally:

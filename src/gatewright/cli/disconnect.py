@@ -17,6 +17,7 @@ from gatewright.cli.host_changes import (
 )
 from gatewright.cli.options import Json, group
 from gatewright.cli.output import note, print_document, print_line, print_text
+from gatewright.commands import to_type
 from gatewright.configs.edit import entries
 from gatewright.configs.hosts import Host
 from gatewright.configs.undo import take_back
@@ -63,7 +64,9 @@ def disconnect(
     if json:
         print_document(documents)
     if done and back:
-        note(f"back in the host, and still in mgp.toml: {', '.join(back)}; `gatewright server rm`")
+        note(
+            f"back in the host, and still in mgp.toml: {', '.join(back)}; `{to_type('server rm {}', back[0])}`"
+        )
 
 
 def _brought_back(change: Change, name: str) -> list[str]:

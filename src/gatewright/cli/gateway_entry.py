@@ -17,6 +17,7 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit
 from gatewright.cli.running import read_running
+from gatewright.commands import to_type
 from gatewright.configs.entries import local_entry, remote_entry
 from gatewright.configs.hosts import HOSTS, Host
 from gatewright.patterns import Pattern
@@ -109,12 +110,12 @@ def _by_http(host: Host, wish: Wish, settings: Settings) -> Told:
     remarks = [f"set {wish.key_env} in the environment of the host"] if wish.key_env else []
     if wish.url and not wish.key and not wish.key_env:
         remarks.append(
-            "if that gateway asks for a key: `gatewright key create NAME` there, then --key here"
+            f"if that gateway asks for a key: `{to_type('key create NAME')}` there, then --key here"
         )
     elif not wish.key and not wish.key_env:
         remarks.append(
             "it comes as `anonymous`, as whoever else reaches that URL does; as an agent of its own:"
-            f" `gatewright connect {host.id} --stdio`, or `gatewright key create {host.id}`, then --key"
+            f" `{to_type('connect {} --stdio', host.id)}`, or `{to_type('key create {}', host.id)}`, then --key"
         )
     return Told(entry=entry, way="http", remarks=tuple(remarks))
 
@@ -141,8 +142,8 @@ def _by_bridge(host: Host, wish: Wish, settings: Settings) -> Told:
     remarks = []
     if host.remote is not None and not wish.stdio:
         remarks.append(
-            "the gateway wants a key, so the host starts `gatewright bridge`, which needs none;"
-            " for the URL: `gatewright key create NAME`, then --key"
+            f"the gateway wants a key, so the host starts `{to_type('bridge')}`, which needs none;"
+            f" for the URL: `{to_type('key create NAME')}`, then --key"
         )
     return Told(
         entry=local_entry(host, wish.name, command, env), way="bridge", remarks=tuple(remarks)

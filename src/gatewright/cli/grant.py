@@ -22,6 +22,7 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.subjects import no_server, seen_subject, spelled, split, subject_of
+from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
 from gatewright.stores.issued import DATABASE, Issued
@@ -102,7 +103,7 @@ def list_grants(
         return
     _print(words)
     if not words:
-        note("no grants; `gatewright grant add AGENT SERVER` issues one")
+        note(f"no grants; `{to_type('grant add AGENT SERVER')}` issues one")
 
 
 @app.command()
@@ -336,7 +337,7 @@ def _warn(settings: Settings, grant: Grant) -> None:
 
 def _not_issued(settings: Settings, key: Key, agent: str, where: str) -> CliError:
     written = [one for one in settings.grants if (one.agent, one.server, one.tool) == key]
-    hint = "`gatewright grant list` shows what was"
+    hint = f"`{to_type('grant list')}` shows what was"
     if written:
         hint = f"it is written at {written[0].origin}: take it out there, or issue a --deny"
     return CliError(
@@ -348,4 +349,4 @@ def _not_issued(settings: Settings, key: Key, agent: str, where: str) -> CliErro
 
 
 def _misuse(message: str) -> CliError:
-    return CliError(message, code="usage", exit_code=Exit.USAGE, hint="gatewright grant add --help")
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint=to_type("grant add --help"))

@@ -6,11 +6,11 @@ be used safely or are too many (`upstream/shelf`). The names are a server's own 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatewright.cli.output import one_line
+from gatewright.commands import to_type
 
 __all__ = ["accepting", "counted", "unseen_notes", "unseen_rows"]
 
@@ -44,15 +44,15 @@ def counted(count: int, kind: str) -> str:
 
 def accepting(server: str) -> str:
     """The commands by which an operator looks at what is held back, and accepts it."""
-    name = shlex.quote(one_line(server))
+    name = one_line(server)
     return (
-        f"`gatewright server pin {name}` lists them, `gatewright server pin {name} TOOL` shows one, "
+        f"`{to_type('server pin {}', name)}` lists them, `{to_type('server pin {} TOOL', name)}` shows one, "
         "--accept lets it go on"
     )
 
 
 def _showing(server: str) -> str:
-    return f"`gatewright server show {shlex.quote(one_line(server))}` says why"
+    return f"`{to_type('server show {}', one_line(server))}` says why"
 
 
 def _kinds(entry: Mapping[str, Any]) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:

@@ -19,6 +19,7 @@ import typer
 
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.output import CliError, Exit, is_terminal, visible
+from gatewright.commands import to_type
 from gatewright.configs.credentials import secret_spans
 from gatewright.configs.hosts import HOSTS, Host, find_host
 from gatewright.configs.model import CannotRead
@@ -143,7 +144,7 @@ def edited(host: Host, file: Path) -> Iterator[None]:
             f"{what}; nothing was written",
             code="host_file",
             exit_code=Exit.PROBLEMS,
-            hint=f"correct the file, or add the entry by hand: gatewright connect {host.id} --print",
+            hint=f"correct the file, or add the entry by hand: {to_type('connect {} --print', host.id)}",
         ) from None
 
 

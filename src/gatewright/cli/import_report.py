@@ -6,11 +6,11 @@ Nothing here has a value of a variable or a header in it, and what looks like a 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gatewright.commands import to_type
 from gatewright.configs.credentials import is_secret_name, mask, mask_reference
 from gatewright.configs.plan import Plan, Planned
 from gatewright.configs.shown import shown
@@ -171,10 +171,10 @@ def remarks(plan: Plan, store: Store) -> Iterator[str]:
     for confirmed in plan.suggestions:
         tool = "" if confirmed.tools[0] == "*" else f"/{confirmed.tools[0]}"
         # Quoted: whoever wrote the name chose what would be pasted into a shell.
-        target = shlex.quote(f"{confirmed.server}{tool}")
+        target = f"{confirmed.server}{tool}"
         yield (
             f"suggested: {confirmed.server} needed no confirmation for {', '.join(confirmed.tools)} "
-            f"({confirmed.key}); nothing is granted: `gatewright grant add AGENT {target}` if it is meant"
+            f"({confirmed.key}); nothing is granted: `{to_type('grant add AGENT {}', target)}` if it is meant"
         )
 
 
@@ -215,13 +215,15 @@ def _needs(planned: Planned, plan: Plan, store: Store) -> Iterator[str]:
     for name in planned.reads:
         if not _is_there(name, plan, store):
             kind, _, secret = mask_reference(name).rpartition(":")
-            way = f"`gatewright secret set {secret}`" if kind else f"set {secret} and start again"
+            way = (
+                f"`{to_type('secret set {}', secret)}`" if kind else f"set {secret} and start again"
+            )
             yield f"needed: {planned.id} stays down without it; {way}"
         elif name.startswith("secret:") and name.removeprefix("secret:") not in plan.secrets:
             secret = mask_reference(name).removeprefix("secret:")
             yield (
                 f"needed: {planned.id} names the secret {secret}, which was set for another configuration; "
-                f"if it is meant: `gatewright secret allow {secret}`"
+                f"if it is meant: `{to_type('secret allow {}', secret)}`"
             )
     if planned.unpinned is not None:
         yield (

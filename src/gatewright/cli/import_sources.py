@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gatewright.cli.output import CliError, Exit, note
+from gatewright.commands import to_type
 from gatewright.configs.files import MAX_BYTES, read_bytes
 from gatewright.configs.hosts import HOSTS, Host, Platform, find_host, user_files
 from gatewright.configs.model import CannotRead
@@ -138,4 +139,6 @@ def _workspace(path: Path) -> str | None:
 def _tell_project_files() -> None:
     for name in dict.fromkeys(host.project for host in HOSTS.values() if host.project):
         if Path(name).is_file():
-            note(f"not read: {name} belongs to this project; `gatewright import {name}` reads it")
+            note(
+                f"not read: {name} belongs to this project; `{to_type('import {}', name)}` reads it"
+            )

@@ -23,6 +23,7 @@ from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import takes_over
 from gatewright.cli.server_edit import file_to_edit
+from gatewright.commands import to_type
 from gatewright.configs.bundle import unpack
 from gatewright.configs.credentials import mask
 from gatewright.configs.installed import installed_version
@@ -160,7 +161,7 @@ def _show(done: BroughtIn, state: Path, *, dry_run: bool) -> None:
     elif dry_run:
         note(f"nothing was written; without --dry-run {done.path} gets {servers}")
     else:
-        note(f"{servers} written to {done.path}; `gatewright doctor` tries them")
+        note(f"{servers} written to {done.path}; `{to_type('doctor')}` tries them")
         note(takes_over(done.path, state))
 
 

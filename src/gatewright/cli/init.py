@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shlex
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ import typer
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document, print_line
+from gatewright.commands import to_type
 from gatewright.configs.hosts import HOSTS
 from gatewright.settings import load
 from gatewright.settings.edit import editing
@@ -136,7 +137,7 @@ def _make_room(path: Path, *, force: bool) -> Path | None:
             f"{path} is there already",
             code="exists",
             exit_code=Exit.USAGE,
-            hint="change it with `gatewright server add …`, or write a new one with --force",
+            hint=f"change it with `{to_type('server add NAME -- COMMAND ARGS')}`, or write a new one with --force",
         )
     names = (f"{path.name}.bak{number or ''}" for number in count())
     kept = next(one for one in map(path.with_name, names) if not os.path.lexists(one))
@@ -147,9 +148,9 @@ def _steps(
     servers: list[str], hosts: list[str], config: Path | None, *, imported: bool
 ) -> list[str]:
     """The commands that lead to the first call, and to the first host, in order."""
-    option = f" --config {shlex.quote(str(config))}" if config is not None else ""
-    steps = [f"gatewright import {' '.join(hosts)}{option}"] if hosts and not imported else []
+    told = partial(to_type, file=config)
+    steps = [told("import" + " {}" * len(hosts), *hosts)] if hosts and not imported else []
     if not servers and not steps:
-        steps = [f"gatewright server add NAME{option} -- COMMAND ARGS"]
-    steps += [f"gatewright serve{option}", f"gatewright tool list{option}"]
-    return [*steps, f"gatewright connect {hosts[0] if hosts else 'HOST'}{option}"]
+        steps = [told("server add NAME -- COMMAND ARGS")]
+    steps += [told("serve"), told("tool list")]
+    return [*steps, told("connect {}", hosts[0] if hosts else "HOST")]

@@ -34,6 +34,7 @@ from gatewright.cli.output import (
     print_rows,
 )
 from gatewright.cli.rights import as_document, as_text, calls_blindly, takes_rights
+from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.callers import Callers, Key, NameTaken
 from gatewright.stores.rows import DATABASE
@@ -158,7 +159,7 @@ def list_keys(config: Config = None, json: Json = False) -> None:
     ]
     print_rows(_COLUMNS, rows)
     if not keys:
-        note("no keys; `gatewright key create NAME` makes one")
+        note(f"no keys; `{to_type('key create NAME')}` makes one")
 
 
 @app.command()
@@ -194,7 +195,7 @@ def _one(held: Sequence[Key], word: str) -> str:
             f"{word} has {len(found)} keys in force: {', '.join(key.id for key in found)}",
             code="ambiguous",
             exit_code=Exit.USAGE,
-            hint=f"name one by its id: gatewright key rotate {found[-1].id}",
+            hint=f"name one by its id: {to_type('key rotate {}', found[-1].id)}",
         )
     return found[0].id
 
@@ -206,7 +207,7 @@ def _taken(name: str, keys: Sequence[Key]) -> CliError:
         f"{name} has a key in force already: {ids}",
         code="exists",
         exit_code=Exit.USAGE,
-        hint=f"put a new one in its place: gatewright key rotate {which}; or make one beside it: --another",
+        hint=f"put a new one in its place: {to_type('key rotate {}', which)}; or make one beside it: --another",
     )
 
 
@@ -218,7 +219,7 @@ def _hand_over(made: Key, secret: str, *, json: bool) -> None:
     print_line((secret,))
     note(f"key {made.id} for {made.kind} {made.name}; it is not shown again")
     if is_terminal(2):
-        note(f"use it: Authorization: Bearer …; end it: gatewright key revoke {made.id}")
+        note(f"use it: Authorization: Bearer …; end it: {to_type('key revoke {}', made.id)}")
 
 
 def _shown(key: Key) -> dict[str, Any]:
@@ -233,14 +234,12 @@ def _no_key(id: str) -> CliError:
         f"no key {id!r}",
         code="not_found",
         exit_code=Exit.USAGE,
-        hint="`gatewright key list` shows the ids",
+        hint=f"`{to_type('key list')}` shows the ids",
     )
 
 
 def _misuse(message: str) -> CliError:
-    return CliError(
-        message, code="usage", exit_code=Exit.USAGE, hint="gatewright key create --help"
-    )
+    return CliError(message, code="usage", exit_code=Exit.USAGE, hint=to_type("key create --help"))
 
 
 @contextmanager

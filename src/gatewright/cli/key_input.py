@@ -12,6 +12,7 @@ import typer
 
 from gatewright.cli.habits import KEY_FILE
 from gatewright.cli.output import CliError, Exit, is_terminal, note
+from gatewright.commands import to_type
 
 __all__ = ["IN_VIEW", "key_given"]
 
@@ -79,7 +80,7 @@ def _checked(content: bytes, where: str) -> str:
     if not key or len(content) > _CHARS or not (key.isascii() and key.isprintable()) or " " in key:
         raise _misuse(
             f"{where} holds no key: a key is one word on one line",
-            "`gatewright key create NAME` prints one",
+            f"`{to_type('key create NAME')}` prints one",
         )
     return key
 

@@ -19,6 +19,7 @@ from gatewright.cli.moments import as_shown
 from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
+from gatewright.commands import to_type
 from gatewright.settings import Server, Settings, load
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["login", "logout"]
 
 _PORT = 8425
-_HINT = "`gatewright config check` looks at the file; [servers.auth] is where it is set"
 
 Name = Annotated[
     str,
@@ -94,11 +94,11 @@ def _protected(settings: Settings, name: str) -> Server:
     if server is None:
         raise _unusable(f"there is no server {name!r}", _known(settings))
     if server.problem is not None:
-        raise _unusable(f"server {name} cannot be used: {server.problem.what}", _HINT)
+        raise _unusable(f"server {name} cannot be used: {server.problem.what}", _hint())
     if server.transport in {"stdio", "python"}:
         raise _unusable(f"server {name} is a program, not an HTTP server", "give it secrets in env")
     if server.auth.type != "oauth" or server.transport == "openapi":
-        raise _unusable(f"server {name} is let in by its configuration, not by a login", _HINT)
+        raise _unusable(f"server {name} is let in by its configuration, not by a login", _hint())
     return server
 
 
@@ -122,6 +122,10 @@ def _unusable(message: str, hint: str) -> CliError:
     return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)
 
 
+def _hint() -> str:
+    return f"`{to_type('config check')}` looks at the file; [servers.auth] is where it is set"
+
+
 async def _bounded(
     settings: Settings, server: Server, port: int, timeout_s: float, *, opens: bool
 ) -> Grant:
@@ -139,7 +143,7 @@ async def _bounded(
         why, code = f"nobody logged in within {timeout_s:g} s", Exit.AUTHENTICATION
         hint = "run it again, or give yourself more with --timeout"
     except NotAuthorized as problem:
-        why, code, hint = str(problem), Exit.AUTHENTICATION, _HINT
+        why, code, hint = str(problem), Exit.AUTHENTICATION, _hint()
     except UpstreamFailed as problem:
         why, code, hint = f"server {server.id}: {problem}", Exit.UNREACHABLE, "is its url right?"
     raise CliError(why, code="login_failed", exit_code=code, hint=hint)

@@ -18,6 +18,7 @@ from pathlib import Path
 from gatewright.call import Caller
 from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
+from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 
@@ -45,7 +46,7 @@ def operator(
             "this is not the key of an operator",
             code="permission_denied",
             exit_code=Exit.DENIED,
-            hint="make one at a terminal: gatewright key create NAME --operator",
+            hint=f"make one at a terminal: {to_type('key create NAME --operator')}",
         )
     if fresh or (is_terminal(0) and not only_keys):
         return local_user()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ import typer
 
 from gatewright.cli.key_input import key_given
 from gatewright.cli.output import is_terminal
+from gatewright.commands import typed_as, typed_here
 
 __all__ = [
     "MARKUP",
@@ -25,9 +27,23 @@ __all__ = [
 MARKUP: Literal["rich"] | None = "rich" if is_terminal(1) else None
 """Panels in the help are for terminals."""
 
+
+def _named(file: Path | None) -> Path | None:
+    """Commands that are shown from now on are for this configuration."""
+    if file is not None and str(file) != "-":
+        typed_as(typed_here(str(file.absolute()), os.environ))
+    return file
+
+
 Config = Annotated[
     Path | None,
-    typer.Option("--config", "-c", metavar="FILE", help="Use this mgp.toml and no other."),
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="Use this mgp.toml and no other.",
+        callback=_named,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of rows.")]
 Url = Annotated[

@@ -16,6 +16,7 @@ from gatewright.cli.output import CliError, Exit, is_terminal, note, print_docum
 from gatewright.cli.room_door import cells, one_line, room, run
 from gatewright.cli.room_talk import HELP, obey
 from gatewright.cli.tool import Pairs, read_arguments
+from gatewright.commands import to_type
 from gatewright.participants import NotFulfillableError, Participant, RoomError, RoomRefusedError
 from gatewright.participants.participant import Heard
 from gatewright.participants.seats import HostSeat, ServerSeat
@@ -152,7 +153,7 @@ def fulfil(  # noqa: PLR0917 - one for each option
             "without a terminal name the proposal",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="gatewright room fulfil TOPIC ID",
+            hint=to_type("room fulfil {} ID", topic),
         )
 
     async def work() -> None:
@@ -163,7 +164,7 @@ def fulfil(  # noqa: PLR0917 - one for each option
             if orchestrator not in me.roster.others:
                 raise NotFulfillableError(
                     f"nobody called {orchestrator!r} is in the room, and rooms keep no history; stay with "
-                    "`gatewright room join` and fulfil what comes"
+                    f"`{to_type('room join {}', topic)}` and fulfil what comes"
                 )
             given = {"proposal": id} | ({} if target is None else {"to": target})
             params = {"name": "approve", "arguments": given}

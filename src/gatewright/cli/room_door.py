@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gatewright.cli.output import CliError, Exit
 from gatewright.cli.running import endpoint
+from gatewright.commands import to_type
 from gatewright.participants import (
     AnswerTimeoutError,
     CallError,
@@ -88,7 +89,7 @@ def _not_let_in(problem: CannotConnect) -> CliError:
         )
     hint = "rooms are there where mgp.toml has a table [rooms]; see docs/rooms.md"
     if problem.status is None:
-        hint = "start the gateway with `gatewright serve`"
+        hint = f"start the gateway with `{to_type('serve')}`"
     return CliError(str(problem), code="gateway_unreachable", exit_code=Exit.UNREACHABLE, hint=hint)
 
 

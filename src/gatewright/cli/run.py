@@ -21,8 +21,10 @@ import typer
 from gatewright.cli.options import group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, silence_logs
 from gatewright.cli.serve import Ready
+from gatewright.commands import to_type
 from gatewright.settings import Grant, Origin, Server, Settings
 from gatewright.settings.model import Gateway, Storage
+from gatewright.settings.reaching import typed_for
 
 __all__ = ["app", "run", "server_of"]
 
@@ -90,12 +92,15 @@ def run(
 def server_of(spec: list[str], *, name: str | None = None, env: list[str] | None = None) -> Server:
     """The server that a command line means. Raises `CliError` (exit code 2)."""
     if not spec:
-        raise _usage("there is nothing to run", "gatewright run -- npx -y PACKAGE, or a URL")
+        raise _usage(
+            "there is nothing to run",
+            f"`{to_type('run -- npx -y PACKAGE')}`, or a URL in its place",
+        )
     first, *rest = spec
     given = dict(_variable(one) for one in env or [])
     if first.startswith(("http://", "https://")):
         if rest or given:
-            raise _usage("a URL takes neither arguments nor --env", "gatewright run --help")
+            raise _usage("a URL takes neither arguments nor --env", to_type("run --help"))
         host = re.split(r"[/:?]", first.partition("://")[2])[0]
         return Server(id=name or _id(host), transport="http", url=first, origin=_ORIGIN)
     command, args = first, tuple(rest)
@@ -162,7 +167,7 @@ def _announce(settings: Settings, spec: list[str], heard: Callable[[], None], re
     print(" ".join(["ready", ready.url, *pairs]), flush=True)
     if is_terminal(2):
         note(f"\n  {server.id} is behind {ready.url}; every call is checked and recorded")
-        note(f"  the record   GATEWRIGHT_STATE={settings.storage.path} gatewright audit tail -f")
+        note(f"  the record   {typed_for(settings, os.environ).shown('audit tail -f')}")
         note("  stop         Ctrl-C\n")
 
 

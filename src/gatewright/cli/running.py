@@ -7,13 +7,13 @@ Whoever can read that file owns the gateway, so the tokens in it need no further
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from gatewright.cli.output import CliError, Exit
+from gatewright.commands import to_type
 from gatewright.configs.local_agents import credential
 from gatewright.settings import Settings, load, state_directory
 from gatewright.settings.build import build
@@ -29,7 +29,9 @@ __all__ = [
     "takes_over",
 ]
 
-_START = "start it with `gatewright serve`, or name another one with --url and --key-file"
+
+def _start() -> str:
+    return f"start it with `{to_type('serve')}`, or name another one with --url and --key-file"
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -128,14 +130,14 @@ def read_running(state: Path) -> Running:
             f"no gateway is running here ({path} is not there)",
             code="gateway_unreachable",
             exit_code=Exit.UNREACHABLE,
-            hint=_START,
+            hint=_start(),
         ) from None
     except (OSError, msgspec.DecodeError) as problem:
         raise CliError(
             f"{path} cannot be read: {problem}",
             code="gateway_unreachable",
             exit_code=Exit.UNREACHABLE,
-            hint="it belongs to the user who runs the gateway; restart `gatewright serve`",
+            hint=f"it belongs to the user who runs the gateway; restart `{to_type('serve')}`",
         ) from None
 
 
@@ -153,7 +155,7 @@ def alive(pid: int) -> bool:
 def takes_over(file: Path, state: Path) -> str:
     """What the gateway that uses this state folder makes of a change of a file, said so that it is true: another
     gateway, or one that reads other files, takes nothing over."""
-    later = f"`gatewright serve --config {shlex.quote(str(file.absolute()))}` uses it"
+    later = f"`{to_type('serve', file=file)}` uses it"
     try:
         running = read_running(state)
     except CliError:

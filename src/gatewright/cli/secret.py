@@ -25,6 +25,7 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
+from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.settings.build import build
 from gatewright.settings.lookup import STDIN, state_directory
@@ -65,11 +66,11 @@ def set_secret(
         value = _value(name)
         check_value(value)
     except ValueError as problem:
-        raise _misuse(str(problem), "gatewright secret set --help") from None
+        raise _misuse(str(problem), to_type("secret set --help")) from None
     settings = _settings(config)
     secrets = _opened(settings)
     known = name in secrets.names()
-    files = configurations(settings, config)
+    files = configurations(settings.files, config)
     allow(os.environ, settings.storage.path, name, files)
     secrets.put(name, value)
     if json:
@@ -77,7 +78,9 @@ def set_secret(
         print_document(document | {"for": [str(one.absolute()) for one in files]})
     else:
         note(f"{'replaced' if known else 'kept'} in {secrets.where}; write ${{secret:{name}}}")
-        note(f"it is for {', '.join(map(str, files))} alone; others: `gatewright secret allow`")
+        note(
+            f"it is for {', '.join(map(str, files))} alone; others: `{to_type('secret allow {}', name)}`"
+        )
 
 
 @app.command("allow")
@@ -86,7 +89,7 @@ def allow_secret(name: Name, config: Config = None, json: Json = False) -> None:
     settings = _settings(config)
     if name not in _opened(settings).names():
         raise _missing(name)
-    files = configurations(settings, config)
+    files = configurations(settings.files, config)
     allow(os.environ, settings.storage.path, name, files)
     if json:
         print_document({"name": name, "for": users(os.environ, settings.storage.path, name)})
@@ -111,7 +114,7 @@ def list_secrets(config: Config = None, json: Json = False) -> None:
         return
     print_rows(("name", "where", "for"), [(name, secrets.where, used[name]) for name in names])
     if not names:
-        note("no secrets; `gatewright secret set NAME` keeps one")
+        note(f"no secrets; `{to_type('secret set NAME')}` keeps one")
 
 
 @app.command("rm")
@@ -159,7 +162,7 @@ def try_secrets(
             f"{failed} of {len(found)} secrets cannot be read",
             code="secret",
             exit_code=Exit.PROBLEMS,
-            hint="set them again with `gatewright secret set NAME`",
+            hint=f"set them again with `{to_type('secret set NAME')}`",
         )
     if not json:
         note(f"{secrets.where} answers")
@@ -199,7 +202,7 @@ def _missing(name: str) -> CliError:
         f"no secret {name!r}",
         code="not_found",
         exit_code=Exit.USAGE,
-        hint="`gatewright secret list` shows the names",
+        hint=f"`{to_type('secret list')}` shows the names",
     )
 
 

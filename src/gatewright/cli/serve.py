@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gatewright.cli.as_typed import option, program
 from gatewright.cli.options import AsHost, Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
+from gatewright.commands import to_type
 from gatewright.settings import FileSource, Settings
 from gatewright.settings.lookup import STDIN
 from gatewright.settings.model import Form
@@ -178,7 +178,7 @@ def _run(
             why if isinstance(problem, CannotListen) else f"cannot listen on {where}: {why}",
             code="address",
             exit_code=Exit.UNEXPECTED,
-            hint="choose another one: gatewright serve --port 0",
+            hint=f"choose another one: {to_type('serve --port 0')}",
         ) from None
 
 
@@ -190,19 +190,19 @@ def _welcome(settings: Settings, ready: Ready, config: Path | None) -> list[str]
         lines.append(f"  server     {name}: {state}{f', {why}' if why else ''}")
     if not ready.servers:
         lines.append("  no servers yet: add [[servers]] to mgp.toml")
-    we, told = program(), option(config)
     lines += [
         "",
-        f"  connect    {we} connect claude-code{told}",
+        f"  connect    {to_type('connect claude-code', file=config)}",
         "             (or cursor, vscode, claude-desktop, …)",
-        f"             any other MCP host: {ready.url}, or the program `{we} bridge{told}`",
+        f"             any other MCP host: {ready.url}, or the program `{to_type('bridge', file=config)}`",
     ]
     if settings.gateway.anonymous == "deny":
-        lines.append(f"  keys       {we} key create NAME{told}, then Authorization: Bearer KEY")
+        made = to_type("key create NAME", file=config)
+        lines.append(f"  keys       {made}, then Authorization: Bearer KEY")
     lines += [
         "  stop       Ctrl-C",
-        f"  try        {we} audit tail -f{told}",
-        f"             {we} tool list{told}",
+        f"  try        {to_type('audit tail -f', file=config)}",
+        f"             {to_type('tool list', file=config)}",
         "",
     ]
     return lines

@@ -17,6 +17,7 @@ from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import takes_over
 from gatewright.cli.subjects import no_server, spelled, split
+from gatewright.commands import to_type
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
 from gatewright.settings.edit import (
@@ -90,7 +91,7 @@ def add(
             "a server is a command or a URL",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="gatewright server add NAME -- COMMAND ARGS, or --url URL",
+            hint=f"`{to_type('server add NAME -- COMMAND ARGS')}`, or `{to_type('server add NAME --url URL')}`",
         )
     table: dict[str, Any] = {"id": name}
     if command:

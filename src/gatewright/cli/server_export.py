@@ -13,6 +13,7 @@ from gatewright.call import SHIPPED
 from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, print_document, print_text
+from gatewright.commands import to_type
 from gatewright.settings import Server, Settings, load
 from gatewright.settings.api import is_url
 from gatewright.settings.documents import read
@@ -48,7 +49,7 @@ def export(
             f"no server {id!r} in the configuration",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint="`gatewright config show` has them",
+            hint=f"`{to_type('config show')}` has them",
         )
     if json:
         print_document(table)

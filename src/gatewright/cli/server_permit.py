@@ -19,6 +19,7 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.permissions import DATABASE, Permissions, Word
 from gatewright.wire.permissions import declared_permissions, permission_risk
@@ -52,7 +53,7 @@ def permit(  # noqa: PLR0917 - one argument for each option
     """
     settings = load(config)
     _check(settings, id)
-    with _store(settings.storage.path, new=bool(permissions)) as store:
+    with _store(settings.storage.path, id, new=bool(permissions)) as store:
         if permissions:
             by = require_operator(settings, key)
             value: Literal["approved", "denied"] = "denied" if deny else "approved"
@@ -65,7 +66,7 @@ def permit(  # noqa: PLR0917 - one argument for each option
         return
     print_rows(_COLUMNS, [_row(one) for one in found])
     if not found:
-        note("no operator has said anything about it; `gatewright approve` shows what waits")
+        note(f"no operator has said anything about it; `{to_type('approve')}` shows what waits")
 
 
 def _row(one: Word) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ def _canonical(names: list[str]) -> tuple[str, ...]:
         return declared_permissions(names)
     except ValueError as problem:
         raise CliError(
-            str(problem), code="usage", exit_code=Exit.USAGE, hint="gatewright server permit --help"
+            str(problem), code="usage", exit_code=Exit.USAGE, hint=to_type("server permit --help")
         ) from None
 
 
@@ -89,19 +90,19 @@ def _check(settings: Settings, id: str) -> None:
             f"there is no server {id!r}",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint="`gatewright server list` shows what there is",
+            hint=f"`{to_type('server list')}` shows what there is",
         )
 
 
 @contextmanager
-def _store(folder: Path, *, new: bool) -> Iterator[Permissions]:
+def _store(folder: Path, server: str, *, new: bool) -> Iterator[Permissions]:
     """The store; where there is none yet, only a decision makes one."""
     if not new and not (folder / DATABASE).exists():
         raise CliError(
             f"no operator has said anything about permissions yet in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
-            hint="gatewright server permit ID PERMISSION",
+            hint=to_type("server permit {} PERMISSION", server),
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = Permissions(folder / DATABASE, clock=time.time)

@@ -22,6 +22,7 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
 from gatewright.cli.subjects import seen_subject, spelled
+from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.pins import DATABASE, Pin, Pins
 
@@ -126,7 +127,7 @@ def _forget(pins: Pins, server: str | None, by: Callable[[], str]) -> list[Pin]:
             "--forget takes one server and nothing else",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="gatewright server pin ID --forget",
+            hint=to_type("server pin ID --forget"),
         )
     found = pins.of(server)
     if not found:
@@ -145,7 +146,7 @@ def _check_digest(found: list[Pin], tool: str | None, digest: str | None) -> Non
             f"--digest takes the {_DIGEST_CHARS} digits that were shown, of one tool",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="`gatewright server pin ID TOOL` shows them",
+            hint=f"`{to_type('server pin ID TOOL')}` shows them",
         )
     if not found[0].digest.startswith(digest.lower()):
         raise _conflict(
@@ -163,7 +164,7 @@ def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[P
             "--accept needs a server",
             code="usage",
             exit_code=Exit.USAGE,
-            hint="gatewright server pin ID [TOOL] --accept",
+            hint=to_type("server pin ID --accept"),
         )
     try:
         return [pins.accept(one.server, one.tool, digest=one.digest, by=by) for one in found]
@@ -178,7 +179,7 @@ def _store(folder: Path) -> Iterator[Pins]:
             f"no gateway has seen a tool yet in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
-            hint="the gateway pins what it sees when it first runs: gatewright serve",
+            hint=f"the gateway pins what it sees when it first runs: {to_type('serve')}",
         )
     pins = Pins(folder / DATABASE, clock=time.time)
     try:
@@ -192,7 +193,7 @@ def _unknown(name: str) -> CliError:
         f"no gateway has seen a tool {name}",
         code="not_found",
         exit_code=Exit.USAGE,
-        hint="`gatewright server pin ID --all` shows those that it has seen",
+        hint=f"`{to_type('server pin ID --all')}` shows those that it has seen",
     )
 
 

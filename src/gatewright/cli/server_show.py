@@ -13,6 +13,7 @@ from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json, KeyText, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import endpoint
+from gatewright.commands import to_type
 from gatewright.settings import Server, load
 
 __all__ = ["show"]
@@ -38,7 +39,7 @@ def show(
             f"there is no server {id!r}",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint=f"`gatewright server list` shows what there is{f'; {why}' if why else ''}",
+            hint=f"`{to_type('server list')}` shows what there is{f'; {why}' if why else ''}",
         )
     configured = _written(written)
     if json:

@@ -15,6 +15,7 @@ from gatewright.call import KERNEL, SHIPPED, Target
 from gatewright.cli.ask import ask, ask_all
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint
+from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
@@ -164,5 +165,5 @@ def _no_tool(settings: Settings, text: str, found: Subject | None, where: Endpoi
         exit_code=Exit.USAGE,
         hint=f"did you mean {' or '.join(near)}?"
         if near
-        else "`gatewright tool list` shows what there is",
+        else f"`{to_type('tool list')}` shows what there is",
     )

@@ -17,6 +17,7 @@ from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.server_edit import disable_tool, enable_tool
 from gatewright.cli.tool_export import export
 from gatewright.cli.typed import SINGLE, typed
+from gatewright.commands import to_type
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import param_headers
 
@@ -81,7 +82,7 @@ def list_tools(
     rows = [(tool.get("name"), _risk(tool), _first_line(tool)) for tool in tools]
     print_rows(("name", "risk", "description"), rows)
     if not tools:
-        note("no tool may be called; see [[grants]] in mgp.toml and `gatewright server list`")
+        note(f"no tool may be called; see [[grants]] in mgp.toml and `{to_type('server list')}`")
 
 
 @app.command()
@@ -100,7 +101,7 @@ def show(
             f"no tool {name!r} that you may call",
             code="tool_not_found",
             exit_code=Exit.USAGE,
-            hint="`gatewright tool list` shows what there is",
+            hint=f"`{to_type('tool list')}` shows what there is",
         )
     if json:
         print_document(tool)
@@ -143,7 +144,7 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
             f"{name} says that it failed",
             code="tool_failed",
             exit_code=Exit.TOOL_ERROR,
-            hint=f"what it said is above; `gatewright tool show {name}` shows its arguments",
+            hint=f"what it said is above; `{to_type('tool show {}', name)}` shows its arguments",
         )
 
 
@@ -170,7 +171,7 @@ def _converse(
         f"the tool asked {ROUNDS} times and did not end",
         code="upstream_error",
         exit_code=Exit.TOOL_ERROR,
-        hint="`gatewright server list` shows whose tool it is",
+        hint=f"`{to_type('server list')}` shows whose tool it is",
     )
 
 

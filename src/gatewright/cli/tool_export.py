@@ -14,6 +14,7 @@ from gatewright.cli.names import tool_names
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import endpoint
+from gatewright.commands import to_type
 from gatewright.sdk.export import FORMS, catalogue, tool_document
 from gatewright.sdk.export.catalogue import Exportable, definition_of
 
@@ -104,5 +105,5 @@ def _wanting(name: str | None, tools: Sequence[Exportable]) -> CliError:
         "there are no tools" if name is None else f"there is no tool {name!r}",
         code="tool_not_found",
         exit_code=Exit.USAGE,
-        hint="`gatewright tool list` shows what there is; with --from, decorate functions with @mcp_tool",
+        hint=f"`{to_type('tool list')}` shows what there is; with --from, decorate functions with @mcp_tool",
     )

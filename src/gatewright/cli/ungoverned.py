@@ -19,6 +19,7 @@ from gatewright.cli.host_changes import places, records
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.output import CliError, one_line
 from gatewright.cli.running import read_running
+from gatewright.commands import to_type
 from gatewright.configs.credentials import mask
 from gatewright.configs.hosts import Host
 from gatewright.configs.model import CannotRead
@@ -48,7 +49,7 @@ _ASIDE = {
     "unknown": "this file cannot be read, so nobody can say which servers in it go past the gateway",
 }
 UNSAYABLE = "switch it off in the host; `mgp.toml` has no words for it, as said above"
-_NOT_AGAIN = {"hosts", "dry_run", "json", "print_", "take_over"}
+_NOT_AGAIN = {"config", "hosts", "dry_run", "json", "print_", "take_over"}
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +103,12 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
         if not one.folder and file in self.ways:
             return self.ways[file]
         if not one.folder and file == places(host, project=False)[0]:
-            return f"gatewright connect {host.id} --take-over"
+            return to_type("connect {} --take-over", host.id)
         if host.project and file not in places_of(host):
             folder = file.parents[len(Path(host.project).parts) - 1]
             go = "" if folder == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
-            return f"{go}gatewright connect {host.id} --project --take-over"
-        return f"gatewright import {shlex.quote(str(file))} # then take it out of {host.title}"
+            return go + to_type("connect {} --project --take-over", host.id)
+        return f"{to_type('import {}', str(file))} # then take it out of {host.title}"
 
 
 def left_beside(
@@ -163,7 +164,7 @@ def local_urls(url: str) -> list[str]:
 
 def command_of(host: Host, step: Step, *, project: bool) -> str:
     """The command line that made an entry of ours, as far as the entry says it, with `--take-over`."""
-    words = ["gatewright", "connect", host.id, *(["--project"] if project else [])]
+    words = [host.id, *(["--project"] if project else [])]
     words += [] if step.name == "gatewright" else ["--name", step.name]
     args = step.entry.get(host.local.args or host.local.command, [])
     if host.remote is not None and (url := step.entry.get(host.remote.url)):
@@ -176,12 +177,12 @@ def command_of(host: Host, step: Step, *, project: bool) -> str:
         words += [*stdio, *more]
     if any(said in str(step.entry) for said in ("Authorization", "GATEWRIGHT_KEY")):
         words += ["--key", "-"]
-    return shlex.join([*words, "--take-over"])
+    return to_type(f"connect{' {}' * len(words)} --take-over", *words)
 
 
 def command(context: typer.Context) -> str:
     """The command line that is running, with `--take-over`; a key that stood in it is read from standard input."""
-    words = ["gatewright", "connect", *context.params["hosts"]]
+    words = [*context.params["hosts"]]
     for param in context.command.params:
         name, value = param.name or "", context.params.get(param.name or "")
         if name == "key" and value is not None:
@@ -192,7 +193,7 @@ def command(context: typer.Context) -> str:
             continue
         option = max(param.opts, key=len)
         words += [option] if value is True else [option, str(value)]
-    return shlex.join([*words, "--take-over"])
+    return to_type(f"connect{' {}' * len(words)} --take-over", *words)
 
 
 def listed(entries: Sequence[Beside]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
+from gatewright.commands import to_type
 from gatewright.upstream.dispatch import Builtin
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.server import Server
@@ -51,7 +52,7 @@ class Administration:
         """What the configuration says of a server, with what the operator said since."""
         if spec.id not in self._stopped:
             return spec
-        told = f"stopped by the operator; `gatewright server start {spec.id}` starts it"
+        told = f"stopped by the operator; `{to_type('server start {}', spec.id)}` starts it"
         return msgspec.structs.replace(spec, stopped=True, problem=told)
 
     async def _restart(self, call: Call, back: Back) -> Outcome:

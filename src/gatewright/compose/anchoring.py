@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright.call import Call, Outcome, Unrecorded
+from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.anchors import (
     ACCEPTED,
@@ -41,10 +42,12 @@ POLLED_S = 0.25
 
 log = logging.getLogger("gatewright")
 
-_DO = (
-    "put the right file back from a backup, or, if things are meant to be as they are, look at grants, keys and "
-    "pins, and then run `gatewright audit accept`"
-)
+
+def _do() -> str:
+    return (
+        "put the right file back from a backup, or, if things are meant to be as they are, look at grants, keys and "
+        f"pins, and then run `{to_type('audit accept')}`"
+    )
 
 
 def record_of(
@@ -63,7 +66,7 @@ def record_of(
     if why:
         FolderLock(state).release()  # another gateway that just starts there is the nearer reason
         raise StoreDamagedError(
-            f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_DO}"
+            f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_do()}"
         )
     return AuditLog(
         state,
@@ -99,7 +102,7 @@ class Anchoring:
             self._heads.close()
             raise StoreDamagedError(
                 f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
-                f"again: {_DO}"
+                f"again: {_do()}"
             )
         audit.anchored = _spelled(self._known)
 
@@ -141,7 +144,7 @@ class Anchoring:
 
     def _bar(self, wrong: str) -> None:
         if self._audit.barred is None:
-            log.error("calls are refused: the state is behind its record: %s; %s", wrong, _DO)
+            log.error("calls are refused: the state is behind its record: %s; %s", wrong, _do())
             with contextlib.suppress(Unrecorded):
                 self._audit.event(
                     "dev.gatewright.stores.behind", outcome="failure", details={"wrong": wrong}

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from gatewright import gates
 from gatewright.call import Target
+from gatewright.commands import to_type
 from gatewright.compose.changes import policy_version
 from gatewright.compose.desk import Desk, Record, Tell
 from gatewright.settings import Settings
-from gatewright.settings.reaching import command
 from gatewright.stores.approval import Approval
 from gatewright.stores.approvals import DATABASE, Approvals
 from gatewright.transport.egress import Egress, EgressFailed
@@ -37,14 +37,13 @@ def adopt(desk: Desk, settings: Settings) -> None:
     """Go on with what a configuration says."""
     told = settings.approvals.webhook
     desk.lasts_s = settings.approvals.expires_s
-    typed = command(settings, os.environ)
-    desk.tell = webhook(told, typed=typed) if told else None
+    desk.tell = webhook(told) if told else None
 
 
 def queue_of(settings: Settings, desk: gates.Desk) -> gates.Queue:
     """What the gate needs in order to ask operators under this configuration."""
     version = policy_version(settings)
-    return gates.Queue(desk, version, settings.approvals.hold_s, command(settings, os.environ))
+    return gates.Queue(desk, version, settings.approvals.hold_s)
 
 
 def rules_of(settings: Settings) -> Callable[[Target], gates.Rule]:
@@ -68,7 +67,7 @@ def by_operators(settings: Settings) -> bool:
     return any(one not in (None, "caller") for one in (settings.approvals.approver, *rules))
 
 
-def webhook(url: str, egress: Egress | None = None, *, typed: str = "gatewright") -> Tell:
+def webhook(url: str, egress: Egress | None = None) -> Tell:
     """Tells `url` of each new request: a few tries, and a line in the log where none works."""
     asks = egress or Egress()
 
@@ -77,7 +76,7 @@ def webhook(url: str, egress: Egress | None = None, *, typed: str = "gatewright"
         for _ in range(_TRIES):
             try:
                 status, _body = await asks.ask(
-                    url, {"Content-Type": "application/json"}, _told(one, typed), outside=False
+                    url, {"Content-Type": "application/json"}, _told(one), outside=False
                 )
             except EgressFailed as failed:
                 problem = str(failed)
@@ -90,7 +89,7 @@ def webhook(url: str, egress: Egress | None = None, *, typed: str = "gatewright"
     return tell
 
 
-def _told(one: Approval, typed: str) -> bytes:
+def _told(one: Approval) -> bytes:
     """Everything that helps to decide whether to look at it, and no argument."""
     approval = {
         "id": one.id,
@@ -105,5 +104,5 @@ def _told(one: Approval, typed: str) -> bytes:
         "expires": one.expires,
         "quorum": one.quorum,
     }
-    decide = f"{typed} approve {one.id}"
+    decide = to_type("approve {}", one.id)
     return jsonrpc.encode({"event": "approval.requested", "approval": approval, "decide": decide})

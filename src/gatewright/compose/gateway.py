@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright import __version__, gates
 from gatewright.call import Caller, Refusal
+from gatewright.commands import typed_as
 from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
 from gatewright.compose.anchoring import anchoring_of, record_of
@@ -68,6 +69,7 @@ from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
+from gatewright.settings.reaching import typed_for
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.transport import http_server
@@ -107,6 +109,7 @@ class Gateway:
         HELD.hold("process", self._tokens.values())
 
     async def __aenter__(self) -> Gateway:
+        typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.listener: http_server.HttpServer | None = None
         self.counted = Counted()

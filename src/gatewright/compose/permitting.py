@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.call import Refusal
+from gatewright.commands import to_type
 from gatewright.compose.desk import Desk
 from gatewright.settings import Settings
 from gatewright.settings.oversight import PermissionPolicy
@@ -41,7 +42,6 @@ _EVENTS: Mapping[str, str] = {
     "revoked": "PERMISSION_REVOKED",
     "expired": "PERMISSION_REVOKED",
 }
-_CROWDED = "too many of its requests wait already; `gatewright approve` shows them"
 _BY_FILE = "configuration"
 _BY_BOUND = "the bound of a server's requests"
 _IDS_KEPT = 1000
@@ -246,7 +246,12 @@ class Permitting:
             if one.value == "deferred":
                 risk = permission_risk(name)
                 if self._asks.want(server, name, risk=risk, quorum=self.quorum) is None:
-                    log.warning("server %s: nobody is asked about %s: %s", server, name, _CROWDED)
+                    log.warning(
+                        "server %s: nobody is asked about %s: too many of its requests wait already; `%s` shows them",
+                        server,
+                        name,
+                        to_type("approve"),
+                    )
             else:
                 self._asks.unwanted(server, name)
                 self._note(server, name, one)
@@ -350,12 +355,12 @@ def _refusal(server: str, missing: Sequence[str], denied: bool) -> Refusal:
         return Refusal(
             "permission_denied",
             f"server {server} needs the permission {names}, which it does not have; an operator gives it "
-            f"with `gatewright server permit {server}`",
+            f"with `{to_type('server permit {}' + ' {}' * len(missing), server, *missing)}`",
             details,
         )
     return Refusal(
         "permission_deferred",
-        f"server {server} waits for an operator to approve {names}. Nothing was run. `gatewright approve` "
-        "shows what waits",
+        f"server {server} waits for an operator to approve {names}. `{to_type('approve')}` "
+        f"shows what waits; `{to_type('server permit {}' + ' {}' * len(missing), server, *missing)}` gives it",
         {"status": "pending_approval", **details},
     )

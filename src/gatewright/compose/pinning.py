@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from gatewright.call import Target, Tool
+from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
@@ -30,8 +31,7 @@ _WHY: Mapping[Standing, str] = {
     "changed": "its definition has changed since it was accepted",
     "new": "nobody has looked at its definition yet",
     "suspicious": "its definition must be looked at",
-    "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with "
-    "`gatewright server pin ID --forget`",
+    "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with `{}`",
 }
 _ONE_AT_ONCE = 16 * 1024
 _ALL_AT_ONCE = 128 * 1024
@@ -172,9 +172,10 @@ class Pinning:
         }
         ask_first = mode == "approve"
         standing = self._store.judge(server, list(seen.values()), ask_first=ask_first)
+        anew = to_type("server pin {} --forget", server)
         for tool in fresh:
             name = tool.target.name
-            why = _WHY[standing[name]]
+            why = _WHY[standing[name]].format(anew)
             more = seen[name].why if standing[name] in ("suspicious", "changed") else ""
             self._judged[tool.target] = _Judged(tool.definition, f"{why}: {more}" if more else why)
         crowded = sum(standing[tool.target.name] == "crowded" for tool in fresh)
@@ -184,7 +185,7 @@ class Pinning:
                 server,
                 crowded,
                 "is" if crowded == 1 else "are",
-                _WHY["crowded"],
+                _WHY["crowded"].format(anew),
             )
         self._write_down()
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from gatewright.commands import to_type
 from gatewright.compose.changes import Change, changes, pinned, policy_version
 from gatewright.settings import Origin, Problem, Settings, SettingsError
 
@@ -137,7 +138,7 @@ class Reloader:
             return
         self._broken = text
         first, more = problem.problems[0], len(problem.problems) - 1
-        others = f" (and {more} more: `gatewright config check` lists them)" if more else ""
+        others = f" (and {more} more: `{to_type('config check')}` lists them)" if more else ""
         line = " ".join(str(first).split())
         self._tell(f"configuration not applied, the running one stays: {line}{others}")
         places = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
+from gatewright.commands import to_type
 from gatewright.upstream.declared import owner_of_method
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.names import wrap_uri
@@ -72,8 +73,7 @@ class Subjects:
                 stopped = spec is not None and spec.stopped
                 return Refusal(
                     "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
-                    f"server {server} is not connected ({state}); "
-                    "`gatewright server list` says why",
+                    f"server {server} is not connected ({state}); {_way(server, stopped)}",
                     {"server": server, "state": state},
                     1000,
                 )
@@ -96,3 +96,9 @@ class Subjects:
         return self._catalogue.view(call.profile).unprefixed or call.name.startswith(
             self._prefixes.get(server, server + "__")
         )
+
+
+def _way(server: str, stopped: bool) -> str:
+    if stopped:
+        return f"an operator stopped it; `{to_type('server start {}', server)}` starts it"
+    return f"`{to_type('server list')}` says why"

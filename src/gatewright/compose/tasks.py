@@ -35,6 +35,7 @@ from gatewright.call import (
     Refusal,
     Tool,
 )
+from gatewright.commands import to_type
 from gatewright.compose.approving import by_operators
 from gatewright.compose.task_book import PREFIX, Entry, TaskBook
 from gatewright.protocol import tasks, verdicts
@@ -152,7 +153,8 @@ class Tasks:
 
     def _waiting(self, call: Call, one: Approval) -> Answer | None:
         """A task for a call that waits; None where there are too many."""
-        said = f"it waits for an operator's approval ({one.id}) to {one.wish}; nothing was run yet"
+        decides = to_type("approve {}", one.id)
+        said = f"it waits for an operator's approval ({one.id}) to {one.wish}, decided with `{decides}`; nothing was run yet"
         entry = self._book.make(tasks.plain(call), one.id, said, one.expires)
         if entry is None:
             return None
@@ -195,7 +197,8 @@ class Tasks:
             if asked is None or asked.id == entry.approval:
                 return outcome
             entry.approval = asked.id  # other rules hold now, and they ask anew
-            said = f"it waits once more for an operator's approval ({asked.id}) to {asked.wish}"
+            decides = to_type("approve {}", asked.id)
+            said = f"it waits once more for an operator's approval ({asked.id}) to {asked.wish}, decided with `{decides}`"
             self._book.note(entry, said, ends=asked.expires)
 
     # -- what is asked about them --------------------------------------------------------------------

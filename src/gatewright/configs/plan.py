@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.commands import to_type
 from gatewright.configs.credentials import is_placeholder, looks_secret, mask
 from gatewright.configs.model import Note, Reading, Server, Source, Suggestion
 from gatewright.configs.packages import Unpinned, unpinned
@@ -189,9 +190,9 @@ class _Making:
         chosen = tuple(name for name in table.get("env", {}) if loads_code(name))
         if not chosen or self.known.permits(server, chosen):
             return None
-        options = " ".join(f"--allow-env {name}" for name in chosen)
+        options = "import FILE" + " --allow-env {}" * len(chosen)
         what = f"it sets {', '.join(chosen)}, which chooses what a program loads"
-        return what, f"if it is meant: `gatewright import FILE {options}`"
+        return what, f"if it is meant: `{to_type(options, *chosen)}`"
 
     def _pinned(self, loose: Unpinned) -> Unpinned:
         pin = loose.pin.replace("VERSION", self.known.version(loose) or "VERSION")

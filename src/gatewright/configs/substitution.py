@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from gatewright.commands import to_type
 from gatewright.configs.model import Refused
 from gatewright.patterns import DOTALL, IGNORECASE, Match, Pattern
 
@@ -169,7 +170,9 @@ def _dollar(inner: str, _: str) -> str:
 def _prefixed(inner: str, whole: str) -> str:
     kind, _, name = inner.partition(":")
     if kind == "file":
-        raise Refused("{file:…} reads a file", "use `gatewright secret set` and ${secret:NAME}")
+        raise Refused(
+            "{file:…} reads a file", f"use `{to_type('secret set NAME')}` and ${{secret:NAME}}"
+        )
     return _braces(name, whole) if _VARIABLE.fullmatch(name) else whole
 
 

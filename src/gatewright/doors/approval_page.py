@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from gatewright.call import Caller, Refusal
+from gatewright.commands import to_type
 from gatewright.serving.http_reply import send_plain
 from gatewright.serving.http_request import Connection
 from gatewright.stores.approval import Approval, CannotDecideError
@@ -119,7 +120,7 @@ class ApprovalPage:
             return
         caller = self._identify("http", given.get("key", "").strip() or None)
         if isinstance(caller, Refusal) or caller.kind != "operator":
-            flaw = "This takes the key of an operator: gatewright key create NAME --operator"
+            flaw = f"This takes the key of an operator: {to_type('key create NAME --operator')}"
             await _send(connection, 403, "Not decided", _form(one, flaw))
             return
         yes, edited = given.get("decision") == "approve", given.get("edited", "").strip()

@@ -24,7 +24,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
-from gatewright.stores.grants import Decision, Grants, no_grant
+from gatewright.commands import to_type
+from gatewright.stores.grants import Decision, Grants, granting, no_grant
 from gatewright.validators.definition import definition_digest
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
@@ -259,7 +260,8 @@ class Access:
         return Refusal(
             "access_denied",
             f"{call.caller.id} may not use the tool {call.name[:100]}: its definition has changed since it was granted, so "
-            "that grant does not count; the operator looks at it and grants it again",
+            f"that grant does not count; an operator looks at it with `{to_type('tool show {}', call.name[:100])}` and grants it "
+            f"again: `{granting(call)}`",
             {"outdated": "tool_grant"},
             gate=self.name,
         )
@@ -316,7 +318,7 @@ def _lacks(call: Call, permission: str) -> Refusal:
     return Refusal(
         "permission_denied",
         f"{call.caller.id} does not hold {ggen_permission(permission)}: the operator makes a key that does, "
-        "with `gatewright key create NAME --permission …`",
+        f"with `{to_type('key create NAME --permission {}', ggen_permission(permission))}`",
         {"missing_permissions": [permission], "source": _BY_CALLER},
         gate=Access.name,
     )

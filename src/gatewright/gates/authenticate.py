@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal, UserContext
+from gatewright.commands import to_type
 
 __all__ = ["LOCAL", "Authenticate", "Bearers", "Keys"]
 
@@ -26,19 +27,28 @@ _KEPT = 65_536
 
 _OWNED_DOORS = frozenset({"stdio"})
 
-_REQUIRED = Refusal(
-    "auth_required",
-    "authentication is required: send the header `Authorization: Bearer KEY`; "
-    "`gatewright key create NAME` makes a key",
-)
-_FAILED = Refusal(
-    "auth_failed",
-    "the credential is not valid here: check the key, or make a new one with "
-    "`gatewright key create NAME`",
-)
-_EXPIRED = Refusal(
-    "auth_expired", "the key has expired: make a new one with `gatewright key create NAME`"
-)
+
+def _required() -> Refusal:
+    return Refusal(
+        "auth_required",
+        "authentication is required: send the header `Authorization: Bearer KEY`; "
+        f"`{to_type('key create NAME', known=False)}` makes a key",
+    )
+
+
+def _failed() -> Refusal:
+    return Refusal(
+        "auth_failed",
+        "the credential is not valid here: check the key, or make a new one with "
+        f"`{to_type('key create NAME', known=False)}`",
+    )
+
+
+def _expired() -> Refusal:
+    return Refusal(
+        "auth_expired",
+        f"the key has expired: make a new one with `{to_type('key create NAME', known=False)}`",
+    )
 
 
 class Keys(Protocol):
@@ -79,7 +89,7 @@ class Authenticate:
         self._keys = keys
         # By digest, so that how long a look-up takes says nothing about how much of a guess was right.
         self._tokens = {_digest(token): caller for token, caller in (tokens or {}).items()}
-        self._nobody: Caller | Refusal = ANONYMOUS if anonymous else _REQUIRED
+        self._nobody: Caller | Refusal = ANONYMOUS if anonymous else _required()
         self._users = users or {}
         self._bearers = bearers
         self._known: dict[Caller, Caller] = {}
@@ -101,7 +111,7 @@ class Authenticate:
         found = self._tokens.get(_digest(credential))
         if found is not None:
             return found
-        return _EXPIRED if why == "expired" else _FAILED
+        return _expired() if why == "expired" else _failed()
 
     def bearer(self, credential: str) -> Caller | Refusal:
         """Who shows an access token that a door has looked at, for the place where it is shown. No other way
@@ -109,7 +119,7 @@ class Authenticate:
         found = None if self._bearers is None else self._bearers.known(credential)
         if type(found) is Caller:
             return self.completed(found) if self._users else found
-        return _EXPIRED if found == "expired" else _FAILED
+        return _expired() if found == "expired" else _failed()
 
     def who(self, call: Call) -> Caller | Refusal:
         """Who makes a call, by what holds now."""

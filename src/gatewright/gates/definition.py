@@ -8,14 +8,13 @@ somebody's word (`since`): they agreed to the definition of the moment in which 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Refusal, Target, Tool
+from gatewright.commands import to_type
 from gatewright.validators.definition import definition_digest
-from gatewright.wire.visible import spelled
 
 __all__ = ["Definition"]
 
@@ -61,18 +60,14 @@ class Definition:
         if not why:
             return None
         target = tool.target
+        look = to_type("server pin {} {}", target.server, target.name)
+        accept = to_type("server pin {} {} --accept", target.server, target.name)
         return Refusal(
             "tool_disabled",
-            f"{tool.exposed} is held back: {why}. An operator looks at it with "
-            f"`gatewright server pin {target.server} {_typed(target.name)}` and may accept it",
+            f"{tool.exposed} is held back: {why}. An operator looks at it with `{look}` and accepts it with `{accept}`",
             {"held": why, "server_id": target.server, "tool_name": target.name},
             gate=self.name,
         )
-
-
-def _typed(name: str) -> str:
-    """A tool's name as one word of a shell, whatever its server put into it: a command that is shown is copied."""
-    return shlex.quote(spelled(name))
 
 
 def _same(one: Tool, other: Tool) -> bool:

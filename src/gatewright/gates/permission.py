@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gatewright.call import Back, Call, Caller, Refusal, Tool
+from gatewright.commands import to_type
 from gatewright.stores.grants import EVERYBODY, Grants
 from gatewright.validators.definition import definition_digest
 from gatewright.validators.rights import rights_of
@@ -65,7 +66,7 @@ class Permission:
             return Refusal(
                 "permission_denied",
                 f"{tool.exposed} needs the permission {', '.join(denied)}, which the server {server} does not "
-                f"have: an operator gives it with `gatewright server permit {server}`",
+                f"have: an operator gives it with `{to_type('server permit {}' + ' {}' * len(denied), server, *denied)}`",
                 {"missing_permissions": denied},
             )
         waiting = [name for name, value in values.items() if value == "deferred"]
@@ -73,7 +74,8 @@ class Permission:
             return Refusal(
                 "permission_deferred",
                 f"{tool.exposed} needs the permission {', '.join(waiting)}, on which an operator has not decided "
-                f"yet for the server {server}. Nothing was run. `gatewright approve` shows what waits",
+                f"yet for the server {server}. `{to_type('approve')}` shows what waits; "
+                f"`{to_type('server permit {}' + ' {}' * len(waiting), server, *waiting)}` gives it",
                 {"missing_permissions": waiting, "status": "pending_approval"},
             )
         return None
@@ -83,11 +85,13 @@ class Permission:
         if not missing:
             call.facts["permissions_used"] = list(tool.security.permissions_required)
             return None
+        where = f"{tool.target.server}/{tool.target.name}"
+        options = " --permission {}" * len(missing)
+        granted = to_type("grant add {} {}" + options, call.caller.id, where, *missing)
         return Refusal(
             "permission_denied",
             f"{tool.exposed} needs the permission {', '.join(missing)}, which {call.caller.id} does "
-            f"not {'use here' if call.requested is not None else 'hold'}: the operator gives it with "
-            "`permissions` in a grant, or with a key",
+            f"not {'use here' if call.requested is not None else 'hold'}: an operator gives it with `{granted}`, or with a key",
             {"missing_permissions": missing},
         )
 

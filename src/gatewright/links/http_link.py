@@ -186,7 +186,7 @@ class HttpLink(Link):
             session = self.wire.session
             try:
                 posted = await self.wire.post(body, headers, take)
-                if not renewed and self._is_lost(posted, session):
+                if not renewed and self._is_lost(posted, session, exchange.ident):
                     renewed = True
                     await self._renew(session)
                     continue
@@ -224,11 +224,12 @@ class HttpLink(Link):
         annotations = call.tool.headers if call is not None and call.tool is not None else {}
         return request_headers(method, params, annotations, self.hello.revision)
 
-    def _is_lost(self, posted: Posted, session: str | None) -> bool:
+    @staticmethod
+    def _is_lost(posted: Posted, session: str | None, ident: int) -> bool:
         """Whether a request was refused because the server forgot our session, and so not executed."""
         if posted.status not in (400, 404) or posted.body is None:
             return False
-        return session_is_lost(posted.status, error_in(posted.body), session is not None)
+        return session_is_lost(posted.status, error_in(posted.body), session is not None, ident)
 
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""

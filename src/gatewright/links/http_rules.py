@@ -6,6 +6,7 @@ Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from gatewright.call import Call, Failure
 from gatewright.wire import jsonrpc
@@ -50,11 +51,16 @@ def error_in(body: bytes) -> jsonrpc.Response | None:
     return None
 
 
-def session_is_lost(status: int, error: jsonrpc.Response | None, had_session: bool) -> bool:
-    """Whether a request was refused because the server does not know its session any more."""
+def session_is_lost(
+    status: int, error: jsonrpc.Response | None, had_session: bool, ident: int
+) -> bool:
+    """Whether the request `ident` was refused because the server does not know its session any more. A server that answers this
+    very request with an error of its own has read it, whatever its status, and may have acted."""
     if not had_session:
         return False
-    return status == 404 or (status == 400 and _is_of_session(error))
+    if status == 404:
+        return error is None or error.id != b"%d" % ident or _speaks_of_session(error)
+    return status == 400 and _is_of_session(error)
 
 
 def may_repeat(call: Call | None) -> bool:
@@ -87,11 +93,18 @@ def _is_of_session(error: jsonrpc.Response | None) -> bool:
     """Whether an error speaks of the session. Its code alone says nothing: -32000 is also how a tool that ran fails."""
     if error is None:
         return False
+    found = _decoded(error)
+    return found.get("code") == _NO_SESSION and _speaks_of_session(error)
+
+
+def _speaks_of_session(error: jsonrpc.Response) -> bool:
+    message = str(_decoded(error).get("message", "")).lower()
+    return any(word in message for word in _OF_SESSIONS)
+
+
+def _decoded(error: jsonrpc.Response) -> dict[str, Any]:
     try:
         found = jsonrpc.decode(error.error)
     except ValueError:
-        return False
-    if not isinstance(found, dict) or found.get("code") != _NO_SESSION:
-        return False
-    message = str(found.get("message", "")).lower()
-    return any(word in message for word in _OF_SESSIONS)
+        return {}
+    return found if isinstance(found, dict) else {}

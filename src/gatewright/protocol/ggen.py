@@ -14,10 +14,12 @@ from types import NoneType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Client, Failure, Refusal
 from gatewright.protocol.eras import to_caller
 from gatewright.protocol.mcp_server import Inbound
+from gatewright.protocol.promises import COME_AGAIN
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
 from gatewright.wire.json_bounds import Limits
@@ -250,7 +252,13 @@ def error_of(
         if len(flaws) > 1:
             data["errors"] = flaws
     body = {"code": row.ggen_code, "message": row.ggen_message, "data": data}
-    return jsonrpc.encode(body), row
+    return jsonrpc.encode(body), _answered(row) if outcome.once else row
+
+
+def _answered(row: Reason) -> Reason:
+    """The row of a call that may have been carried out, without a status that makes clients send it again."""
+    http = 403 if row.http == 401 else row.http
+    return replace(row, http=http, mcp_http=200 if row.mcp_http in COME_AGAIN else row.mcp_http)
 
 
 def data_of(

@@ -13,10 +13,14 @@ from typing import Any
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import UNTOUCHED
 
-__all__ = ["MIRROR", "renamed", "unpromised"]
+__all__ = ["COME_AGAIN", "MIRROR", "renamed", "unpromised"]
 
 MIRROR = "dev.cloto/mgp"
 """Where an error repeats its `_mgp` below `_meta`, for stacks that drop what they do not know."""
+
+COME_AGAIN = frozenset({401, 403, 503})
+"""The statuses after which HTTP clients get another token, or wait, and send the same request again by themselves. They are not
+for a call that may have been carried out."""
 
 _PROMISES = ("retry_after_ms", "retry_strategy", "max_retries", "fallback_tool")
 _FALLBACK = "fallback_tool"

@@ -16,11 +16,21 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Failure, Outcome
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal
 from gatewright.protocol.promises import MIRROR
 from gatewright.wire.codes import REASONS, UNTOUCHED, Strategy, reason_of
 
-__all__ = ["Again", "Hint", "Instead", "Policy", "Report", "Retries", "marked", "read_hint"]
+__all__ = [
+    "Again",
+    "Hint",
+    "Instead",
+    "Policy",
+    "Report",
+    "Retries",
+    "interrupted",
+    "marked",
+    "read_hint",
+]
 
 _STRATEGIES: tuple[Strategy, ...] = ("immediate", "fixed_delay", "exponential_backoff")
 _DAY_MS = 86_400_000
@@ -167,8 +177,17 @@ def marked(call: Call, outcome: Outcome) -> Outcome:
     elif type(outcome) is Failure and outcome.error is not None:
         again = False  # what the code of a server's own error means, whoever spells it looks up
     else:
-        again = outcome.details.get("sent") is False or _by_reason(outcome.reason)  # type: ignore[union-attr]
+        sent = outcome.details.get("sent")  # type: ignore[union-attr]
+        again = sent is False or (sent is not True and _by_reason(outcome.reason))  # type: ignore[union-attr]
     return outcome if again or call.repeatable else replace(outcome, once=True)
+
+
+def interrupted(refusal: Refusal) -> Refusal:
+    """What the caller hears of a call that was with its owner when policy ended it. Before a call runs the same reason says that
+    nothing ran, and a token with another scope leads on; here the call may have been carried out."""
+    said = f"the call was ended while it ran: {refusal.message}"
+    kept = {name: value for name, value in refusal.details.items() if name != "scope"}
+    return replace(refusal, message=said, details={**kept, "sent": True})
 
 
 def _by_reason(reason: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from gatewright.call import Answer, Client, Failure, Outcome, Refusal
 from gatewright.protocol import eras
-from gatewright.protocol.promises import unpromised
+from gatewright.protocol.promises import COME_AGAIN, unpromised
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import REASONS, Reason, reason_of, recovery
 from gatewright.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
@@ -77,6 +77,8 @@ def spell_reason(
     row = reason_of(outcome.reason)
     modern = is_modern(client.revision)
     http = row.mcp_http if modern or row.name == _STEP_UP else 200
+    if outcome.once and http in COME_AGAIN:
+        http = 200
     message = outcome.message or row.mgp_name.lower().replace("_", " ")
     if client.mgp is not None:
         help_ = recovery(

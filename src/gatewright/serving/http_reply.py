@@ -19,6 +19,7 @@ import msgspec
 
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
+from gatewright.serving.small_events import fitting, is_told
 from gatewright.transport.base import Limits
 from gatewright.transport.ends import Backlog
 from gatewright.transport.http_head import KnownHead
@@ -269,6 +270,9 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
     primed: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
     modern: bool = False
+    small: bool = False
+    """Whether the client gives up on a large event (`HttpHeaders.small_events`). What is only told then goes on the session's own
+    stream where somebody reads that, so that the answer is still free to be plain JSON of any size."""
     done: bool = False
     _writer: StreamWriter | None = None
     _stream: Stream | None = None
@@ -288,8 +292,20 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
             if self.streams is not None:
                 self.streams.own.add(frame)
             return
+        if self._beside(frame):
+            return
         self._open()
         self._put(frame)
+
+    def _beside(self, frame: bytes) -> bool:
+        """Whether a notification went on the session's own stream, before anything went on this one."""
+        own = None if self.streams is None else self.streams.own
+        if not self.small or own is None or self._writer is not None or not own.attached:
+            return False
+        if not is_told(frame):
+            return False
+        own.add(frame)
+        return True
 
     def commit(self) -> None:
         """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
@@ -355,7 +371,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
                 more = step_up(spelled.scope) if spelled.scope else ()
                 await send_json(self.send, frame, spelled.http, (*headers, *more))
             return
-        self._put(frame, last=True)
+        self._put(fitting(ident, frame) if self.small else frame, last=True)
         if self._stream is not None:
             self._stream.detach(self._sink)
         writer.end()

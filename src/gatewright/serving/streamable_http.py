@@ -107,6 +107,7 @@ class StreamableHttp:
         if isinstance(message, jsonrpc.Notification):
             return self._modern_notice(http, message)
         reply = HttpReply(http.send, said.reads_streams, front.queue_bytes, whole, modern=True)
+        reply.small = said.small_events
         if not isinstance(message, jsonrpc.Request):
             flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
             error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
@@ -232,6 +233,7 @@ class StreamableHttp:
             primed = client is not None and revision(client.revision).primed
             reply = HttpReply(http.send, reads, limit, http.whole, session.streams, primed, extra)
             if http.headers.small_events:
+                reply.small = True
                 reply.commit_later(self._loop)
             elif primed and reads:
                 self._overdue.began(reply)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 from urllib.parse import urlsplit
 
+from gatewright.commands import to_type
 from gatewright.patterns import Pattern
 from gatewright.protocol.web_address import flaw_of, is_loopback
 from gatewright.settings.check import Report
@@ -156,7 +157,7 @@ def shared_redirects(servers: Iterable[Server]) -> Iterator[tuple[Server, str, s
             yield (
                 server,
                 f"the redirect URI {auth.redirect_uri} is that of {other} as well, so a code of one issuer could reach the other",
-                "remove redirect_uri, and register the one that `gatewright server login` prints",
+                f"remove redirect_uri, and register the one that `{to_type('server login {}', server.id)}` prints",
             )
 
 

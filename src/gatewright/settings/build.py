@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import SHIPPED
+from gatewright.commands import to_type
 from gatewright.patterns import Pattern
 from gatewright.settings.agents import build_agents
 from gatewright.settings.auth import shared_redirects
@@ -275,7 +276,9 @@ def _across(settings: Settings) -> list[Problem]:
     for host, instead in _reached(settings):
         if gateway.anonymous == "allow":
             what = f"callers without a key cannot be let in on {host}"
-            deny = 'write anonymous = "deny" and make keys with `gatewright key create`, or '
+            deny = (
+                f'write anonymous = "deny" and make keys with `{to_type("key create NAME")}`, or '
+            )
             found.append(_problem(settings, "gateway.anonymous", what, deny + instead))
         if settings.rooms is not None and settings.rooms.table.anonymous_profile:
             what = f"participants without a token cannot be let in on {host}"

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gatewright.commands import to_type
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse, read
 from gatewright.settings.draft import Draft
@@ -171,7 +172,10 @@ def _number(draft: Draft, server: str) -> int:
     found = _find(draft, server)
     if found is None:
         raise _problem(
-            draft, server, "this file has no server of this id", "`gatewright config show` has them"
+            draft,
+            server,
+            "this file has no server of this id",
+            f"`{to_type('config show')}` has them",
         )
     return found
 

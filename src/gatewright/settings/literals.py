@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.commands import to_type
 from gatewright.configs.host_files import secret_name
 from gatewright.configs.model import Auth
 from gatewright.configs.model import Server as Plain
@@ -29,7 +30,6 @@ from gatewright.stores.secrets import Secrets
 __all__ = ["find_literals", "keeping", "move_literals", "secured"]
 
 _WHAT = "this looks like a secret in plain text"
-_INSTEAD = "`gatewright config check --fix` moves it to the secret store and writes ${secret:…}"
 
 Keep = Callable[[str, str], str]
 Allow = Callable[[str], None]
@@ -45,8 +45,11 @@ class _Cleaned(msgspec.Struct, frozen=True):
 def find_literals(document: Document) -> list[Problem]:
     """One problem for each value with a secret in it."""
     report = Report(document)
+    instead = (
+        f"`{to_type('config check --fix')}` moves it to the secret store and writes ${{secret:…}}"
+    )
     return [
-        report.problem(one.path, _WHAT, _INSTEAD)
+        report.problem(one.path, _WHAT, instead)
         for one in _cleaned(document.data, lambda wished, _: wished)
     ]
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.call import Trust
+from gatewright.commands import to_type
 from gatewright.protocol.oauth import Algorithm
 from gatewright.protocol.web_address import flaw_of, is_loopback
 from gatewright.settings.substitute import hides
@@ -122,7 +123,7 @@ def _issuer_flaws(one: Issuer) -> Iterator[tuple[str, str]]:
     if one.client_secret and not hides(one.client_secret):
         yield (
             "client_secret stands in plain text",
-            f'`gatewright secret set {one.name}`, and write client_secret = "${{secret:{one.name}}}"',
+            f'`{to_type("secret set {}", one.name)}`, and write client_secret = "${{secret:{one.name}}}"',
         )
     if one.introspection_url and not one.client_id:
         yield "introspection_url needs a client_id", "write client_id and client_secret as well"

@@ -1,4 +1,4 @@
-"""How `gatewright` is typed at any terminal of this machine so that it reaches the state folder of these settings.
+"""How `gatewright` is typed at any terminal of this machine so that it reaches the gateway of these settings.
 
 Whoever is told to run `gatewright approve ID` has another working directory and another environment than the gateway. Without what
 stands here that command would look into the queue of another gateway and say that nothing waits.
@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
-from gatewright.settings.lookup import state_directory
+from gatewright.commands import STATE, VARIABLES, Typed, program
+from gatewright.settings.build import is_loopback
+from gatewright.settings.lookup import STDIN, find, state_directory
 from gatewright.settings.model import Settings
+from gatewright.settings.problems import SettingsError
 
-__all__ = ["command"]
-
-_OWN = "GATEWRIGHT_STATE"
+__all__ = ["typed_for"]
 
 
-def command(settings: Settings, environ: Mapping[str, str]) -> str:
-    """`gatewright` with what has to stand before it; a command follows. `environ` is that of the gateway. The variable goes over
+def typed_for(settings: Settings, environ: Mapping[str, str]) -> Typed:
+    """How commands are typed that concern a gateway with these settings. `environ` is that of the gateway. The variable goes over
     every file, so that it does not matter where it is typed."""
     folder = settings.storage.path
-    plain = {name: value for name, value in environ.items() if name != _OWN}
-    if folder == state_directory(plain):
-        return "gatewright"
-    return f"{_OWN}={shlex.quote(str(folder))} gatewright"
+    plain = {name: value for name, value in environ.items() if name not in VARIABLES}
+    ours = program()
+    if folder != state_directory(plain):
+        ours = f"{STATE}={shlex.quote(str(folder))} {ours}"
+    files = [one.absolute() for one in settings.files if one != STDIN]
+    elsewhere = bool(files) and files != _everywhere(plain)
+    alone = is_loopback(settings.gateway.host)
+    return Typed(ours, str(files[0]) if elsewhere else "", always=False, local=alone)
+
+
+def _everywhere(environ: Mapping[str, str]) -> list[Path]:
+    """The files that count in a folder that has none of its own."""
+    try:
+        return [one.absolute() for one in find(environ=environ, cwd=Path("/"))]
+    except SettingsError:
+        return []

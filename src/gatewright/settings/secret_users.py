@@ -6,11 +6,10 @@ Without this every file that names `${secret:NAME}` would get what another was t
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gatewright.settings.model import Settings
+from gatewright.commands import to_type
 from gatewright.settings.trust import place_of, trust_of
 
 __all__ = ["allow", "configurations", "disallow", "refusal", "users"]
@@ -26,17 +25,17 @@ def refusal(
     known = users(environ, store, name)
     if str(_placed(file)) in known:
         return None
-    named = "-" if file == _STDIN else shlex.quote(str(file.absolute()))
-    instead = f"if it is meant: `gatewright secret allow {name} --config {named}`"
+    named = "-" if file == _STDIN else str(file.absolute())
+    instead = f"if it is meant: `{to_type('secret allow {} --config {}', name, named)}`"
     if not known:
         return f"the secret {name} was kept without saying which configuration may use it", instead
     others = ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
     return f"the secret {name} was set for {others} and not for this configuration", instead
 
 
-def configurations(settings: Settings, config: Path | None) -> list[Path]:
+def configurations(files: Sequence[Path], config: Path | None) -> list[Path]:
     """The files that a secret is set for: the named one, else those in force here, else the one that `init` would write."""
-    return [config] if config is not None else [*settings.files] or [Path("mgp.toml")]
+    return [config] if config is not None else [*files] or [Path("mgp.toml")]
 
 
 def users(environ: Mapping[str, str], store: Path, name: str) -> list[str]:

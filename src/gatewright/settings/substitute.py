@@ -16,6 +16,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 
+from gatewright.commands import to_type
 from gatewright.redaction import HELD
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import NAME
@@ -88,11 +89,12 @@ class Sources:
                 raise Undefined(*why)
         except StoreError as problem:
             raise Undefined(
-                f"the secret {name} cannot be read: {problem}", "`gatewright secret test` tries it"
+                f"the secret {name} cannot be read: {problem}",
+                f"`{to_type('secret test {}', name)}` tries it",
             ) from None
         if value is None:
             raise Undefined(
-                f"the secret {name} is not set", f"keep it with `gatewright secret set {name}`"
+                f"the secret {name} is not set", f"keep it with `{to_type('secret set {}', name)}`"
             )
         HELD.hold(_HOLDER, [value], _MOST)
         return value

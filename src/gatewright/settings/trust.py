@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
 
+from gatewright.commands import to_type
 from gatewright.settings.documents import Document
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.review import Entry, changes, digests, effects, entries
@@ -41,7 +41,7 @@ class NotAccepted(SettingsError):  # noqa: N818 - says what the file is
             else "this configuration was found here and never accepted"
         )
         self.instead = (
-            f"read it, then `gatewright config trust {shlex.quote(str(path))}`; "
+            f"read it, then `{to_type('config trust {}', str(path))}`; "
             "--config FILE uses one without asking"
         )
         said = "; ".join(lines[:_SHOWN_IN_ONE_LINE])

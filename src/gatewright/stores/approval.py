@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from gatewright.commands import to_type
+
 __all__ = [
     "SHOWN_CHARS",
     "Approval",
@@ -137,5 +139,5 @@ def needs_keys(one: Approval) -> str:
     """What somebody hears whose yes does not count."""
     return (
         f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
-        "`gatewright key create NAME --operator` and passes it in GATEWRIGHT_KEY"
+        f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
     )

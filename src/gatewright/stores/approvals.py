@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from gatewright.commands import to_type
 from gatewright.redaction import without_secrets
 from gatewright.stores.approval import (
     Approval,
@@ -345,9 +346,8 @@ class Approvals:
         self._expire(now)
         one = self._get(id)
         if one is None:
-            raise CannotDecideError(
-                "unknown", f"there is no request {id}; `gatewright approve` lists them"
-            )
+            known = to_type("approve")
+            raise CannotDecideError("unknown", f"there is no request {id}; `{known}` lists them")
         if one.state not in (states or ("pending",)):
             raise CannotDecideError(
                 "over", f"{id} is {one.state} already" + (f", by {one.by}" if one.by else "")

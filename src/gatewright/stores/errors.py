@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gatewright.commands import to_type
+
 __all__ = [
     "StoreBusyError",
     "StoreDamagedError",
@@ -32,7 +34,7 @@ class StoreDamagedError(StoreError):
 def damaged_trail(folder: Path, what: str) -> StoreDamagedError:
     """The error for an audit trail in `folder` that lost or changed a record; `what` says which."""
     return StoreDamagedError(
-        f"the audit trail in {folder} is damaged: {what}. `gatewright audit verify` names the first "
+        f"the audit trail in {folder} is damaged: {what}. `{to_type('audit verify')}` names the first "
         "wrong place. To start a new trail, move audit* out of this folder, keep it as evidence, and run "
-        "`gatewright audit accept`"
+        f"`{to_type('audit accept')}`"
     )

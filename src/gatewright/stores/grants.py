@@ -23,6 +23,7 @@ from typing import Literal
 import msgspec
 
 from gatewright.call import Call, Refusal
+from gatewright.commands import to_type
 
 __all__ = [
     "EVERYBODY",
@@ -35,6 +36,7 @@ __all__ = [
     "Permission",
     "Policy",
     "Source",
+    "granting",
     "no_grant",
 ]
 
@@ -289,5 +291,12 @@ def no_grant(call: Call) -> Refusal:
     name = call.name[:100] or call.method[:100]
     return Refusal(
         "access_denied",
-        f"{call.caller.id} may not use the {what} {name}: it needs a grant from the operator",
+        f"{call.caller.id} may not use the {what} {name}: it needs a grant from the operator, `{granting(call)}`",
     )
+
+
+def granting(call: Call) -> str:
+    """The command that grants what was called, by the name that the caller knows. Only tools have one that says whose they are."""
+    if call.kind != "tool":
+        return to_type("grant add {} SERVER", call.caller.id)
+    return to_type("grant add {} {}", call.caller.id, call.name[:100])

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gatewright.commands import to_type
 from gatewright.stores.database import Database, DatabaseError
 from gatewright.stores.errors import StoreError
 from gatewright.stores.intents import read_intents, without_end
@@ -56,7 +57,7 @@ class AuditReader:
             except (DatabaseError, msgspec.DecodeError) as problem:
                 raise StoreError(
                     f"the audit trail in {self._folder} cannot be read: {problem}; "
-                    "`gatewright audit verify` says whether it is whole"
+                    f"`{to_type('audit verify')}` says whether it is whole"
                 ) from problem
 
     def tail(

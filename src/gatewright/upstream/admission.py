@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gatewright.call import CannotAsk
+from gatewright.commands import to_type
 from gatewright.links.link import Link, LinkClosed, UpstreamFailed
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
@@ -123,12 +124,11 @@ class Admission:
             with hold(_waits(waiting)):
                 await _first(turn, link)
 
-    @staticmethod
-    def _clear(found: Mapping[str, Standing]) -> bool:
+    def _clear(self, found: Mapping[str, Standing]) -> bool:
         denied = [name for name, one in found.items() if one.value == "denied"]
         if denied:
             raise NotPermitted(
-                f"it needs {', '.join(denied)}, which was denied; `gatewright server permit` changes that"
+                f"it needs {', '.join(denied)}, which was denied; `{to_type('server permit {}' + ' {}' * len(denied), self._spec().id, *denied)}` changes that"
             )
         return all(one.value == "approved" for one in found.values())
 
@@ -219,7 +219,7 @@ def decision(ident: str, found: Mapping[str, Standing]) -> dict[str, Any]:
 def _waits(names: Sequence[str]) -> str:
     return (
         f"waits for an operator to approve {', '.join(names)}; "
-        "`gatewright approve` shows what waits"
+        f"`{to_type('approve')}` shows what waits"
     )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from gatewright.commands import to_type
 from gatewright.links.authorization import Authorizer, NotAuthorized
 from gatewright.protocol.oauth import Challenge, challenge_of, scopes_in
 from gatewright.protocol.oauth_client import Form, Grant, Identity
@@ -333,7 +334,7 @@ class OAuth:
             why = "the login is over"
         if kept.wanted:
             why = f"more is wanted than was granted ({' '.join(kept.wanted)})"
-        return NotAuthorized(f"{why}; run: gatewright server login {self._server}")
+        return NotAuthorized(f"{why}; run: {to_type('server login {}', self._server)}")
 
     def _stopped(self, reason: str) -> NotAuthorized:
         return NotAuthorized(self._told(reason))

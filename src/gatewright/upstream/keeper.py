@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
 from gatewright.call import Back, Failure
+from gatewright.commands import to_type
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.upstream.admission import NotPermitted
 from gatewright.upstream.spec import ServerSpec
@@ -168,7 +169,7 @@ class Keeper:
             reason = await self._attempt()
             now = self._loop.time()
             self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
-            hint = f"; `gatewright server logs {self.spec.id}` shows what it wrote"
+            hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
             died = self.spec.transport == "stdio" and reason.startswith(_DIED)
             log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
             self._to("disconnected", reason)
@@ -268,7 +269,10 @@ class Keeper:
         if self.spec.problem:
             return Failure("upstream_unavailable", f"server {self.spec.id}: {self.spec.problem}")
         if not self.spec.enabled:
-            return Failure("upstream_unavailable", f"server {self.spec.id} is disabled")
+            return Failure(
+                "upstream_unavailable",
+                f"server {self.spec.id} is disabled; `{to_type('server enable {}', self.spec.id)}` enables it",
+            )
         return failure
 
     def _hopeless(self, deadline: float, tried: bool) -> Failure | None:

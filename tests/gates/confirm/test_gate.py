@@ -59,7 +59,7 @@ async def test_a_dangerous_tool_is_refused_when_nobody_can_be_asked() -> None:
     found = await _run(DANGEROUS, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "confirmation_required"
-    assert "grant this tool (server 'srv', tool 'wipe')" in found.message
+    assert "`gatewright grant add agent.one srv/wipe`" in found.message
 
 
 async def test_a_dangerous_tool_runs_when_the_caller_agrees() -> None:
@@ -94,7 +94,7 @@ async def test_a_tool_that_wants_confirmation_is_asked_about_in_spite_of_a_grant
     assert len(back.questions) == 1
     found = await _run(ASKS, Mute(), grant)
     assert isinstance(found, Refusal)
-    assert "grant this tool" not in found.message
+    assert "grant add" not in found.message
 
 
 @pytest.mark.parametrize(

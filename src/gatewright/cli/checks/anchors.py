@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.cli.checks.finding import Finding
+from gatewright.commands import to_type
 from gatewright.stores.errors import StoreError
 
 __all__ = ["check_anchors"]
 
-_FIX = (
-    "put the right file back from a backup; or look at `grant list`, `key list` and `server pin`, and run "
-    "`gatewright audit accept`"
-)
+
+def _fix() -> str:
+    return (
+        "put the right file back from a backup; or look at "
+        f"`{to_type('grant list')}`, `{to_type('key list')}` and `{to_type('server pin')}`, and run "
+        f"`{to_type('audit accept')}`"
+    )
 
 
 def check_anchors(folder: Path) -> Iterator[Finding]:
@@ -27,5 +31,5 @@ def check_anchors(folder: Path) -> Iterator[Finding]:
     why = "the record knows more: what was forbidden may be allowed again, and no gateway starts on it"
     for one in wrong:
         yield Finding(
-            check="state", subject=str(folder), level="problem", what=one, why=why, fix=_FIX
+            check="state", subject=str(folder), level="problem", what=one, why=why, fix=_fix()
         )

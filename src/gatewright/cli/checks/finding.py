@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Finding", "Level"]
+from gatewright.stores.errors import StoreError
+
+__all__ = ["Finding", "Level", "broken_store"]
 
 Level = Literal["ok", "warning", "problem"]
 """A `problem` keeps something from working and makes `doctor` end with 8; a `warning` may be meant so."""
@@ -33,3 +36,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """The same for `--json`."""
         names = (one for one in self.__struct_fields__ if one != "mend")
         return {name: getattr(self, name) for name in names} | {"fixable": self.mend is not None}
+
+
+def broken_store(path: Path, problem: StoreError, also: str = "") -> Finding:
+    """A file of the state folder that cannot be used; `also` is what helps besides a copy of it."""
+    return Finding(
+        check="store",
+        subject=str(path),
+        level="problem",
+        what="cannot be used",
+        why=str(problem),
+        fix=f"put a copy of the file in its place{also}",
+    )

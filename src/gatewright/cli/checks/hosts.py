@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.ungoverned import command_of, left_beside, listed, local_urls
+from gatewright.commands import to_type
 from gatewright.configs.edit import entries
 from gatewright.configs.hosts import Host, find_host
 from gatewright.configs.problems import Unreadable
@@ -35,7 +36,7 @@ def check_hosts(records: list[Record], url: str) -> Iterator[Finding]:
             check="host",
             subject="hosts",
             level="ok",
-            what="none is connected by `gatewright connect`; a host may still use the URL",
+            what=f"none is connected by `{to_type('connect HOST')}`; a host may still use the URL",
         )
 
 
@@ -57,7 +58,7 @@ def _beside(host: Host, records: list[Record], url: str) -> Iterator[Finding]:
 
 def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:
     file = Path(record.file)
-    again = f"gatewright connect {host.id}"
+    again = to_type("connect {}", host.id)
     try:
         now = entries(host, file.read_text("utf-8")).get(step.name)
     except (OSError, UnicodeDecodeError, Unreadable) as problem:
@@ -65,7 +66,7 @@ def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:
     if now is None:
         what = f"our entry {step.name} is no longer in {file}"
         return _said(
-            host, "warning", what, f"{again}, or forget it: gatewright disconnect {host.id}"
+            host, "warning", what, f"{again}, or forget it: {to_type('disconnect {}', host.id)}"
         )
     way = _way(host, now)
     if isinstance(way, list):
@@ -98,7 +99,7 @@ def _changed(host: Host, step: Step, now: Any) -> Finding | None:
     if now == step.entry:
         return None
     what = f"its entry {step.name} was changed by somebody since"
-    return _said(host, "warning", what, f"if that was not meant: gatewright connect {host.id}")
+    return _said(host, "warning", what, f"if that was not meant: {to_type('connect {}', host.id)}")
 
 
 def _nameless(host: Host, words: list[str], entry: Mapping[str, Any]) -> Finding | None:
@@ -110,7 +111,7 @@ def _nameless(host: Host, words: list[str], entry: Mapping[str, Any]) -> Finding
     ):
         return None
     what = "its calls come as `local`, as those of every host without a name do: no grant and no record tells it apart"
-    return _said(host, "warning", what, f"gatewright connect {host.id}")
+    return _said(host, "warning", what, to_type("connect {}", host.id))
 
 
 def _elsewhere(way: str, url: str) -> bool:

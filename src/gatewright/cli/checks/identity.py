@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Container, Iterator
 
 from gatewright.cli.checks.finding import Finding
+from gatewright.commands import to_type
 from gatewright.configs.local_agents import AGENTS
 from gatewright.settings import Settings
 
@@ -35,7 +36,7 @@ def check_identity(settings: Settings, names: Container[str]) -> Iterator[Findin
             subject=name,
             level="warning",
             what="[agents] speaks of it, and no key was made for it",
-            fix=f"`gatewright key create {name}`, or remove [agents.{name}]",
+            fix=f"`{to_type('key create {}', name)}`, or remove [agents.{name}]",
         )
     if issuers:
         yield from _issuers(settings)

@@ -11,6 +11,7 @@ from pathlib import Path
 import gatewright
 from gatewright.cli.checks.finding import Finding
 from gatewright.cli.moments import as_shown
+from gatewright.commands import to_type
 from gatewright.settings import Problem, Settings
 
 __all__ = ["check_clock", "check_config", "check_environment"]
@@ -47,7 +48,7 @@ def check_config(
             subject="mgp.toml",
             level="warning",
             what="there is no configuration; everything is a default and there are no servers",
-            fix="gatewright init",
+            fix=to_type("init"),
         )
         return
     servers = len(settings.servers)

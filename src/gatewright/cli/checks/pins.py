@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.checks.finding import Finding, broken_store
 from gatewright.cli.held import accepting, counted
 from gatewright.cli.output import one_line
 from gatewright.settings import Settings
@@ -30,14 +30,7 @@ def check_pins(settings: Settings) -> Iterator[Finding]:
         finally:
             pins.close()
     except StoreError as problem:
-        yield Finding(
-            check="store",
-            subject=str(path),
-            level="problem",
-            what="cannot be used",
-            why=str(problem),
-            fix="put a copy of the file in its place",
-        )
+        yield broken_store(path, problem)
         return
     for server in settings.servers:
         held = [one for one in found if one.server == server.id and one.standing != "pinned"]

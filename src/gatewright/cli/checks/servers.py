@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gatewright.cli.checks.finding import Finding
+from gatewright.commands import to_type
 from gatewright.settings import Server
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_servers(found: Found, server: Server) -> Iterator[Finding]:
             subject=found.id,
             level="warning",
             what=warning,
-            fix=f"`gatewright server inspect {found.id} --json` shows what it sent",
+            fix=f"`{to_type('server inspect {} --json', found.id)}` shows what it sent",
         )
 
 
@@ -57,7 +58,7 @@ def way_out(found: Found, server: Server) -> str:
     """What to do about a server that is down; empty where its reason says it already."""
     if server.problem is not None:
         return server.problem.instead
-    if "`command`" in found.reason or "gatewright server login" in found.reason:
+    if "`command`" in found.reason or "server login" in found.reason:
         return ""
     if server.transport == "stdio":
         # Its arguments are not shown: they may be secrets that were put in just now.

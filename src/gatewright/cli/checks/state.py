@@ -15,11 +15,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import gatewright
-from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.checks.finding import Finding, Level, broken_store
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.checks.stalls import check_stalls
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, alive, read_running
+from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
 from gatewright.stores.errors import StoreError
@@ -38,7 +39,7 @@ _STOP_FIRST = "stop the program that uses it, or choose another in mgp.toml:"
 def check_folder(folder: Path) -> Iterator[Finding]:
     """Owner, mode and space: keys and the record lie here, and nobody else may read them."""
     if not folder.exists():
-        yield _folder(folder, "ok", "is not there yet; `gatewright serve` makes it")
+        yield _folder(folder, "ok", f"is not there yet; `{to_type('serve')}` makes it")
         return
     found = folder.stat()
     if not stat.S_ISDIR(found.st_mode):
@@ -67,7 +68,7 @@ def _modes(folder: Path) -> Iterator[Finding]:
             level="problem",
             what=f"others may use it: mode {mode:o}",
             why="keys, tokens and the record are for the owner alone",
-            fix=f"chmod {tight:o} {path}, or: gatewright doctor --fix",
+            fix=f"chmod {tight:o} {path}, or: {to_type('doctor --fix')}",
             mend=partial(path.chmod, tight),
         )
     if not wide:
@@ -116,7 +117,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
             level="warning",
             what="no gateway is running, though this file says so",
             why=why,
-            fix="`gatewright doctor --fix` removes it; so does the next `gatewright serve`",
+            fix=f"`{to_type('doctor --fix')}` removes it; so does the next `{to_type('serve')}`",
             mend=partial(file.unlink, missing_ok=True),
         )
         yield from _ports(settings)
@@ -146,7 +147,7 @@ def _answers(running: Running) -> Iterator[Finding]:
     ours = gatewright.__version__
     if running.version != ours:
         what = f"it is of version {running.version}, this command of {ours}"
-        yield _gateway(running.url, "warning", what, fix="restart `gatewright serve`")
+        yield _gateway(running.url, "warning", what, fix=f"restart `{to_type('serve')}`")
 
 
 def _ports(settings: Settings) -> Iterator[Finding]:
@@ -189,15 +190,7 @@ def check_store(folder: Path) -> Iterator[Finding]:
         finally:
             callers.close()
     except StoreError as problem:
-        fix = "put a copy of the file in its place, or remove it and make the keys again"
-        yield Finding(
-            check="store",
-            subject=str(path),
-            level="problem",
-            what="cannot be used",
-            why=str(problem),
-            fix=fix,
-        )
+        yield broken_store(path, problem, ", or remove it and make the keys again")
         return
     live = sum(one.revoked is None for one in keys)
     what = f"{len(keys)} keys, {live} of them in force"

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from gatewright.call import Back, Call, CannotAsk, Question, Refusal, Tool
+from gatewright.commands import to_type
 from gatewright.gates.confirm import words
 from gatewright.protocol.tasks import TASK
 from gatewright.stores.approval import Approval, Asked
@@ -46,13 +47,11 @@ class Desk(Protocol):
 
 class Queue(NamedTuple):
     """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
-    approval is bound; `hold_s` is how long a call waits before its caller is told to come back; `command` is how `gatewright` is typed so
-    that it reaches this queue."""
+    approval is bound; `hold_s` is how long a call waits before its caller is told to come back."""
 
     desk: Desk
     policy: str
     hold_s: float
-    command: str = "gatewright"
 
 
 class Agreed(NamedTuple):
@@ -94,7 +93,7 @@ class Operators:
             return Refusal(
                 "resource_exhausted",
                 f"{tool.exposed} needs an operator's approval, and too many requests of {call.caller.id} wait "
-                f"for one already; `{queue.command} approve` lists them",
+                f"for one already; `{to_type('approve')}` lists them",
                 {"missing": "approval"},
             )
         if made.state == "pending":
@@ -106,7 +105,7 @@ class Operators:
             made = put()
         if made is None or made.state != "pending":
             self._looks.over(call)
-        return words.undecided(call, tool, made, queue.command)
+        return words.undecided(call, tool, made)
 
     def passed(self, call: Call) -> None:
         """The call runs. Where it came as a look at itself, that was the last one, whoever agreed in the end."""

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from gatewright.call import Call, Event, Question, Refusal, Tool
+from gatewright.commands import to_type
 from gatewright.stores.approval import Approval
 from gatewright.wire.jsonrpc import decode, encode
 from gatewright.wire.visible import spelled
@@ -32,7 +33,8 @@ _ENDS = 160
 
 def news(made: Approval, step: int, steps: int) -> Event:
     """The `step`-th of `steps` signs of life of a request that waits."""
-    text = f"waiting for an operator's approval ({made.id})"
+    decides = to_type("approve {}", made.id)
+    text = f"waiting for an operator's approval ({made.id}), who decides with `{decides}`"
     return Event("notifications/progress", {"progress": step, "total": steps, "message": text})
 
 
@@ -55,11 +57,8 @@ def lasts(call: Call, tool: Tool) -> bool:
     return security.hints == ("open_world",) and not asked and "flow" not in call.facts
 
 
-def undecided(
-    call: Call, tool: Tool, made: Approval | None, command: str = "gatewright"
-) -> Refusal:
-    """What a caller is told whose request was denied, or waits on; None is one that is over. `command` is how
-    `gatewright` is typed."""
+def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
+    """What a caller is told whose request was denied, or waits on; None is one that is over."""
     if made is not None and made.state == "denied":
         because = f": {visible(made.comment)}" if made.comment else ""
         return Refusal(
@@ -71,7 +70,7 @@ def undecided(
     return Refusal(
         "permission_deferred",
         f"{tool.exposed} waits for an operator's approval ({id}){_because(call)}. Nothing was run. Repeat exactly the same call "
-        f"later: it runs once it has been approved. An operator decides with `{command} approve {id}`",
+        f"later: it runs once it has been approved. An operator decides with `{to_type('approve {}', id)}`",
         {"status": "pending_approval", "approval_id": id, "missing": "approval"},
     )
 
@@ -109,12 +108,11 @@ def agreed(answer: Any) -> bool:
 
 def refused(call: Call, tool: Tool, why: str) -> Refusal:
     """The end of a call to which nobody could be brought to say anything, and what to do about it."""
-    exit_ = (
-        "call it from a client that answers elicitation"
-        if tool.security.confirmation_required or "flow" in call.facts
-        else "call it from a client that answers elicitation, or let the operator grant this tool "
-        f"(server {tool.target.server!r}, tool {tool.target.name!r}) to the caller in mgp.toml"
-    )
+    exit_ = "call it from a client that answers elicitation"
+    if not (tool.security.confirmation_required or "flow" in call.facts):
+        target = tool.target
+        granted = to_type("grant add {} {}", call.caller.id, f"{target.server}/{target.name}")
+        exit_ += f", or an operator grants this very tool to the caller: `{granted}`"
     return Refusal(
         "confirmation_required",
         f"{tool.exposed} needs confirmation{_because(call)} and {why}: {exit_}",

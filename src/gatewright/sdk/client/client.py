@@ -151,9 +151,13 @@ class Client:
             return _object(await put(), ToolResult)
         except SdkError as problem:
             # A modern HTTP server wants some arguments repeated as headers; its list says which (x-mcp-header).
-            if problem.details.get("code") != _HEADER_MISMATCH or name in self._tools:
+            known = name in self._tools or not self._connection.has_headers
+            if known or problem.details.get("code") != _HEADER_MISMATCH:
                 raise
-        await self.list_tools()
+            await self.list_tools()
+            tool = self._tools.get(name)
+            if tool is None or not tool.headers:
+                raise  # it would be the same request once more
         return _object(await put(), ToolResult)
 
     # -- resources and prompts

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
+from gatewright.commands import to_type
 from gatewright.upstream.builtin.registration import Flawed, Profile, Wanted, read_registration
 from gatewright.upstream.confined import Level
 from gatewright.upstream.local import Function
@@ -73,7 +74,7 @@ class Register:
             return Refusal(
                 "permission_denied",
                 f"{call.caller.id} may not register tools: it takes an operator's key, or the permission "
-                "kernel.registry.write",
+                f"kernel.registry.write: `{to_type('key create {} --permission kernel.registry.write', call.caller.id)}`",
                 {"missing_permissions": ["kernel.registry.write"]},
                 gate="permission",
             )

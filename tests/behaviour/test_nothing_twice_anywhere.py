@@ -1,0 +1,335 @@
+"""Nothing runs twice, wherever a request can be repeated: at doors that are no MCP, in tasks, over the bridge and the command
+line, where the gateway or a server goes away in the middle of a call, and where policy ends one that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from gatewright.protocol.recovery import Policy
+from gatewright.sdk.client import Options, SyncClient
+from gatewright.sdk.client.results import ToolResult
+from gatewright.sdk.errors import SdkError
+from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
+from tests.behaviour.groundhog_client import connected
+from tests.behaviour.hosts import host
+from tests.behaviour.test_nothing_twice import PROMISE, TOOLS, UNKNOWN, WAYS, promising
+
+EAGER = Policy(retries=5, longest_s=60)
+
+
+async def _soon(seconds: float) -> None:
+    await asyncio.sleep(min(seconds, 0.05))
+
+
+def eager(**more: Any) -> Options:
+    """A client that repeats whatever it may, and does not wait long."""
+    return Options(retry=EAGER, sleep=_soon, **more)
+
+
+class Ledger:
+    """Who was paid how often."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def runs(self) -> Counter[str]:
+        return Counter(self.file.read_text().split()) if self.file.exists() else Counter()
+
+    def until(self, key: str) -> None:
+        """Wait until a payment has been made."""
+        deadline = time.monotonic() + 30
+        while not self.runs()[key] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert self.runs()[key] == 1
+
+
+def content(ledger: Path, **more: Any) -> dict[str, Any]:
+    table = more.pop("table", {})
+    one = server(
+        "paying",
+        "p",
+        str(ledger),
+        mgp={"extensions": ["security"]},
+        call_timeout_s=more.pop("call_timeout_s", 1.0),
+        restart={"max_restarts": 1000, "backoff_base_ms": 1, "backoff_max_ms": 1},
+        **table,
+    )
+    return config(one, **more)
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Ledger]]:
+    folder = tmp_path_factory.mktemp("anywhere")
+    tables = {
+        "mcp": {"protocol": {"transport": {"type": "websocket", "port": 0}}},
+        "approvals": {"approver": "operator", "hold_s": 0},
+    }
+    made = content(
+        folder / "ledger", table={"tools": {"pay_vouched": {"risk_level": "dangerous"}}}, **tables
+    )
+    with running(folder, made) as gateway:
+        yield gateway, Ledger(folder / "ledger")
+
+
+def up(gateway: Gateway) -> None:
+    """Wait for the server, which may just have died."""
+    with SyncClient(gateway.urls["mcp"], eager()) as client:
+        while True:
+            found = client.call_tool("p__other", {})
+            if not found.is_error:
+                return
+
+
+def made(client: SyncClient, tool: str, given: dict[str, Any]) -> ToolResult | SdkError:
+    try:
+        return client.call_tool(tool, given)
+    except SdkError as problem:
+        return problem
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_a_groundhog_client_is_never_told_to_repeat_what_may_have_run(
+    house: tuple[Gateway, Ledger], tool: str
+) -> None:
+    """Over its real door: each way to end, and each code by each place of a promise."""
+    gateway, ledger = house
+    keys = []
+    cases = [(how, 5001, PROMISE) for how in WAYS]
+    cases += [("raises", code, data) for code in UNKNOWN for data in promising({}, {})]
+    async with connected(gateway.urls["groundhog"]) as client:
+        for number, (how, code, data) in enumerate(cases):
+            if how == "dies":
+                continue
+            keys.append(f"groundhog-{tool}-{number}")
+            given = {"key": keys[-1], "how": how, "error": {"code": code, "data": data}}
+            refused = await client.refusal("tools/invoke", {"tool_id": tool, "parameters": given})
+            told = json.dumps(refused.data)
+            assert '"retryable": true' not in told, (how, code, told)
+            assert "retry_after_ms" not in told, (how, code, told)
+    runs = ledger.runs()
+    assert {key: runs[key] for key in keys if runs[key] != 1} == {}
+
+
+async def test_a_groundhog_connection_that_is_lost_in_a_call_leaves_nothing_to_be_made_again(
+    house: tuple[Gateway, Ledger],
+) -> None:
+    gateway, ledger = house
+    async with connected(gateway.urls["groundhog"]) as client:
+        given = {"tool_id": TOOLS[0], "parameters": {"key": "lost-groundhog", "how": "hangs"}}
+        waiting = asyncio.create_task(client.request("tools/invoke", given))
+        await asyncio.to_thread(ledger.until, "lost-groundhog")
+    await asyncio.gather(waiting, return_exceptions=True)
+    async with connected(gateway.urls["groundhog"]) as client:
+        await client.invoke("p__other")
+    assert ledger.runs()["lost-groundhog"] == 1
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_call_of_the_command_line_is_made_once(house: tuple[Gateway, Ledger], how: str) -> None:
+    gateway, ledger = house
+    up(gateway)
+    error = {"code": 5001, "data": {"_mgp": PROMISE}}
+    given = json.dumps({"key": f"cli-{how}", "how": how, "error": error})
+    gateway.cli("tool", "call", "p__pay", "--input-json", given, check=False)
+    assert ledger.runs()[f"cli-{how}"] == 1
+
+
+@pytest.mark.parametrize(
+    ("revision", "how"), [*itertools.product(["2025-11-25", "2026-07-28"], WAYS)]
+)
+async def test_a_task_makes_its_call_once_however_that_ends(
+    house: tuple[Gateway, Ledger], revision: str, how: str
+) -> None:
+    gateway, ledger = house
+    await asyncio.to_thread(up, gateway)
+    key = f"task-{revision}-{how}"
+    error = {"code": 5001, "data": {"_mgp": PROMISE}}
+    given = {"key": key, "how": how, "error": error}
+    can = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    async with host(gateway, f"http {revision}", can=can) as client:
+        params: dict[str, Any] = {"name": "p__pay_vouched", "arguments": given}
+        if revision < "2026":
+            params["task"] = {"ttl": 60000}
+        made = await client.request("tools/call", params)
+        task = made.get("task", made)
+        assert ledger.runs()[key] == 0
+        approved = task["statusMessage"].partition("(")[2].partition(")")[0]
+        await asyncio.to_thread(gateway.cli, "approve", approved, "--key", gateway.operator_token)
+        for _ in range(3):  # who asks again sees the same end
+            while (found := await client.request("tasks/get", {"taskId": task["taskId"]}))[
+                "status"
+            ] == "working":
+                await asyncio.sleep(0.02)
+        assert '"retryable": true' not in json.dumps(found)
+    assert ledger.runs()[key] == 1
+
+
+@pytest.mark.parametrize("door", ["mcp", "websocket", "bridge"])
+def test_a_gateway_that_goes_away_and_comes_back_makes_no_call_again(
+    tmp_path: Path, door: str
+) -> None:
+    """The client repeats what it may, and the record of the call that ran is what the next gateway begins with."""
+    ledger = Ledger(tmp_path / "ledger")
+    made_of = content(tmp_path / "ledger", call_timeout_s=60.0, gateway={"port": _free_port()})
+    for round_, signal in enumerate(["kill", "terminate"]):
+        key = f"{door}-{round_}"
+        with running(tmp_path, made_of) as gateway, ThreadPoolExecutor(1) as pool:
+            target: Any = gateway.urls.get(door)
+            if door == "bridge":
+                target = [*COMMAND, "bridge", "--config", str(gateway.file)]
+            with SyncClient(target, eager(timeout_s=20)) as client:
+                client.list_tools()
+                call = pool.submit(made, client, "p__pay", {"key": key, "how": "hangs"})
+                ledger.until(key)
+                getattr(gateway.process, signal)()
+                gateway.process.wait(30)
+                with running(tmp_path, made_of):
+                    end = call.result(60)
+        assert isinstance(end, SdkError)
+        assert ledger.runs()[key] == 1
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("reason", ["key", "grant", "permission"])
+@pytest.mark.parametrize("door", ["mcp", "websocket"])
+def test_a_call_that_policy_ends_while_it_runs_is_made_again_by_nobody(
+    tmp_path: Path, reason: str, door: str
+) -> None:
+    """Before it runs the same reason says that nothing ran; SDKs get another token, or come back after a while."""
+    ledger = Ledger(tmp_path / "ledger")
+    table = {"tools": {"pay": {"permissions_required": ["camera"]}}}
+    tables = {"gateway": {"anonymous": "deny"}, "approvals": {"hold_s": 0}, "grants": []}
+    with running(
+        tmp_path, content(tmp_path / "ledger", call_timeout_s=60.0, table=table, **tables)
+    ) as gateway:
+        key = gateway.cli("key", "create", "ann").split()[0]
+        operator = ("--key", gateway.operator_token)
+        gateway.cli("grant", "add", "ann", "p", *operator)
+        gateway.cli("server", "permit", "p", "camera", *operator)
+        end: Callable[[], object] = {
+            "key": lambda: gateway.cli("key", "revoke", "ann", *operator),
+            "grant": lambda: gateway.cli("grant", "revoke", "ann", "p", *operator),
+            "permission": lambda: gateway.cli(
+                "server", "permit", "p", "camera", "--deny", *operator
+            ),
+        }[reason]
+        back: Callable[[], object] = {
+            "key": lambda: None,
+            "grant": lambda: gateway.cli("grant", "add", "ann", "p", *operator),
+            "permission": lambda: gateway.cli("server", "permit", "p", "camera", *operator),
+        }[reason]
+        with (
+            ThreadPoolExecutor(1) as pool,
+            SyncClient(gateway.urls[door], eager(bearer=key, timeout_s=20)) as client,
+        ):
+            client.list_tools()
+            call = pool.submit(made, client, "p__pay", {"key": "once", "how": "hangs"})
+            ledger.until("once")
+            end()
+            back()
+            problem = call.result(60)
+        assert isinstance(problem, SdkError)
+        assert not problem.retryable
+        assert ledger.runs()["once"] == 1
+
+
+STATUSES = (400, 401, 403, 404, 408, 409, 421, 425, 429, 500, 502, 503, 504, 0)
+BODIES = ("none", "text", "own", "null", "retry")
+
+
+@pytest.mark.parametrize("session", [True, False], ids=["session", "sessionless"])
+async def test_no_status_of_an_http_server_that_has_acted_makes_anybody_call_it_again(
+    tmp_path: Path, session: bool
+) -> None:
+    """Every status that HTTP clients answer by repeating, by every kind of body; 0 breaks the connection off."""
+    runs: Counter[str] = Counter()
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        if request.method != "POST":
+            return web.Response(status=405)
+        asked = await request.json()
+        head = {"Mcp-Session-Id": "one"} if session else {}
+        if asked.get("method") != "tools/call":
+            return _hello(asked, head)
+        given = asked["params"]["arguments"]
+        runs[given["key"]] += 1
+        if given["status"] == 0:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        return _refused(asked["id"], given)
+
+    app = web.Application()
+    app.router.add_route("*", "/mcp", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+        one = {"id": "h", "url": url, "mgp": {"extensions": ["security"]}}
+        with running(tmp_path, config(one)) as gateway:
+            keys = await asyncio.to_thread(_pay_all, gateway)
+    finally:
+        await runner.cleanup()
+    assert {key: runs[key] for key in keys if runs[key] > 1} == {}
+    assert sum(runs.values()) >= len(keys) // 2
+
+
+def _pay_all(gateway: Gateway) -> list[str]:
+    keys = []
+    for status, body in itertools.product(STATUSES, BODIES):
+        if (status, body) in {(404, "none"), (404, "text"), (404, "null")}:
+            continue  # MCP's own word for a session that is not known, so that nothing ran
+        keys.append(f"{status}-{body}")
+        with SyncClient(gateway.urls["mcp"], eager(timeout_s=20)) as client:
+            end = made(client, "h__pay", {"key": keys[-1], "status": status, "body": body})
+        assert isinstance(end, SdkError) or end.is_error, keys[-1]
+    return keys
+
+
+def _hello(asked: dict[str, Any], head: dict[str, str]) -> web.Response:
+    if "id" not in asked:
+        return web.Response(status=202, headers=head)
+    answers: dict[str, Any] = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "h", "version": "1"},
+        },
+        "tools/list": {"tools": [{"name": "pay", "inputSchema": {"type": "object"}}]},
+    }
+    known = {"result": answers[asked["method"]]} if asked["method"] in answers else {}
+    unknown = {"error": {"code": -32601, "message": "Method not found"}}
+    answer = {"jsonrpc": "2.0", "id": asked["id"], **(known or unknown)}
+    return web.json_response(answer, headers=head)
+
+
+def _refused(ident: Any, given: dict[str, Any]) -> web.Response:
+    status, body = given["status"], given["body"]
+    if body == "none":
+        return web.Response(status=status)
+    if body == "text":
+        return web.Response(status=status, text="no")
+    data = {"_mgp": PROMISE} if body == "retry" else {}
+    error = {"code": -32000, "message": "The customer was not found", "data": data}
+    answer = {"jsonrpc": "2.0", "id": None if body == "null" else ident, "error": error}
+    return web.json_response(answer, status=status, headers={"Retry-After": "0"})
