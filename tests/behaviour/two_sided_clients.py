@@ -71,6 +71,8 @@ class Client:
         self.count = 0
         self.listed: dict[str, set[str]] = {}
         """By URI: the servers of which that is a resource, as the lists say."""
+        self.credit: Counter[str] = Counter()
+        """How often it may still hear that lists have changed."""
         self.connect()
 
     def connect(self) -> None:
@@ -81,8 +83,6 @@ class Client:
         self.elicited: set[str] = set()
         self.wants: dict[str, set[str]] = {}
         """What it has subscribed to, and whose that is."""
-        self.credit: Counter[str] = Counter()
-        """How often it may still hear that lists have changed."""
         self.session = ""
         self.posts: set[_Post] = set()
         self.stated: dict[str, int] = {}
