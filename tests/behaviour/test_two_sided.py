@@ -8,31 +8,23 @@ steps: `GATEWRIGHT_MODEL_STEPS`, 5,000 where it says nothing.
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Coroutine
-from functools import wraps
-from pathlib import Path
+from collections.abc import Coroutine
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import rule
 
 from gatewright.wire.mcp import META_SUBSCRIPTION
-from gatewright.wire.methods import WORDS
-from tests.behaviour.two_sided import House, Loop
 from tests.behaviour.two_sided_facts import HOSTS, KINDS, SERVERS, visible
+from tests.behaviour.two_sided_hostile import RESULTS, Hostile
 from tests.behaviour.two_sided_servers import End, Work
-from tests.wire.spellings import spellings
+from tests.behaviour.two_sided_steps import anything, callers, inside, servers, which
 
 _EACH = 100
 _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
 
-callers = st.sampled_from(sorted(HOSTS))
-servers = st.sampled_from(sorted(SERVERS))
-which = st.integers(0, 7)
 asking = st.sampled_from(["elicitation/create", "sampling/createMessage", "roots/list"])
 _LED = frozenset(
     {
@@ -46,45 +38,11 @@ _LED = frozenset(
     }
 )
 """What may reach a server where it is asked as it has to be; rules of their own do that."""
-_NOTES = tuple(one.method for one in WORDS if one.notification)
-_ASKS = tuple(one.method for one in WORDS if not one.notification)
 _HEARD = frozenset({"notifications/roots/list_changed", "notifications/cancelled"})
-_MADE_UP = ("shutdown", "vendor/any", "notifications/vendor", *list(spellings("tools/call"))[:40])
-_OF_EVIL: tuple[dict[str, Any], ...] = (
-    {"result": {"content": [], "_meta": {"dev.gatewright/redaction": {}}, "_mgp": {}}},
-    {"result": {"resultType": "input_required", "requestState": "state-of-evil"}},
-    {"result": {"content": [], "requestState": 5}},
-    {"error": {"code": 1, "message": "m", "data": {"status": "pending_approval", "_mgp": {}}}},
-    {"error": {"code": -32042, "message": "m", "data": {"elicitations": [{"url": "x:y"}]}}},
-)
-anything = st.sampled_from(sorted({*_NOTES, *_ASKS, *_MADE_UP}))
 
 
-def inside(act: Callable[..., Any]) -> Callable[..., None]:
-    """One step: it happens in the loop of the house, which then comes to rest."""
-
-    async def step(self: TwoSided, words: dict[str, Any]) -> None:
-        waits = act(self, **words)
-        if waits is not None:
-            await waits
-        await self.house.turns()
-
-    @wraps(act)
-    def rule_(self: TwoSided, **words: Any) -> None:
-        self.loop.run_until_complete(step(self, words))
-
-    return rule_
-
-
-class TwoSided(RuleBasedStateMachine):
+class TwoSided(Hostile):
     """See the module's text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop = Loop()
-        self.folder = Path(tempfile.mkdtemp())
-        self.house = House(self.folder)
-        self.loop.run_until_complete(self.house.open())
 
     # -- clients
 
@@ -252,7 +210,7 @@ class TwoSided(RuleBasedStateMachine):
         found = self.house.servers[server].work()
         return found[number % len(found)] if found else None
 
-    @rule(server=servers, number=which, form=st.sampled_from([None, None, "task", *_OF_EVIL]))
+    @rule(server=servers, number=which, form=st.sampled_from([None, None, "task", *RESULTS]))
     @inside
     def a_server_answers(self, server: str, number: int, form: Any) -> None:
         found = self._work(server, number)
@@ -302,6 +260,14 @@ class TwoSided(RuleBasedStateMachine):
         else:
             end.ask(method, one, text, more)
 
+    @rule(server=servers, number=which)
+    @inside
+    def a_server_takes_a_question_back(self, server: str, number: int) -> None:
+        every = [(end, one) for end in self.house.servers[server].ends for one in end.asked]
+        if every and number < 4:
+            end, ident = every[number % len(every)]
+            end.withdraw(ident)
+
     @rule(server=servers, number=which, kind=st.sampled_from(["log", "progress", "done"]))
     @inside
     def a_server_speaks_of_its_work(self, server: str, number: int, kind: str) -> None:
@@ -339,56 +305,6 @@ class TwoSided(RuleBasedStateMachine):
                 self.house.promised(server, kind)
                 end.say(None, method=f"notifications/{kind}/list_changed", params=dict(meta))
 
-    @rule(method=anything, about_=servers, number=which, request=st.booleans(), stream=which)
-    @inside
-    def the_hostile_one_says_anything(
-        self, method: str, about_: str, number: int, request: bool, stream: int
-    ) -> None:
-        server = self.house.servers["evil"]
-        for end in list(server.ends):
-            tokens = [one.ident for one in end.work.values()] or [number]
-            token = tokens[stream % len(tokens)] if stream < 4 else 16 + number
-            mark = end.work[token].mark if token in end.work else ""
-            tagged = {"progressToken": token, "request_id": token, "requestId": f"q{number}"}
-            words = {"x": f"about {mark} by-evil" if mark and number % 2 else "by-evil"}
-            params: dict[str, Any] = {"uri": f"{about_}://r", "taskId": f"T-{number}", **words}
-            params |= {"elicitationId": f"e{number}", "message": words["x"], "progress": 1}
-            params |= {"level": "error", "logger": f"{about_}/db", "url": "https://x.example/"}
-            params |= {"requestedSchema": {"type": "object", "properties": {}}}
-            params |= {"messages": [], "maxTokens": 1, "includeContext": "allServers"}
-            params |= {"mode": "url"} if number % 2 else {}
-            if mark:
-                params |= tagged
-            if number == 3:
-                params["_meta"] = {META_SUBSCRIPTION: 16, "dev.gatewright/x": 1}
-            kind = method.removeprefix("notifications/").removesuffix("/list_changed")
-            if kind in KINDS:
-                self.house.promised("evil", kind)
-            if not request:
-                end.say(None, method=method, params=params)
-                continue
-            ident = f"l{number}"
-            end.loose.add(ident)
-            if not mark:
-                end.say(None, id=ident, method=method, params=params)
-
-    @rule(number=st.integers(0, 60), error=st.booleans())
-    @inside
-    def the_hostile_one_answers_what_it_was_not_asked(self, number: int, error: bool) -> None:
-        for end in list(self.house.servers["evil"].ends):
-            if number not in end.work:
-                said = {"error": {"code": 1, "message": "by-evil"}} if error else {"result": {}}
-                end.say(None, id=number, **said)
-
-    @rule(other=servers)
-    @inside
-    def the_hostile_one_lists_what_is_anothers(self, other: str) -> None:
-        server = self.house.servers["evil"]
-        server.foreign = "" if other == "evil" else other
-        for end in list(server.ends):
-            self.house.promised("evil", "resources")
-            end.say(None, method="notifications/resources/list_changed", params={})
-
     @rule(server=servers, again=which)
     @inside
     def a_server_dies(self, server: str, again: int) -> Coroutine[Any, Any, None] | None:
@@ -406,25 +322,9 @@ class TwoSided(RuleBasedStateMachine):
     def the_gateway_restarts(self, one: int, other: int) -> Coroutine[Any, Any, None] | None:
         return self.house.restart() if one == 5 and other < 3 else None
 
-    @invariant()
-    def nobody_got_what_is_anothers(self) -> None:
-        self._judged()
-
-    def _judged(self) -> None:
-        if self.house.faults:  # said at once: what is drawn again may not come to the same
-            sys.stderr.write("\n".join(self.house.faults) + "\n")
-        assert self.house.faults == []
-
-    def teardown(self) -> None:
-        try:
-            self.loop.run_until_complete(self.house.close())
-        finally:
-            self.loop.close()
-            shutil.rmtree(self.folder)
-        self._judged()
-
 
 TestTwoSided = TwoSided.TestCase
+TestTwoSided.pytestmark = [pytest.mark.timeout(180 + _STEPS // 5)]
 TestTwoSided.settings = settings(
     max_examples=max(1, _STEPS // _EACH),
     stateful_step_count=_EACH,

@@ -22,7 +22,7 @@ from gatewright.upstream.spec import ServerSpec
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import CONFIG, HOSTS, KINDS, SERVERS, visible
 from tests.behaviour.two_sided_judge import Judge
-from tests.behaviour.two_sided_servers import Server
+from tests.behaviour.two_sided_servers import Server, Work
 
 __all__ = ["House", "Loop"]
 
@@ -100,6 +100,10 @@ class House(Judge):
     async def reach(self, spec: ServerSpec, around: Around, capabilities: Any) -> Link:
         """Take the place of `upstream.reach`."""
         return await self.servers[spec.id].reach(spec, around, capabilities)
+
+    def works(self, server: str) -> list[Work]:
+        """The requests that a server has not answered."""
+        return [one for _, one in self.servers[server].work()]
 
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed."""

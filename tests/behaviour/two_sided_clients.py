@@ -30,7 +30,7 @@ from tests.behaviour.two_sided_facts import (
     visible,
 )
 
-__all__ = ["Client", "Sees"]
+__all__ = ["Client", "Question", "Sees"]
 
 _CAN: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 _TASKS = {"extensions": {"io.modelcontextprotocol/tasks": {}}}

@@ -110,6 +110,8 @@ class Asked:
         self.who = mark.partition("-")[0]
         self.gone = False
         """Whether its client gave it up, or went away."""
+        self.withdrawn = False
+        """Whether its server has taken a question about it back."""
         self.params: dict[str, Any] = {}
         self.sent = 1
         """How often its client sent it."""

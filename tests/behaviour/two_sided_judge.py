@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
-from tests.behaviour.two_sided_servers import End
+from tests.behaviour.two_sided_servers import End, Work
 
 __all__ = ["Judge"]
 
@@ -189,7 +189,7 @@ class Judge:
                 and (params.get("actor") or {}).get("id", client.host.agent) == client.host.agent
             ),
             "notifications/subscriptions/acknowledged": lambda client, *_: client.modern,
-            "notifications/cancelled": lambda client, *_: not client.modern,
+            "notifications/cancelled": self._taken_back,
         }
 
     def _progressed(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
@@ -199,6 +199,25 @@ class Judge:
     def _changed(self, client: Client, _: Any, __: set[str], said: Any) -> bool:
         client.credit[said["method"]] -= 1
         return client.credit[said["method"]] >= 0
+
+    def _taken_back(self, client: Client, params: Any, _: set[str], __: Any) -> bool:
+        """A question ends with its call, with its server, by its server's word, or when its time is over."""
+        found = [one for one in client.asked if one.ident == params.get("requestId")]
+        asked = self.asked.get(found[0].mark) if found else None
+        if asked is None or asked.withdrawn or self.late or asked not in client.open.values():
+            return not client.modern
+        return not any(
+            one.mark == asked.mark for server in asked.servers for one in self.works(server)
+        )
+
+    def works(self, server: str) -> Sequence[Work]:
+        """The requests that a server has not answered."""
+        raise NotImplementedError
+
+    def withdrawn(self, mark: str) -> None:
+        """A server has taken back what it asked about a request."""
+        if mark in self.asked:
+            self.asked[mark].withdrawn = True
 
     def _stands(self, client: Client, params: Any, wrote: set[str], _: Any) -> bool:
         mine = self.tasks.get(client.host.agent, {}).get(str(params.get("taskId")))
@@ -264,12 +283,9 @@ class Judge:
         asked.got[name] = asked.got.get(name, 0) + 1
         if method == "tools/call" and asked.got[name] > asked.sent and not end.server.modern:
             self.fault(f"{name} got a call twice", said)
-        if asked.gone and method in _ONCE:
-            self.heard["server got what was given up"] += 1
-        if method.startswith("tasks/") and method != "tasks/list":
-            owner = end.tasks.get(str(params.get("taskId")))
-            if owner is not None and owner != HOSTS[asked.who].agent:
-                self.fault(f"{name} was asked about a task by another than its owner", said)
+        owner = end.tasks.get(str(params.get("taskId")), HOSTS[asked.who].agent)
+        if method.startswith("tasks/") and owner != HOSTS[asked.who].agent:
+            self.fault(f"{name} was asked about a task by another than its owner", said)
         state = params.get("requestState")
         if state is not None and state != f"state-of-{name} {params['_meta'][MARK]}":
             self.fault(f"{name} got a state that it gave for another call", said)

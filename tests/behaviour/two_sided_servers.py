@@ -21,7 +21,7 @@ from gatewright.upstream.spec import ServerSpec
 from gatewright.wire.mcp import META_SERVER_INFO, META_SUBSCRIPTION
 from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, mark_of
 
-__all__ = ["End", "Put", "Server", "Watches"]
+__all__ = ["End", "Put", "Server", "Watches", "Work"]
 
 _LISTS = {
     "tools/list": "tools",
@@ -63,6 +63,9 @@ class Watches(Protocol):
 
     def judge_server(self, end: End, said: Any) -> None:
         """Look at one message."""
+
+    def withdrawn(self, mark: str) -> None:
+        """A server has taken back what it asked about a request."""
 
     def promised(self, server: str, kind: str) -> None:
         """A server has announced another list."""
@@ -227,6 +230,14 @@ class End:
             params |= {"messages": [{"role": "user", "content": content}], "maxTokens": 1}
             params["includeContext"] = "allServers"
         self.say(one.ident if one else None, id=ident, method=method, params=params)
+
+    def withdraw(self, ident: str) -> None:
+        """Take a question back. Its answer may be on its way."""
+        put = self.asked.pop(ident, None)
+        if put is not None:
+            self.loose.add(ident)
+            self.server.house.withdrawn(put.mark)
+        self.say(None, method="notifications/cancelled", params={"requestId": ident})
 
 
 class Pipe(End):
