@@ -55,6 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     """0 when it could be run, whatever the figure."""
     parser = argparse.ArgumentParser(description="how many mistakes of routing the tests notice")
     parser.add_argument("--survivors", action="store_true", help="print each one")
+    parser.add_argument("--each", action="store_true", help="print what noticed each one")
     parser.add_argument("--area", default="", help="only these, separated by commas")
     parser.add_argument("--model", action="store_true", help="the two-sided model alone judges")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of the model")
@@ -69,8 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
             text = mutated(one, file.read_text(encoding="utf-8"))
             number = caught(overlay, file, text, groups, PATIENCE_S, steps)
             by["nobody" if not number else "model" if groups[number - 1] is MODEL else "tests"] += 1
-            if not number and options.survivors:
-                print(f"survived: {one.area}: {one.path}: {one.before!r}", flush=True)
+            if options.each or (options.survivors and not number):
+                said = f"caught by {'/'.join(groups[number - 1])[:60]}" if number else "survived"
+                print(f"{said}: {one.area}: {one.path}: {one.before!r}", flush=True)
     extras = {"caught": len(chosen) - by["nobody"], "of": len(chosen), **by}
     share = 100.0 * (len(chosen) - by["nobody"]) / max(1, len(chosen))
     row = Row("mutation.routing", share, "%", target=TARGET, test="ours >=", extras=extras)

@@ -133,7 +133,7 @@ class House(Judge):
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Loop)
         loop.ahead += seconds
-        self.late = self.late or seconds >= 1
+        self.ahead += seconds
         await self.turns()
 
     async def turns(self, count: int = 14) -> None:

@@ -54,6 +54,7 @@ class Sees(Protocol):
     gateway: Gateway
     asked: dict[str, Asked]
     tasks: dict[str, dict[str, set[str]]]
+    ahead: float
 
     def judge_client(self, client: Client, said: Any, stream: int | None) -> None:
         """Look at one message."""
@@ -153,6 +154,7 @@ class Client:
         self.count += 1
         mark = f"{self.name}-{self.count}"
         asked = self.house.asked[mark] = Asked(mark, method, servers & visible(self.name), may)
+        asked.at = self.house.ahead
         asked.token = f"t{self.count % 3}"
         asked.params = {**params, "_meta": {MARK: mark, "progressToken": asked.token}}
         self.send(asked, ident)

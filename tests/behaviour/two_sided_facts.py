@@ -118,6 +118,8 @@ class Asked:
         self.got: dict[str, int] = {}
         """How often each server got it."""
         self.token: Any = None
+        self.at = 0.0
+        """When it was asked, in the seconds that tests let go by."""
 
 
 _MARK = re.compile(rf"\b({'|'.join(HOSTS)})-\d+\b")

@@ -54,6 +54,8 @@ _NAMED = _ONCE - {"completion/complete"}
 """The record of these names the server, too."""
 _LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
 _STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
+_PATIENCE_S = 20.0
+"""Nothing is given up earlier."""
 _OURS = ("dev.gatewright/", "gatewright/")
 
 
@@ -72,8 +74,8 @@ class Judge:
         self.tasks: dict[str, dict[str, set[str]]] = {}
         """By agent: the tasks that it was given, and the servers that may have made each."""
         self.clients: dict[str, Client] = {}
-        self.late = False
-        """Whether time went by in which calls may have been given up."""
+        self.ahead = 0.0
+        """How many seconds tests have let go by."""
         self.roots: Counter[str] = Counter()
         """How often clients said that their roots are others, by the server that may hear of it."""
 
@@ -204,7 +206,12 @@ class Judge:
         """A question ends with its call, with its server, by its server's word, or when its time is over."""
         found = [one for one in client.asked if one.ident == params.get("requestId")]
         asked = self.asked.get(found[0].mark) if found else None
-        if asked is None or asked.withdrawn or self.late or asked not in client.open.values():
+        if (
+            asked is None
+            or asked.withdrawn
+            or self.late(asked)
+            or asked not in client.open.values()
+        ):
             return not client.modern
         return not any(
             one.mark == asked.mark for server in asked.servers for one in self.works(server)
@@ -213,6 +220,10 @@ class Judge:
     def works(self, server: str) -> Sequence[Work]:
         """The requests that a server has not answered."""
         raise NotImplementedError
+
+    def late(self, asked: Asked) -> bool:
+        """Whether somebody may have given it up because its time is over."""
+        return self.ahead - asked.at >= _PATIENCE_S
 
     def withdrawn(self, mark: str) -> None:
         """A server has taken back what it asked about a request."""
@@ -300,10 +311,8 @@ class Judge:
 
     def _cancelled(self, end: End, said: Any) -> None:
         found = end.work.get(said["params"].get("requestId"))
-        if found is None or self.late:
-            return  # it was answered meanwhile, or its time was over
-        asked = self.asked.get(found.mark)
-        if asked is not None and not asked.gone:
+        asked = None if found is None else self.asked.get(found.mark)
+        if asked is not None and not asked.gone and not self.late(asked):
             self.fault(f"{end.server.name} was told to stop what its caller waits for", said)
 
     def _progress(self, end: End, said: Any) -> None:

@@ -87,7 +87,7 @@ class Screen:
         if not _is_suspect(raw) or raw[:1] != b"{":
             return answer
         try:
-            if is_modern(call.client.revision) and read_interim(raw) is not None:
+            if read_interim(raw) is not None:
                 return self._interim(call, raw)
             members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
             changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
@@ -97,7 +97,8 @@ class Screen:
 
     def _interim(self, call: Call, raw: bytes) -> Answer | Failure:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
-        if call.method not in INTERRUPTIBLE:
+        if call.method not in INTERRUPTIBLE or not is_modern(call.client.revision):
+            # A legacy caller is asked by requests: what it made of this, nobody would have judged.
             said = f"server {self._server} asked something where nothing can be asked"
             return Failure("upstream_error", said)
         members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
