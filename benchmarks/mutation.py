@@ -12,16 +12,13 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
-import os
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.overlay import caught, overlaid, twins
 from benchmarks.processes import ROOT
 from benchmarks.rows import Row
 
@@ -147,14 +144,10 @@ def mutated(mutant: Mutant) -> str:
 def _tests(path: Path) -> list[list[str]]:
     """What judges a file, what is quick first: its twins and what judges its folder; then the twins of what uses it."""
     folder = ROOT / "tests" / path.parent.name
-    twins = [*_twins(folder, path.stem), folder / "test_init.py"]
-    users = [one for stem in _users(path) for one in _twins(folder, stem)]
-    found = [[str(one) for one in group if one.exists()] for group in (twins, users)]
+    own = [*twins(folder, path.stem), folder / "test_init.py"]
+    users = [one for stem in _users(path) for one in twins(folder, stem)]
+    found = [[str(one) for one in group if one.exists()] for group in (own, users)]
     return [group for group in found if group]
-
-
-def _twins(folder: Path, stem: str) -> list[Path]:
-    return [*folder.glob(f"test_{stem}.py"), *folder.glob(f"test_{stem}_*.py")]
 
 
 def _users(path: Path) -> list[str]:
@@ -170,42 +163,15 @@ def _users(path: Path) -> list[str]:
     return [one for one in found[1:] if one != "__init__"]
 
 
-def _killed(mutant: Mutant, overlay: Path) -> bool:
-    inside = overlay / mutant.path.relative_to(ROOT / "src")
-    before = inside.read_text(encoding="utf-8")
-    inside.write_text(mutated(mutant), encoding="utf-8")
-    env = {**os.environ, "PYTHONPATH": str(overlay), "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    try:
-        return any(
-            subprocess.run(
-                [sys.executable, *options, *tests],
-                check=False,
-                cwd=ROOT,
-                env=env,
-                capture_output=True,
-                timeout=PATIENCE_S,
-            ).returncode
-            for tests in _tests(mutant.path)
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        inside.write_text(before, encoding="utf-8")
-
-
 def _judge(folder: str, sample: int, seed: int, said: Callable[[str], None]) -> Row:
     files = sorted((ROOT / "src" / "gatewright" / folder).glob("*.py"))
     every = [one for path in files if path.stem != "__init__" for one in mutants(path)]
     chosen = random.Random(seed).sample(every, min(sample, len(every)))
-    with tempfile.TemporaryDirectory() as place:
-        overlay = Path(place)
-        leave = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "src" / "gatewright", overlay / "gatewright", ignore=leave)
+    with overlaid() as overlay:
         killed = 0
         for one in chosen:
-            dead = _killed(one, overlay)
-            killed += dead
+            dead = caught(overlay, one.path, mutated(one), _tests(one.path), PATIENCE_S)
+            killed += bool(dead)
             if not dead:
                 said(f"survived: {one.path.relative_to(ROOT)}:{one.line}: {one.what}")
     extras = {"killed": killed, "of": len(chosen), "possible": len(every), "seed": seed}

@@ -1,218 +1,356 @@
-"""What of all that was said may have been said: the judge of the two-sided model (`two_sided`), who stands outside.
+"""What of all that was said may have been said: the judge of the two-sided model (`two_sided`), who stands outside and knows only what
+each one sent and got.
 
-A mark, `ann-7`, names whom a message is about; `by-one` which server wrote it.
+Everybody is told of what it asked for, subscribed to or owns, by the server that owns it; every server gets what some client said that
+may reach it, once, and answers to its own questions from whom they were about.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from gatewright.stores.reader import AuditReader
+from gatewright.wire.mcp import META_SUBSCRIPTION
+from tests.behaviour.two_sided_clients import Client
+from tests.behaviour.two_sided_facts import (
+    HOSTS,
+    KINDS,
+    MARK,
+    Asked,
+    about,
+    mark_of,
+    sources,
+    tasks_told,
+    visible,
+)
+from tests.behaviour.two_sided_servers import End, Work
 
-__all__ = ["GRANTS", "PROFILES", "Judge", "about"]
+__all__ = ["Judge"]
 
-GRANTS: Mapping[str, frozenset[str]] = {
-    "ann": frozenset({"one", "two", "evil"}),
-    "bob": frozenset({"one", "evil"}),
-    "cid": frozenset({"evil"}),
-    "dan": frozenset({"one", "two", "evil"}),
-}
-PROFILES: Mapping[str, tuple[str, frozenset[str]]] = {
-    "ann": ("", frozenset({"one", "two", "evil"})),
-    "bob": ("", frozenset({"one", "two", "evil"})),
-    "cid": ("", frozenset({"one", "two", "evil"})),
-    "dan": ("narrow", frozenset({"one", "evil"})),
-}
-_MARK = re.compile(r"\b(ann|bob|cid|dan)-(\d+)\b")
-_TOLD = frozenset(
+_OWN_ACCOUNT = frozenset(
     {
         "initialize",
+        "server/discover",
+        "subscriptions/listen",
         "tools/list",
         "prompts/list",
         "resources/list",
         "resources/templates/list",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "logging/setLevel",
         "ping",
-    }
-)
-_NOTES = frozenset(
-    {
         "notifications/initialized",
-        "notifications/cancelled",
-        "notifications/roots/list_changed",
-        "notifications/progress",
     }
 )
-
-
-def marks(message: Any) -> set[str]:
-    """Whom a message is about."""
-    return {found[1] for found in _MARK.finditer(json.dumps(message))}
-
-
-def sources(message: Any) -> set[str]:
-    """Which servers wrote any of it."""
-    return set(re.findall(r"\bby-(one|two|evil)\b", json.dumps(message)))
-
-
-def about(message: Any) -> set[str]:
-    return {found[0] for found in _MARK.finditer(json.dumps(message))}
-
-
-class Hears(Protocol):
-    """A client."""
-
-    name: str
-    open: dict[int, tuple[str, dict[str, Any], str]]
-    marks: dict[str, str]
-    subscribed: set[str]
-
-
-class Hosts(Protocol):
-    """A server."""
-
-    name: str
-
-
-class Gets(Protocol):
-    """One connection of a server."""
-
-    asked: dict[str, str]
-
-    @property
-    def server(self) -> Hosts:
-        """Whose it is."""
+"""What the gateway asks for itself, or for all who wish for it."""
+_ONCE = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
+_NAMED = _ONCE - {"completion/complete"}
+"""The record of these names the server, too."""
+_LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
+_STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
+_PATIENCE_S = 20.0
+"""Nothing is given up earlier."""
+_OURS = ("dev.gatewright/", "gatewright/")
 
 
 class Judge:
-    """Keeps what should not have been."""
+    """Keeps what should not have been, and what was."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.faults: list[str] = []
-        self.served: list[tuple[str, str]] = []
-        """Caller and server of each call that a server got."""
-        self.questions = 0
-        self.known: dict[str, Mapping[str, str]] = {}
-        """By client: its marks, and the servers that they were meant for."""
+        self.heard: Counter[str] = Counter()
+        """How often clients and servers got each kind of message."""
+        self.asked: dict[str, Asked] = {}
+        """By mark, all that clients ever asked."""
+        self.served: Counter[tuple[str, str, str]] = Counter()
+        """Agent, method and server of each call that a server got."""
+        self.tasks: dict[str, dict[str, set[str]]] = {}
+        """By agent: the tasks that it was given, and the servers that may have made each."""
+        self.clients: dict[str, Client] = {}
+        self.ahead = 0.0
+        """How many seconds tests have let go by."""
+        self.roots: Counter[str] = Counter()
+        """How often clients said that their roots are others, by the server that may hear of it."""
 
     def fault(self, what: str, message: Any) -> None:
-        self.faults.append(f"{what}: {json.dumps(message)[:600]}")
+        """Write one down."""
+        self.faults.append(f"{what}: {json.dumps(message)[:700]}")
 
-    def judge_client(self, client: Hears, said: Any) -> None:
-        """What somebody received is about what is its own, from a server that it may see."""
-        name, own = client.name, marks(said) - {client.name}
-        if own:
-            self.fault(f"{name} heard of {own}", said)
-        visible = GRANTS[name] & PROFILES[name][1]
-        if sources(said) - visible:
+    # -- clients
+
+    def judge_client(self, client: Client, said: Any, stream: int | None) -> None:
+        """Look at what a client got."""
+        name, text = client.name, json.dumps(said)
+        marks, wrote, seen = about(text), sources(text), visible(client.name)
+        method = said.get("method")
+        self.heard[f"client {method or 'answer'}"] += 1
+        if any(one.partition("-")[0] != name for one in marks):
+            self.fault(f"{name} heard of {marks}", said)
+        if wrote - seen:
             self.fault(f"{name} heard a server that it may not see", said)
-        if any(
-            client.marks.get(one) not in (None, *sources(said))
-            for one in about(said)
-            if sources(said)
-        ):
-            self.fault(f"{name} heard another server than the one it called", said)
-        self._judge_message(client, said)
+        if tasks_told(text) - {client.host.agent}:
+            self.fault(f"{name} heard of a task of another agent", said)
+        for one in marks:
+            known = self.asked.get(one)
+            if known is None or wrote - known.servers:
+                self.fault(f"{name} heard another server than the one it asked", said)
+        self._stream(client, said, stream, marks)
+        if method is None:
+            self._answer(client, said, wrote)
+        elif said.get("id") is not None:
+            self._question(client, said, wrote)
+        else:
+            self._notice(client, said, wrote)
+        self._forged(client, said, wrote)
 
-    def _judge_message(self, client: Hears, said: Any) -> None:
-        method, params = said.get("method"), said.get("params") or {}
-        name, servers = client.name, sources(said)
-        if method == "notifications/message":
-            logger = str(params.get("logger"))
-            if servers - {logger.partition("/")[0]}:
-                self.fault(f"{name} got a log line under another name", said)
-        elif method == "notifications/resources/updated":
-            # What no server lists that one may see is asked of the one server that there is.
-            uri, seen = str(params.get("uri")), GRANTS[name] & PROFILES[name][1]
-            owners = {uri.partition("://")[0]} & seen or seen
-            if uri not in client.subscribed or servers - owners:
-                self.fault(f"{name} got an update that it did not subscribe to", said)
-        elif method == "notifications/progress" and params.get("progressToken") not in {
-            f"{mark}-token" for mark in client.marks
-        }:
-            self.fault(f"{name} got progress that is not its own", said)
-        for asked in _questions(said):
-            self.questions += 1
-            self._judge_question(client, asked, servers)
-        self._judge_forged(client, said)
+    def _stream(self, client: Client, said: Any, stream: int | None, marks: set[str]) -> None:
+        """Over HTTP what a request is about stands on its own stream, and nothing else."""
+        asked = client.open.get(stream) if stream is not None else None
+        if asked is not None and marks - {asked.mark}:
+            self.fault(f"{client.name} heard on one stream what belongs to another", said)
+        if client.host.wire == "http" and stream is None and marks and "method" in said:
+            self.fault(f"{client.name} heard of a request beside its stream", said)
 
-    def _judge_question(self, client: Hears, asked: Any, servers: set[str]) -> None:
-        params, open_ = asked.get("params") or {}, {one[0] for one in client.open.values()}
-        if asked["method"] == "elicitation/create":
-            begins = [
-                one for one in servers if params["message"].startswith(f'Server "{one}" asks:')
-            ]
-            if not begins:
-                self.fault(f"{client.name} was asked without the server's name", asked)
-        if params.get("includeContext", "none") != "none":
-            self.fault(f"{client.name} was asked for the context of other servers", asked)
-        if servers - open_:
-            self.fault(f"{client.name} was asked by a server that it had not called", asked)
-
-    def _judge_forged(self, client: Hears, said: Any) -> None:
-        if not sources(said):
+    def _answer(self, client: Client, said: Any, wrote: set[str]) -> None:
+        ident = said.get("id")
+        if ident in (0, None):
             return
-        for holder in (
-            said.get("result"),
-            (said.get("error") or {}).get("data"),
-            said.get("params"),
+        asked = client.open.get(ident)
+        if asked is None:
+            if not 0 < ident <= client.ident:
+                self.fault(f"{client.name} got an answer to what it never asked", said)
+            elif wrote:
+                self.fault(f"{client.name} got an answer to what is over", said)
+            return
+        if asked.method.endswith("/list") and not asked.method.startswith("tasks"):
+            return  # of all that it may see
+        allowed = asked.servers if asked.may else frozenset()
+        if wrote - allowed:
+            self.fault(f"{client.name} was answered by {wrote} in place of {allowed}", said)
+        found = said.get("result") or {}
+        for one in (found.get("inputRequests") or {}).values():
+            self._asks(client, one, wrote, modern=True)
+
+    def _question(self, client: Client, said: Any, wrote: set[str]) -> None:
+        called = {server for one in client.open.values() for server in one.servers}
+        if wrote - called:
+            self.fault(f"{client.name} was asked by a server that it had not called", said)
+        self._asks(client, said, wrote, modern=False)
+
+    def _asks(self, client: Client, asked: Any, wrote: set[str], *, modern: bool) -> None:
+        self.heard["client asked"] += 1
+        params, method = asked.get("params") or {}, str(asked.get("method"))
+        if method not in ("elicitation/create", "sampling/createMessage", "roots/list"):
+            self.fault(f"{client.name} was asked what nobody may ask it", asked)
+        if client.modern is not modern:
+            self.fault(f"{client.name} was asked in the other era's way", asked)
+        if "sampling" in method and params.get("includeContext", "none") != "none":
+            self.fault(f"{client.name} was asked for the context of other servers", asked)
+        if method == "elicitation/create":
+            names = [one for one in wrote if params["message"].startswith(f'Server "{one}" asks:')]
+            if not names:
+                self.fault(f"{client.name} was asked without the server's name", asked)
+            if not str(params.get("url", "https://")).startswith("https://"):
+                self.fault(f"{client.name} was led to another place than a page", asked)
+
+    def _notice(self, client: Client, said: Any, wrote: set[str]) -> None:
+        method, params = said["method"], said.get("params") or {}
+        judge = self._notices.get(method)
+        if judge is None:
+            self.fault(f"{client.name} was told what no server may tell", said)
+        elif not judge(client, params, wrote, said):
+            self.fault(f"{client.name} was told what is not its own", said)
+        self._subscription(client, params, said)
+
+    @property
+    def _notices(self) -> Mapping[str, Callable[[Client, Any, set[str], Any], bool]]:
+        """Whether a client may be told each of these."""
+        return {
+            "notifications/message": lambda _, params, wrote, __: (
+                wrote <= {str(params.get("logger")).partition("/")[0]}
+            ),
+            "notifications/resources/updated": lambda client, params, wrote, _: (
+                params.get("uri") in client.wants and wrote <= client.wants[params["uri"]]
+            ),
+            "notifications/progress": self._progressed,
+            **dict.fromkeys(_LISTED, self._changed),
+            **dict.fromkeys(_STATUS, self._stands),
+            "notifications/elicitation/complete": lambda client, params, wrote, _: (
+                params.get("elicitationId") in client.elicited
+                and wrote <= {str(params["elicitationId"]).partition("/")[0]}
+            ),
+            "notifications/mgp.audit": lambda client, params, *_: (
+                client.host.mgp
+                and (params.get("actor") or {}).get("id", client.host.agent) == client.host.agent
+            ),
+            "notifications/subscriptions/acknowledged": lambda client, *_: client.modern,
+            "notifications/cancelled": self._taken_back,
+        }
+
+    def _progressed(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
+        known = [self.asked[one].token for one in about(json.dumps(said)) if one in self.asked]
+        return params.get("progressToken") in (known or [one.token for one in client.open.values()])
+
+    def _changed(self, client: Client, _: Any, __: set[str], said: Any) -> bool:
+        client.credit[said["method"]] -= 1
+        return client.credit[said["method"]] >= 0
+
+    def _taken_back(self, client: Client, params: Any, _: set[str], __: Any) -> bool:
+        """A question ends with its call, with its server, by its server's word, or when its time is over."""
+        found = [one for one in client.asked if one.ident == params.get("requestId")]
+        asked = self.asked.get(found[0].mark) if found else None
+        if (
+            asked is None
+            or asked.withdrawn
+            or self.late(asked)
+            or asked not in client.open.values()
         ):
+            return not client.modern
+        return not any(
+            one.mark == asked.mark for server in asked.servers for one in self.works(server)
+        )
+
+    def works(self, server: str) -> Sequence[Work]:
+        """The requests that a server has not answered."""
+        raise NotImplementedError
+
+    def late(self, asked: Asked) -> bool:
+        """Whether somebody may have given it up because its time is over."""
+        return self.ahead - asked.at >= _PATIENCE_S
+
+    def withdrawn(self, mark: str) -> None:
+        """A server has taken back what it asked about a request."""
+        if mark in self.asked:
+            self.asked[mark].withdrawn = True
+
+    def _stands(self, client: Client, params: Any, wrote: set[str], _: Any) -> bool:
+        mine = self.tasks.get(client.host.agent, {}).get(str(params.get("taskId")))
+        return mine is not None and wrote <= mine
+
+    def _subscription(self, client: Client, params: Any, said: Any) -> None:
+        meta = params.get("_meta") or {}
+        ident = meta.get(META_SUBSCRIPTION) if isinstance(meta, dict) else None
+        if ident is None:
+            return
+        asked = client.open.get(ident)
+        if asked is None or asked.method != "subscriptions/listen":
+            self.fault(f"{client.name} was told under a number that is none of its own", said)
+
+    def _forged(self, client: Client, said: Any, wrote: set[str]) -> None:
+        """What the gateway alone says does not stand in what a server wrote."""
+        if not wrote:
+            return
+        data = (said.get("error") or {}).get("data")
+        for holder in (said.get("result"), data, said.get("params")):
             found = holder if isinstance(holder, dict) else {}
             meta = found.get("_meta") if isinstance(found.get("_meta"), dict) else {}
-            if "_mgp" in found or any(str(key).startswith("dev.gatewright/") for key in meta or {}):
+            if "_mgp" in found and "odd" not in wrote:
+                self.fault(f"{client.name} got what only the gateway says", said)
+            if any(str(key).startswith(_OURS) for key in meta or {}):
                 self.fault(f"{client.name} got what only the gateway says", said)
             if found.get("status") == "pending_approval":
                 self.fault(f"{client.name} was told of an approval by a server", said)
-            state = str(found.get("requestState", ""))
-            if state.startswith("state-of"):
+            if str(found.get("requestState", "")).startswith("state-of"):
                 self.fault(f"{client.name} got a state that is not sealed", said)
 
-    def judge_server(self, pipe: Gets, said: Any) -> None:
-        """What a server received belongs to a call or notification that may be, or answers what it asked."""
-        method, ident, name = said.get("method"), said.get("id"), pipe.server.name
-        if method == "tools/call":
-            (mark,) = about(said) or {""}
-            caller = mark.partition("-")[0]
-            if name not in GRANTS.get(caller, ()) or name not in PROFILES[caller][1]:
-                self.fault(f"{name} got a call of {caller}", said)
-            elif self.known[caller].get(mark) != name or ident is None:
-                self.fault(f"{name} got a call that was not made to it", said)
-            self.served.append((caller, name))
-        elif method is None:
-            self._judge_response(pipe, said)
-        elif method.startswith("notifications/"):
-            if method not in _NOTES or ident is not None:
-                self.fault(f"{name} was told what nobody may tell it", said)
-        elif method not in _TOLD and not method.startswith(("resources/", "logging/")):
-            self.fault(f"{name} was asked what nobody may ask it", said)
+    # -- servers
 
-    def _judge_response(self, pipe: Gets, said: Any) -> None:
-        about = pipe.asked.pop(said.get("id"), None)
-        words = re.findall(r"answer-of-(\w+)", json.dumps(said))
-        if about is None:
-            if not str(said.get("id")).startswith("free-"):
-                self.fault(f"{pipe.server.name} got an answer that it did not ask for", said)
-        elif words and pipe.server.name != "evil" and words[0] != about.partition("-")[0]:
-            self.fault(f"{words[0]} answered for {about}", said)
+    def judge_server(self, end: End, said: Any) -> None:
+        """Look at what a server got."""
+        name, method, mark = end.server.name, said.get("method"), mark_of(said)
+        self.heard[f"server {method or 'answer'}"] += 1
+        if method is None:
+            self._response(end, said)
+            return
+        if method.startswith("notifications/") is not (said.get("id") is None):
+            self.fault(f"{name} got a request without an id, or a notification with one", said)
+        told = {
+            "notifications/cancelled": self._cancelled,
+            "notifications/progress": self._progress,
+        }
+        if method in told:
+            told[method](end, said)
+        elif mark:
+            self._asked(end, said, self.asked.get(mark))
+        elif method == "notifications/roots/list_changed" and self.roots[name]:
+            return  # of the session that has the connection, which its server asks
+        elif method not in _OWN_ACCOUNT:
+            self.fault(f"{name} was asked what nobody asked", said)
+
+    def _asked(self, end: End, said: Any, asked: Asked | None) -> None:
+        name, method, params = end.server.name, said["method"], said["params"]
+        if asked is None or not asked.may or name not in asked.servers or asked.method != method:
+            self.fault(f"{name} got what was not meant for it, or may not be", said)
+            return
+        if name not in visible(asked.who) or params.get("name") == "no":
+            self.fault(f"{name} got what the gates do not let pass", said)
+        asked.got[name] = asked.got.get(name, 0) + 1
+        if method == "tools/call" and asked.got[name] > asked.sent and not end.server.modern:
+            self.fault(f"{name} got a call twice", said)
+        owner = end.tasks.get(str(params.get("taskId")), HOSTS[asked.who].agent)
+        if method.startswith("tasks/") and owner != HOSTS[asked.who].agent:
+            self.fault(f"{name} was asked about a task by another than its owner", said)
+        state = params.get("requestState")
+        if state is not None and state != f"state-of-{name} {params['_meta'][MARK]}":
+            self.fault(f"{name} got a state that it gave for another call", said)
+        self._words(end, said, asked.mark)
+        if asked.got[name] == 1:  # what harms nothing is asked again where a connection broke
+            self.served[HOSTS[asked.who].agent, method, name] += 1
+
+    def _words(self, end: End, said: Any, mark: str) -> None:
+        words = set(re.findall(r"answer-of-(\w+)", json.dumps(said)))
+        if words - {mark.partition("-")[0]} and not (end.server.hostile and not mark):
+            self.fault(f"{words} answered for {mark}", said)
+
+    def _cancelled(self, end: End, said: Any) -> None:
+        found = end.work.get(said["params"].get("requestId"))
+        asked = None if found is None else self.asked.get(found.mark)
+        if asked is not None and not asked.gone and not self.late(asked):
+            self.fault(f"{end.server.name} was told to stop what its caller waits for", said)
+
+    def _progress(self, end: End, said: Any) -> None:
+        token, words = said["params"].get("progressToken"), said["params"].get("message", "")
+        mark = end.tokens.get(token)
+        who = str(words).removeprefix("says-")
+        if mark is None or (mark and mark.partition("-")[0] != who):
+            self.fault(f"{end.server.name} was told how far another is", said)
+
+    def _response(self, end: End, said: Any) -> None:
+        ident = said.get("id")
+        put = end.asked.pop(ident, None)
+        if put is None:
+            if ident not in end.loose:
+                self.fault(f"{end.server.name} got an answer that it did not ask for", said)
+            return
+        if put.mark:
+            self._words(end, said, put.mark)
+        elif (
+            not end.server.hostile
+            and "answer-of" in json.dumps(said)
+            and put.method != "roots/list"
+        ):
+            self.fault(f"{end.server.name} was answered though it asked nobody", said)
+
+    # -- the record
 
     def judge_record(self) -> None:
-        """The record names each call that a server got."""
-        found: dict[tuple[str, str], int] = {}
+        """The record names each call that a server got: who called, what, and where."""
+        found: Counter[tuple[str, str, str]] = Counter()
         for record in AuditReader(self.folder / "state").tail(10_000_000):
-            target = record.get("target") or {}
-            key = str((record.get("actor") or {}).get("id")), str(target.get("server_id"))
-            found[key] = found.get(key, 0) + 1
-        for pair_ in set(self.served):
-            if found.get(pair_, 0) < self.served.count(pair_):
-                self.faults.append(f"the record names {found.get(pair_, 0)} calls of {pair_}")
-
-
-def _questions(said: Any) -> list[Any]:
-    if "method" in said and said.get("id") is not None:
-        return [said]
-    wanted = (said.get("result") or {}).get("inputRequests") if "result" in said else None
-    return list(wanted.values()) if isinstance(wanted, dict) else []
+            target, actor = record.get("target") or {}, record.get("actor") or {}
+            method = str(record.get("method", "tools/call"))
+            found[str(actor.get("id")), method, str(target.get("server_id"))] += 1
+            found[str(actor.get("id")), method, ""] += 1
+        for (agent, method, server), count in self.served.items():
+            key = agent, method, server if method in _NAMED else ""
+            if found[key] < count and method in _ONCE:
+                self.faults.append(f"the record names {found[key]} of {count}: {key}")
+            elif not found[key]:
+                self.faults.append(f"the record names none of {key}")

@@ -10,6 +10,9 @@ from gatewright.call import Mgp
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.sendable import NAMED_MOST, Sendable
 from gatewright.protocol.mcp_client import Hello
+from gatewright.protocol.negotiate import EXTENSIONS
+from gatewright.wire.methods import WORDS, Word
+from gatewright.wire.versions import LEGACY, MODERN
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,20 @@ def test_a_server_sends_what_its_revision_has_and_what_was_declared(
     assert Sendable(lambda: spec).allows(method, Hello("2025-11-25")) is allowed
 
 
+@pytest.mark.parametrize("word", WORDS, ids=lambda one: one.method)
+@pytest.mark.parametrize("revision", [*LEGACY, *MODERN])
+def test_a_request_needs_an_id_and_a_notification_has_none(word: Word, revision: str) -> None:
+    spec = Endpoint(id="a", methods=("acme/*", "notifications/acme.*"))
+    one, hello = Sendable(lambda: spec), Hello(revision, mgp=Mgp("0.2.0", EXTENSIONS))
+    may = one.allows(word.method, hello)
+    assert one.asks(word.method, hello) is (may and not word.notification)
+    assert one.tells(word.method, hello) is (may and word.notification)
+    assert one.asks("acme/x", hello)
+    assert not one.tells("acme/x", hello)
+    assert one.tells("notifications/acme.x", hello)
+    assert not one.asks("notifications/acme.x", hello)
+
+
 def test_an_extension_counts_where_it_was_negotiated() -> None:
     """MGP-1.2-2: not from a server that offered another one."""
     one = Sendable(lambda: Endpoint(id="a", methods=()))
@@ -43,7 +60,10 @@ def test_an_extension_counts_where_it_was_negotiated() -> None:
 
 
 def test_a_connection_that_is_no_server_of_the_gateway_is_not_judged() -> None:
-    assert Sendable(lambda: Endpoint(id="a")).allows("whatever/it is", None)
+    one = Sendable(lambda: Endpoint(id="a"))
+    assert one.allows("whatever/it is", None)
+    assert one.asks("notifications/x", None)
+    assert one.tells("whatever/it is", None)
 
 
 def test_each_method_is_named_once_and_not_for_ever_new_ones(

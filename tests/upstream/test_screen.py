@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Call, CannotAsk, Event, Failure, Question
+from gatewright.call import Answer, Call, CannotAsk, Client, Event, Failure, Question
 from gatewright.links.link import Link
 from gatewright.protocol.eras import read_interim
 from gatewright.upstream.asking import COMPLETE, ELICIT
@@ -147,6 +147,17 @@ def test_an_interim_result_of_either_era_is_known_and_judged(word: str, modern: 
     said = interim.questions["q"].params
     assert said is not None
     assert said["message"] == 'Server "files" asks: who?'
+
+
+@pytest.mark.parametrize("word", ["input_required", "\\u0069nput_required"])
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_an_interim_result_is_nothing_for_a_legacy_caller(word: str, revision: str) -> None:
+    """Its revision has none, so no question in one was judged: a client that knew both eras would put it to a person."""
+    text = '{"resultType":"%s","inputRequests":{"q":%s},"requestState":"s"}'
+    found = answered(text % (word, json.dumps(FORM)), called(client=Client(revision)))
+    assert isinstance(found, Failure)
+    assert "asked something where nothing can be asked" in found.message
+    assert isinstance(answered({"content": [], "requestState": "s"}, called()), Answer)
 
 
 BAD_FORM = {

@@ -94,7 +94,7 @@ class Link(abc.ABC):
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply, self._may_send)
+        self._questions = Questions(spec.id, self._reply, self._may_ask)
         self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._told: dict[str, asyncio.Future[None]] = {}
@@ -300,7 +300,7 @@ class Link(abc.ABC):
             self._drop(params)
             return
         method = note.method
-        if not self._may_send(method):
+        if not self._sendable.tells(method, self._hello):
             self.dropped += 1
             self._sendable.warn(method)
         elif method == "notifications/progress":
@@ -314,8 +314,8 @@ class Link(abc.ABC):
         else:
             self._belonging(method, params)
 
-    def _may_send(self, method: str) -> bool:
-        return self._sendable.allows(method, self._hello)
+    def _may_ask(self, method: str) -> bool:
+        return self._sendable.asks(method, self._hello)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")

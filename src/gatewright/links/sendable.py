@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gatewright.links.endpoint import Endpoint
 from gatewright.protocol.mcp_client import Hello
-from gatewright.wire.methods import declares, defined
+from gatewright.wire.methods import NOTIFICATIONS, declares, defined
 from gatewright.wire.versions import LATEST_LEGACY
 
 __all__ = ["NAMED_MOST", "Sendable"]
@@ -25,6 +25,17 @@ class Sendable:
     def __init__(self, spec: Callable[[], Endpoint]) -> None:
         self._spec = spec
         self._named: set[str] = set()
+
+    def asks(self, method: str, hello: Hello | None) -> bool:
+        """Whether it may send this with an id."""
+        return self._in_form(method, notification=False) and self.allows(method, hello)
+
+    def tells(self, method: str, hello: Hello | None) -> bool:
+        """Whether it may send this without an id. A client that is told what only a request can be may take it for one."""
+        return self._in_form(method, notification=True) and self.allows(method, hello)
+
+    def _in_form(self, method: str, *, notification: bool) -> bool:
+        return self._spec().methods is None or method.startswith(NOTIFICATIONS) is notification
 
     def allows(self, method: str, hello: Hello | None) -> bool:
         """Whether the revision or a negotiated extension has this method for servers, or an operator declared it."""

@@ -95,7 +95,7 @@ class Screen:
             return answer
         try:
             members: dict[str, Any] = dict(jsonrpc.decode_members(answer.raw))
-            if is_modern(call.client.revision) and is_interim(members):
+            if is_interim(members):
                 return self._interim(call, answer.raw, members)
             changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
         except (ValueError, KeyError):
@@ -104,7 +104,8 @@ class Screen:
 
     def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Answer | Failure:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
-        if call.method not in INTERRUPTIBLE:
+        if call.method not in INTERRUPTIBLE or not is_modern(call.client.revision):
+            # A legacy caller is asked by requests: what it made of this, nobody would have judged.
             said = f"server {self._server} asked something where nothing can be asked"
             return Failure("upstream_error", said)
         if len(raw) > DECODED_BYTES:

@@ -1,0 +1,170 @@
+"""What servers say, through every door: docs/messages.md, the column of servers, for each message in each form with each kind of id.
+
+A server says all of it in the middle of a call of one caller, who is subscribed, has a task and waits for another call; a second caller with
+connections of its own to the same servers has the same. What names the second caller's things, or what never was, is heard by nobody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gatewright.wire.versions import LATEST_MODERN as MODERN
+from gatewright.wire.versions import LEGACY
+from tests.behaviour.gateway import Gateway, running
+from tests.behaviour.hosts import EVERY_DOOR, Host, host
+from tests.behaviour.messages import CAN, IDS, PAGE, Case, Row, cases, content, logged, quiet
+from tests.behaviour.test_task_handles import keys
+
+SERVERS = {f"s{n}": revision for n, revision in enumerate(LEGACY)}
+ANSWERED = frozenset({"ping", "roots/list", "sampling/createMessage", "elicitation/create"})
+LEVEL = "io.modelcontextprotocol/logLevel"
+TO_US = "mgp/permission/"
+"""What a server asks the gateway itself."""
+QUIET = frozenset(
+    {
+        "notifications/cancelled",
+        "notifications/subscriptions/acknowledged",
+        "notifications/elicitation/complete",
+        "notifications/tasks",
+        *(f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")),
+    }
+)
+"""What is not told as it was said: about a question, a subscription or a page that there is not, or by what has changed."""
+
+OF_LEGACY = frozenset({"notifications/resources/updated", "notifications/tasks/status"})
+"""What only those are told who subscribed, and made a task, as the legacy revisions do it."""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("messages-of-servers")
+    with running(folder, content(folder, *SERVERS.items())) as found:
+        yield found
+
+
+def words(case: Case, task: str) -> dict[str, Any]:
+    """The params of what a server says."""
+    own, made_up = case.ident == "own", 4711
+    token: Any = {"own": "$ID", "foreign": 5000, "forged": made_up}[case.ident]
+    uri = {"own": "speak://ann", "foreign": "speak://bob", "forged": "speak://none"}[case.ident]
+    said: dict[str, Any] = {"x": case.tag, "uri": uri, "progressToken": token, "progress": 1}
+    said |= {"taskId": task if own else f"T-{token}", "requestId": token, "request_id": token}
+    said |= {"elicitationId": f"e-{case.ident}", "level": "error", "data": case.tag}
+    form = {"type": "object", "properties": {}}
+    said |= {"message": case.tag, "requestedSchema": form, "messages": [], "maxTokens": 1}
+    return said | {"event_type": "x", "status": "working"}
+
+
+def frame(case: Case, task: str) -> dict[str, Any]:
+    """The message of one case."""
+    if case.form == "notification":
+        return {"method": case.row.method, "params": words(case, task)}
+    if case.form == "request":
+        return {"id": case.tag, "method": case.row.method, "params": words(case, task)}
+    ident: Any = {"own": 4710, "foreign": 5000, "forged": case.tag}[case.ident]
+    return {"id": ident, "result": {"x": case.tag}}
+
+
+def told(case: Case, server: str, client: str) -> bool:
+    """Whether the caller hears a notification as the page says it."""
+    row = case.row
+    if (
+        not row.notification
+        or row.server != "passes"
+        or not (row.within(server) and row.within(client))
+    ):
+        return False
+    if row.method == "notifications/message":
+        return True  # about no call in particular: it is of the one that runs
+    silent = QUIET | (OF_LEGACY if client == MODERN else frozenset())
+    return case.ident == "own" and row.method not in silent
+
+
+def asked_of(row: Row, server: str) -> str:
+    """How a server is answered that asks."""
+    passes = row.server == "passes" and row.within(server) and not row.notification
+    return "answered" if passes else "-32601"
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    if method == "roots/list":
+        return {"roots": []}
+    if method == "elicitation/create":
+        return {"action": "decline"}
+    return {"role": "assistant", "content": {"type": "text", "text": "x"}, "model": "m"}
+
+
+async def begun(client: Host, name: str) -> str:
+    """The task of a caller at one server, which it has called before and to whose resource it is subscribed."""
+    await quiet(client, f"{name}__say")
+    if not client.modern:
+        for uri in ("ann", "bob"):
+            listed = await client.request("resources/list")
+            mine = [one for one in listed["resources"] if name in one["uri"] and uri in one["uri"]]
+            if uri == "ann":
+                await client.request("resources/subscribe", {"uri": mine[0]["uri"]})
+    if client.revision == "2025-11-25":
+        await client.request("tools/call", {"name": f"{name}__say", "arguments": {}, "task": {}})
+    return "T-1"
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("door", EVERY_DOOR)
+async def test_what_servers_say_becomes_what_the_page_says(gateway: Gateway, door: str) -> None:
+    ann, bob = keys(gateway.folder, "ann", "bob")
+    other = "http 2025-11-25" if door.startswith("stdio") else door
+    async with (
+        host(gateway, door, can=CAN, headers=ann, answer=answer) as mine,
+        host(gateway, other, can=CAN, headers=bob, answer=answer) as theirs,
+    ):
+        for name, revision in SERVERS.items():
+            await begun(mine, name)
+            await begun(theirs, name)
+            await _all_of(gateway, mine, name, revision)
+        frames = [json.loads(one) for one in mine.frames]
+        assert [one for one in theirs.frames if b" as a " in one] == []
+    for name, revision in SERVERS.items():
+        heard = {
+            one["params"]["x"]
+            for one in frames
+            if "id" not in one and str(one.get("params", {}).get("x", "")).startswith(name)
+        }
+        assert heard == {
+            f"{name} {one.tag}"
+            for ident in IDS
+            for one in cases("notification", ident)
+            if told(one, revision, mine.revision)
+        }, name
+    assert [one for one in frames if " as a response " in json.dumps(one)] == []
+    asked = {one["method"] for one in frames if "method" in one and "id" in one}
+    assert asked <= ANSWERED - {"ping"}
+
+
+async def _all_of(gateway: Gateway, client: Host, name: str, revision: str) -> None:
+    """Have a server say everything, and look at how it is answered."""
+    for form in ("notification", "request", "response"):
+        for ident in IDS:
+            frames = [frame(one, "T-1") for one in cases(form, ident)]
+            text = json.dumps(frames)
+            for one in PAGE:
+                text = text.replace(f'"{one.method} as a', f'"{name} {one.method} as a')
+            call = {"name": f"{name}__say", "arguments": {"said": json.loads(text)}}
+            meta = {"progressToken": "mine"} | ({LEVEL: "debug"} if client.modern else {})
+            await client.request("tools/call", {**call, "_meta": meta})
+    replies = {
+        str(one["id"]).removeprefix(f"{name} "): str(one.get("error", {}).get("code", "answered"))
+        for one in logged(gateway, name)
+        if "method" not in one and str(one.get("id", "")).startswith(name)
+    }
+    for ident in IDS:
+        for one in cases("request", ident):
+            if one.row.notification:
+                expected = "-32601"
+            else:
+                expected = asked_of(one.row, revision)
+            if not one.row.method.startswith(TO_US) and one.row.method not in ANSWERED:
+                assert replies[one.tag] == expected, (name, one.tag)

@@ -1,0 +1,337 @@
+"""The hosts of the two-sided model: pipes, HTTP sessions and requests that stand alone. Each message that one gets is shown to the judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any, NamedTuple, Protocol
+
+from gatewright.call import Caller
+from gatewright.compose.gateway import Gateway
+from gatewright.serving.duplex import Duplex
+from gatewright.transport.base import Closed
+from gatewright.transport.memory import MemoryPipe, pair
+from gatewright.wire.mcp import (
+    META_CLIENT_CAPABILITIES,
+    META_LOG_LEVEL,
+    META_VERSION,
+    request_headers,
+)
+from gatewright.wire.sse import SseParser
+from tests.behaviour.two_sided_facts import (
+    EXTENSIONS,
+    HOSTS,
+    MARK,
+    MODERN,
+    Asked,
+    about,
+    sources,
+    visible,
+)
+
+__all__ = ["Client", "Question", "Sees"]
+
+_CAN: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+_TASKS = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+
+
+class Question(NamedTuple):
+    """What a client was asked: where it answers, and what goes along."""
+
+    ident: Any
+    method: str
+    mark: str
+    servers: frozenset[str]
+    state: str = ""
+    keys: tuple[str, ...] = ()
+    token: Any = None
+
+
+class Sees(Protocol):
+    """The house that a client stands at."""
+
+    gateway: Gateway
+    asked: dict[str, Asked]
+    tasks: dict[str, dict[str, set[str]]]
+    ahead: float
+
+    def judge_client(self, client: Client, said: Any, stream: int | None) -> None:
+        """Look at one message."""
+
+
+class Client:
+    """See the module's text."""
+
+    pipe: MemoryPipe
+
+    def __init__(self, house: Sees, name: str, key: str) -> None:
+        self.house, self.name, self.key = house, name, key
+        self.host = HOSTS[name]
+        self.modern = self.host.revision == MODERN
+        self.count = 0
+        self.listed: dict[str, set[str]] = {}
+        """By URI: the servers of which that is a resource, as the lists say."""
+        self.credit: Counter[str] = Counter()
+        """How often it may still hear that lists have changed."""
+        self.connect()
+
+    def connect(self) -> None:
+        """Begin anew, with ids that begin anew."""
+        self.ident = 0
+        self.open: dict[int, Asked] = {}
+        self.asked: list[Question] = []
+        self.elicited: set[str] = set()
+        self.wants: dict[str, set[str]] = {}
+        """What it has subscribed to, and whose that is."""
+        self.session = ""
+        self.posts: set[_Post] = set()
+        self.stated: dict[str, int] = {}
+        """The states that it was given, and for how many rounds."""
+        if self.host.wire == "pipe":
+            front = self.house.gateway.front
+            caller = front.identify("websocket", self.key)
+            assert isinstance(caller, Caller)
+            words: dict[str, Any] = {"credential": self.key, "profile": self.host.profile}
+            door = Duplex(front, caller, door="websocket", **words)
+            theirs, self.pipe = pair(door, _Ear(self))
+            door.attach(theirs)
+        if not self.modern:
+            info = {"name": self.name, "version": "1"}
+            can = dict(_CAN)
+            if self.host.mgp:
+                can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+            hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
+            self.say(id=0, method="initialize", params=hello)
+
+    def close(self) -> None:
+        """Go away."""
+        for asked in self.open.values():
+            asked.gone = True
+        if self.host.wire == "pipe":
+            self.pipe.close()
+        for post in list(self.posts):
+            post.leave()
+        if self.session:
+            _Post(self, "DELETE", b"", {}, None)
+        self.session = ""
+
+    # -- what it says
+
+    def say(self, **message: Any) -> None:
+        """Send one message."""
+        said = {"jsonrpc": "2.0", **message}
+        if self.modern and "method" in said and "id" in said:
+            can = {**_CAN, **(_TASKS if self.name in ("dan", "eve") else {})}
+            meta = {META_VERSION: MODERN, META_CLIENT_CAPABILITIES: can, META_LOG_LEVEL: "debug"}
+            params = dict(said.get("params") or {})
+            said["params"] = {**params, "_meta": {**params.get("_meta", {}), **meta}}
+        data = json.dumps(said).encode()
+        if self.host.wire == "pipe":
+            try:
+                self.pipe.send(data)
+            except Closed:
+                return
+        elif self.modern or self.session or said.get("method") == "initialize":
+            _Post(self, "POST", data, self._headers(said), said.get("id"))
+
+    def _headers(self, said: Any) -> dict[str, str]:
+        if not self.modern:
+            return {"mcp-protocol-version": self.host.revision}
+        method, params = str(said.get("method", "tools/call")), said.get("params") or {}
+        return dict(request_headers(method, params, {}, MODERN))
+
+    def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        servers: frozenset[str],
+        *,
+        may: bool = True,
+        ident: bool = True,
+    ) -> Asked:
+        """Ask something under a new mark, or say it without an id."""
+        self.count += 1
+        mark = f"{self.name}-{self.count}"
+        asked = self.house.asked[mark] = Asked(mark, method, servers & visible(self.name), may)
+        asked.at = self.house.ahead
+        asked.token = f"t{self.count % 3}"
+        asked.params = {**params, "_meta": {MARK: mark, "progressToken": asked.token}}
+        self.send(asked, ident)
+        return asked
+
+    def send(self, asked: Asked, ident: bool = True, **more: Any) -> None:
+        """Send what stands behind a mark, once more with more."""
+        if not ident:
+            self.say(method=asked.method, params=asked.params)
+            return
+        self.ident += 1
+        self.open[self.ident] = asked
+        self.say(id=self.ident, method=asked.method, params={**asked.params, **more})
+
+    def cancel(self, number: int) -> None:
+        """Give a request up."""
+        ident = sorted(self.open)[number % len(self.open)]
+        asked = self.open.pop(ident)
+        asked.gone = True
+        self.asked = [one for one in self.asked if one.ident != ident]
+        if self.host.wire == "http" and self.modern:
+            for post in [one for one in self.posts if one.stream == ident]:
+                post.leave()
+        else:
+            self.say(method="notifications/cancelled", params={"requestId": ident})
+
+    def answer(self, number: int, progress: bool = False) -> None:
+        """Answer a question that is open, or say how far that is."""
+        if not self.asked:
+            return
+        at = number % len(self.asked)
+        one = self.asked[at]
+        if progress:
+            params = {"progressToken": one.token, "progress": 1, "message": f"says-{self.name}"}
+            self.say(method="notifications/progress", params=params)
+            return
+        del self.asked[at]
+        if not self.modern:
+            self.say(id=one.ident, result=self.words(one.method))
+        elif one.ident in self.open:
+            asked = self.open.pop(one.ident)
+            asked.sent += 1
+            answers = {key: self.words(one.method) for key in one.keys}
+            self.send(asked, requestState=one.state, inputResponses=answers)
+
+    def words(self, method: str) -> dict[str, Any]:
+        """The answer to a question, which says who gives it."""
+        mine = f"answer-of-{self.name}"
+        if method == "roots/list":
+            return {"roots": [{"uri": f"file:///{mine}"}]}
+        if method == "sampling/createMessage":
+            content = {"type": "text", "text": mine}
+            return {"role": "assistant", "content": content, "model": "m"}
+        return {"action": "accept", "content": {"who": mine}}
+
+    # -- what it hears
+
+    def take(self, said: Any, stream: int | None) -> None:
+        """Take one message; `stream` is the request on whose own stream it came, None for other ways."""
+        self.house.judge_client(self, said, stream)
+        ident = said.get("id")
+        if "method" in said:
+            if ident is not None:
+                self._asked(ident, said)
+        elif ident == 0:
+            self.say(method="notifications/initialized")
+            if self.host.wire == "http":
+                _Post(self, "GET", b"", {}, None)
+        elif ident in self.open:
+            self._ended(ident, said.get("result") or {})
+
+    def _asked(self, ident: Any, said: Any) -> None:
+        params, text = said.get("params") or {}, json.dumps(said)
+        if isinstance(params.get("elicitationId"), str):
+            self.elicited.add(params["elicitationId"])
+        mark, token = next(iter(about(text)), ""), (params.get("_meta") or {}).get("progressToken")
+        whose = frozenset(sources(text))
+        self.asked.append(Question(ident, said["method"], mark, whose, token=token))
+
+    def _ended(self, ident: int, found: Any) -> None:
+        if found.get("resultType") == "input_required":
+            wanted, text = found.get("inputRequests") or {}, json.dumps(found)
+            for one in wanted.values():
+                if isinstance((one.get("params") or {}).get("elicitationId"), str):
+                    self.elicited.add(one["params"]["elicitationId"])
+            method = next((one["method"] for one in wanted.values()), "elicitation/create")
+            state, whose = str(found.get("requestState", "")), frozenset(sources(text))
+            mark = self.open[ident].mark
+            self.asked.append(Question(ident, method, mark, whose, state, tuple(wanted)))
+            return
+        asked = self.open.pop(ident)
+        self.asked = [one for one in self.asked if not (one.state and one.ident == ident)]
+        task = (found.get("task") or {}).get("taskId")
+        if found.get("resultType") == "task":
+            task = found.get("taskId")
+        if isinstance(task, str):
+            whose = self.house.tasks.setdefault(self.host.agent, {})
+            whose.setdefault(task, set()).update(asked.servers)
+        if asked.method == "resources/list":
+            self.listed = {}
+            for one in found.get("resources", ()):
+                told = sources(str(one.get("description")))
+                self.listed.setdefault(one["uri"], set()).update(told)
+
+
+class _Ear:
+    """The end of a client's pipe."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def message(self, data: bytes) -> None:
+        """Take one message of the gateway (`Receiver`)."""
+        self._client.take(json.loads(data), None)
+
+    def closed(self, reason: str) -> None:
+        """The gateway has gone (`Receiver`)."""
+
+
+class _Post:
+    """One HTTP request, made of the gateway's application without a socket."""
+
+    def __init__(
+        self, client: Client, verb: str, body: bytes, headers: dict[str, str], stream: Any
+    ) -> None:
+        self.stream = stream
+        self._client, self._body = client, body or None
+        self._gone = asyncio.Event()
+        self._parser: SseParser | None = None
+        self._whole = b""
+        sent = {
+            "host": "127.0.0.1",
+            "authorization": f"Bearer {client.key}",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream"
+            if verb == "POST"
+            else "text/event-stream",
+            **headers,
+        }
+        if client.session:
+            sent["mcp-session-id"] = client.session
+        profile = f"/{client.host.profile}" if client.host.profile else ""
+        scope = {"type": "http", "method": verb, "path": f"/mcp{profile}", "query_string": b""}
+        scope["headers"] = [(name.lower().encode(), one.encode()) for name, one in sent.items()]
+        client.posts.add(self)
+        app = client.house.gateway.app
+        self.task = asyncio.get_running_loop().create_task(app(scope, self._receive, self._send))
+        self.task.add_done_callback(lambda _: client.posts.discard(self))
+
+    def leave(self) -> None:
+        """Close the connection."""
+        self._gone.set()
+
+    async def _receive(self) -> dict[str, Any]:
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        if self._gone.is_set():
+            return
+        if message["type"] == "http.response.start":
+            headers = dict(message["headers"])
+            self._client.session = headers.get(b"mcp-session-id", b"").decode() or (
+                self._client.session
+            )
+            if headers.get(b"content-type", b"").startswith(b"text/event-stream"):
+                self._parser = SseParser(1 << 26)
+            return
+        data = message.get("body", b"")
+        if self._parser is not None:
+            for event in self._parser.feed(data):
+                if event.data:
+                    self._client.take(json.loads(event.data), self.stream)
+            return
+        self._whole += data
+        if not message.get("more_body") and self._whole[:1] == b"{":
+            self._client.take(json.loads(self._whole), self.stream)

@@ -1,0 +1,342 @@
+"""The tool servers of the two-sided model: each message that they get is shown to the judge, each that they send is a rule's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from gatewright.links.connect import Around
+from gatewright.links.http_hello import greet
+from gatewright.links.http_link import HttpLink
+from gatewright.links.http_wire import HttpWire
+from gatewright.links.link import Link
+from gatewright.links.pipe_link import PipeLink
+from gatewright.protocol.mcp_client import Handshake
+from gatewright.transport.base import Closed
+from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
+from gatewright.transport.memory import MemoryPipe, pair
+from gatewright.upstream.spec import ServerSpec
+from gatewright.wire.mcp import META_SERVER_INFO, META_SUBSCRIPTION
+from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, mark_of
+
+__all__ = ["End", "Put", "Server", "Watches", "Work"]
+
+_LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+_AT_ONCE = frozenset(
+    {"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
+)
+_CAPABILITIES: dict[str, Any] = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "logging": {},
+    "completions": {},
+    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+}
+
+
+class Work(NamedTuple):
+    """A request that a server has not answered."""
+
+    ident: int
+    mark: str
+    method: str
+    params: dict[str, Any]
+
+
+class Put(NamedTuple):
+    """A question that a server has put: what it asks, and about whose request."""
+
+    method: str
+    mark: str
+
+
+class Watches(Protocol):
+    """Who sees what servers get."""
+
+    def judge_server(self, end: End, said: Any) -> None:
+        """Look at one message."""
+
+    def withdrawn(self, mark: str) -> None:
+        """A server has taken back what it asked about a request."""
+
+    def promised(self, server: str, kind: str) -> None:
+        """A server has announced another list."""
+
+
+class Server:
+    """One tool server, with all its connections."""
+
+    def __init__(self, house: Watches, name: str) -> None:
+        self.house, self.name = house, name
+        self.hostile = name == "evil"
+        self.modern = SERVERS[name].get("era") == "modern"
+        self.ends: list[End] = []
+        self.foreign = ""
+        """Whose names a hostile server lists as its own, where it does."""
+        self.kept: dict[str, str] = {}
+        """The tasks of a server that keeps them beyond a connection: id → agent."""
+
+    def work(self) -> list[tuple[End, Work]]:
+        return [(end, one) for end in self.ends for one in end.work.values()]
+
+    async def reach(self, spec: ServerSpec, around: Around, can: Mapping[str, Any]) -> Link:
+        """A link to a new connection of this server (`upstream.reach`)."""
+        era = "modern" if self.modern else "legacy"
+
+        def hand() -> Handshake:
+            return Handshake(info=around.info, capabilities=can, era=era, face=spec.face)
+
+        if "web" in SERVERS[self.name]:
+
+            async def hello(link: HttpLink) -> None:
+                await greet(link, hand())
+
+            web = Web(self)
+            link = HttpLink(spec, around.info, around.sink, web.wire, hello)
+            link.answer_outside(around.outside)
+            link.admit_by(around.admits)
+            await link.start()
+            return link
+        end, piped = Pipe(self), PipeLink(spec, around.info, around.sink)
+        piped.answer_outside(around.outside)
+        piped.admit_by(around.admits)
+        pipe, end.pipe = pair(piped, end)
+        self.ends.append(end)
+        await piped.greet(pipe, hand())
+        return piped
+
+
+class End:
+    """One connection of a server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.work: dict[int, Work] = {}
+        self.asked: dict[str, Put] = {}
+        self.loose: set[Any] = set()
+        """Ids of questions that were put about nothing that anybody knows of."""
+        self.tokens: dict[Any, str] = {}
+        """The progress tokens of its questions, and whom each was put to, by mark."""
+        self.listens: list[Any] = []
+        self.tasks = server.kept if "web" in SERVERS[server.name] else {}
+        self.count = 0
+
+    def say(self, stream: int | None = None, **message: Any) -> None:
+        """Send one message; `stream` is the request on whose stream it goes, where there are any."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End the connection."""
+        raise NotImplementedError
+
+    def take(self, said: Any) -> None:
+        """Look at a message, and answer what needs no rule."""
+        self.server.house.judge_server(self, said)
+        method, ident = said.get("method"), said.get("id")
+        if method is None or ident is None:
+            return
+        mark, params = mark_of(said), said.get("params") or {}
+        if method == "subscriptions/listen":
+            self.listens.append(ident)
+            note = "notifications/subscriptions/acknowledged"
+            self.say(ident, method=note, params={"_meta": {META_SUBSCRIPTION: ident}})
+        elif method.startswith("tasks/"):
+            self.say(ident, id=ident, **self._of_tasks(method, params))
+        elif mark and method not in _AT_ONCE:
+            self.work[ident] = Work(ident, mark, method, params)
+        else:
+            self.say(ident, id=ident, result=self._result(method, mark))
+
+    def _result(self, method: str, mark: str) -> dict[str, Any]:
+        name = self.server.name
+        if method in ("initialize", "server/discover"):
+            return self._hello()
+        if method in _LISTS:
+            found: dict[str, Any] = {_LISTS[method]: self._listed(method)}
+        elif method == "completion/complete":
+            found = {"completion": {"values": [f"about {mark} by-{name}"]}}
+        else:
+            found = {}
+        return {"resultType": "complete", **found} if self.server.modern else found
+
+    def _hello(self) -> dict[str, Any]:
+        info, can = {"name": self.server.name, "version": "1"}, dict(_CAPABILITIES)
+        if "mgp" in SERVERS[self.server.name]:
+            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+        if self.server.modern:
+            meta = {META_SERVER_INFO: info}
+            more = {"supportedVersions": [MODERN], "capabilities": can, "_meta": meta}
+            return {"resultType": "complete", **more}
+        return {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}
+
+    def _listed(self, method: str) -> list[dict[str, Any]]:
+        name = self.server.name
+        words, names = {"description": f"by-{name}"}, [name, self.server.foreign or name]
+        if method == "tools/list":
+            schema, task = {"type": "object"}, {"taskSupport": "optional"}
+            return [
+                {"name": one, "inputSchema": schema, "execution": task, **words}
+                for one in ("do", "no")
+            ]
+        if method == "prompts/list":
+            return [{"name": "p", "arguments": [{"name": "a"}], **words}]
+        uris = [f"{one}://r" for one in dict.fromkeys(names)]
+        if method == "resources/list":
+            return [{"uri": uri, "name": uri, **words} for uri in (*uris, "any://r")]
+        return [{"uriTemplate": f"{uri}/{{x}}", "name": uri, **words} for uri in uris]
+
+    def _of_tasks(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What it says of its tasks, whoever asks: to a server all callers are one client."""
+        if method == "tasks/list":
+            return {"result": {"tasks": [self.task(one) for one in self.tasks]}}
+        found = params.get("taskId")
+        if found not in self.tasks:
+            return {"error": {"code": -32602, "message": f"by-{self.server.name} no such task"}}
+        return {"result": {"resultType": "complete", **self.task(str(found))}}
+
+    def task(self, ident: str) -> dict[str, Any]:
+        """One task as it is told of."""
+        words = f"by-{self.server.name} task-of-{self.tasks[ident]}"
+        told = {"taskId": ident, "status": "working", "ttl": 600_000, "ttlMs": 600_000}
+        made = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
+        return {**told, **made, "statusMessage": words, "who": words}
+
+    def make_task(self, agent: str) -> dict[str, Any]:
+        """One more; each connection counts from one, as all servers do."""
+        ident = f"T-{len(self.tasks) + 1}"
+        self.tasks[ident] = agent
+        return {"resultType": "task", **self.task(ident), "task": self.task(ident)}
+
+    def ask(self, method: str, one: Work | None, words: str, more: dict[str, Any]) -> None:
+        """Put a question, about a request or about none."""
+        self.count += 1
+        ident, token = f"q{self.count}", f"p{self.count}"
+        self.asked[ident] = Put(method, one.mark if one else "")
+        self.tokens[token] = one.mark if one else ""
+        params: dict[str, Any] = {"_meta": {"progressToken": token, "w": words}, **more}
+        if method == "elicitation/create":
+            form = {"type": "object", "properties": {}}
+            params = {"message": words, "requestedSchema": form, **params}
+        elif method == "sampling/createMessage":
+            content = {"type": "text", "text": words}
+            params |= {"messages": [{"role": "user", "content": content}], "maxTokens": 1}
+            params["includeContext"] = "allServers"
+        self.say(one.ident if one else None, id=ident, method=method, params=params)
+
+    def withdraw(self, ident: str) -> None:
+        """Take a question back. Its answer may be on its way."""
+        put = self.asked.pop(ident, None)
+        if put is not None:
+            self.loose.add(ident)
+            self.server.house.withdrawn(put.mark)
+        self.say(None, method="notifications/cancelled", params={"requestId": ident})
+
+
+class Pipe(End):
+    """A connection over a pipe in memory."""
+
+    pipe: MemoryPipe
+
+    def say(self, stream: int | None = None, **message: Any) -> None:
+        if self in self.server.ends:
+            try:
+                self.pipe.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
+            except Closed:
+                return
+
+    def close(self) -> None:
+        self.pipe.close()
+        self.closed("")
+
+    def message(self, data: bytes) -> None:
+        """Take one message of the gateway (`Receiver`)."""
+        self.take(json.loads(data))
+
+    def closed(self, reason: str) -> None:
+        """The gateway has gone (`Receiver`)."""
+        if self in self.server.ends:
+            self.server.ends.remove(self)
+
+
+class Web(End):
+    """A session over Streamable HTTP: what a request is told stands on the stream of that request."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self.wire = _Wire(self)
+        self.streams: dict[int | None, Callable[[bytes], None]] = {}
+        self.over: dict[int | None, asyncio.Future[None]] = {}
+        server.ends.append(self)
+
+    def say(self, stream: int | None = None, **message: Any) -> None:
+        to = self.streams.get(stream) or self.streams.get(None)
+        if self in self.server.ends and to is not None:
+            to(json.dumps({"jsonrpc": "2.0", **message}).encode())
+            over, answers = self.over.get(stream), "method" not in message
+            ends = answers and stream is not None and message.get("id") == stream
+            if ends and over is not None and not over.done():
+                over.set_result(None)
+
+    def close(self) -> None:
+        if self in self.server.ends:
+            self.server.ends.remove(self)
+        for over in self.over.values():
+            if not over.done():
+                over.set_exception(ConnectionBroken("the server ended"))
+
+    async def held(self, stream: int | None, take: Callable[[bytes], None], said: Any) -> Posted:
+        """Keep a stream open until its request is answered."""
+        self.streams[stream] = take
+        self.over[stream] = over = asyncio.get_running_loop().create_future()
+        try:
+            if said is not None:
+                asyncio.get_running_loop().call_soon(self.take, said)
+            await over
+        finally:
+            self.streams.pop(stream, None)
+            self.over.pop(stream, None)
+        return Posted(200, {}, streamed=True)
+
+
+class _Wire(HttpWire):
+    """The wire of such a session, without any HTTP."""
+
+    def __init__(self, end: Web) -> None:
+        self.session, self.revision = None, None
+        self._end = end
+
+    def post(
+        self, body: bytes, headers: Mapping[str, str], on_message: Any, on_open: Any = None
+    ) -> Coroutine[Any, Any, Posted]:
+        return self._post(json.loads(body), on_message, on_open)
+
+    async def _post(self, said: Any, on_message: Any, on_open: Any) -> Posted:
+        end = self._end
+        if end not in end.server.ends:
+            raise CannotReach("the server ended", not_sent=True)
+        if on_open is not None:
+            on_open(200, {"mcp-session-id": "s"})
+        if "method" in said and said.get("id") is not None:
+            return await end.held(said["id"], on_message, said)
+        end.take(said)
+        return Posted(202, {}, body=b"")
+
+    async def listen(self, on_message: Any, last_event_id: str = "") -> Posted:
+        end = self._end
+        if end not in end.server.ends:
+            raise CannotReach("the server ended", not_sent=True)
+        return await end.held(None, on_message, None)
+
+    async def goodbye(self) -> None:
+        self._end.close()
+
+    async def close(self) -> None:
+        self._end.close()
