@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -28,6 +29,12 @@ urllib.request.urlopen(sys.argv[1], timeout=15).read()
 async def pair() -> AsyncIterator[Pair]:
     async with protected() as both:
         yield both
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def configure(shell: Shell, url: str, more: str = "") -> None:
@@ -115,6 +122,30 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 65536)
     except OSError:
         return b""
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+async def test_who_registered_a_client_is_told_which_redirect_uri_it_needs(
+    shell: Shell, pair: Pair, fixed: bool
+) -> None:
+    """The issuer's own, unless another one is written as the registered one."""
+    server, issuer = pair
+    issuer.clients["ours"] = ""
+    back = f"http://127.0.0.1:{free_port()}/back"
+    more = f'[servers.auth]\nclient_id = "ours"\nissuer = "{issuer.issuer}"\n'
+    configure(shell, server.url, more + (f'redirect_uri = "{back}"\n' if fixed else ""))
+    browser = shell.write("browser.py", BROWSER)
+    port = () if fixed else ("--port", "0")
+    done = await run(shell, "server", "login", "files", *port, browser=browser)
+    assert done.code == 0, done.err
+    asked = issuer.asked("/authorize")["redirect_uri"]
+    assert (asked == back) == fixed
+    assert (
+        f"the redirect URI of this issuer is {asked}; see that client ours has it" in done.err
+    ) != fixed
+    if fixed:
+        other = await run(shell, "server", "login", "files", "--port", "1", browser=browser)
+        assert (other.code, "leave --port out" in other.err) == (2, True)
 
 
 async def test_a_refused_login_says_why(shell: Shell, pair: Pair) -> None:

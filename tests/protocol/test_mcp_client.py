@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -310,3 +311,49 @@ def test_a_callers_own_mgp_offer_is_not_passed_on() -> None:
         "extensions": {EXTENSION: ours},
         "roots": {},
     }
+
+
+TYPES: list[Any] = [None, True, 0, -1, 1.5, 10**30, "", "x" * 5000, [], [1], [[]], {}, {"a": [1]}]
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_what_a_server_says_of_itself_in_any_type_is_a_hello_or_a_named_failure(era: Any) -> None:
+    """Its name as a number, a list as its revision, capabilities that are none."""
+    mgp = {"mgp": {"version": "0.2.0", "extensions": ["security"], "permissions_required": ["x"]}}
+    info = {"name": "n", "version": "1"}
+    said: dict[str, Any] = {
+        "protocolVersion": "2025-11-25",
+        "serverInfo": info,
+        "capabilities": {"tools": {"listChanged": True}, **mgp},
+        "instructions": "i",
+        "supportedVersions": ["2026-07-28"],
+        "_meta": {"io.modelcontextprotocol/serverInfo": info},
+    }
+    found = 0
+    for path in _paths(said):
+        for value in TYPES:
+            changed = copy.deepcopy(said)
+            inner: Any = changed
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value
+            for whole in (changed, {"code": value, "message": value, "data": value}):
+                shake = Handshake(info=INFO, era=era, face=FACE)
+                ident = str(shake.start().ident).encode()
+                text = json.dumps(whole).encode()
+                error = whole is not changed
+                answer = Response(ident, b"" if error else text, text if error else b"")
+                step = shake.answered(answer)
+                assert isinstance(step, (Hello, Failed, Ask)), step
+                if isinstance(step, Hello):
+                    assert isinstance(step.info, dict)
+                    found += 1
+    assert found > len(TYPES)
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    pairs = list(value.items()) if isinstance(value, dict) else []
+    pairs += list(enumerate(value)) if isinstance(value, list) else []
+    return [path] * bool(path) + [
+        one for key, inner in pairs for one in _paths(inner, (*path, key))
+    ]

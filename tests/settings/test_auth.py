@@ -119,3 +119,42 @@ def test_a_stdio_server_has_no_use_for_it() -> None:
     found = settings('[[servers]]\nid = "a"\ncommand = "x"\n[servers.auth]\nscopes = ["a"]\n')
     (warning,) = found.warnings
     assert "a stdio server does not use it" in str(warning)
+
+
+CLIENT = 'client_id = "i"\nissuer = "https://as.example"\n'
+
+
+def test_a_redirect_uri_that_is_registered_is_taken_for_its_client() -> None:
+    found = server(f'{AUTH}{CLIENT}redirect_uri = "http://127.0.0.1:8425/callback"\n')
+    assert found.auth.redirect_uri == "http://127.0.0.1:8425/callback"
+
+
+def test_a_redirect_uri_belongs_to_a_client_of_an_issuer() -> None:
+    told = problem(f'{AUTH}redirect_uri = "http://127.0.0.1:8425/callback"\n')
+    assert "write issuer and client_id" in told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me.example/callback",
+        "http://127.0.0.1/callback",
+        "http://127.0.0.1:8425",
+        "http://127.0.0.1:8425/c?x=1",
+        "http://192.0.2.1:8425/callback",
+        "callback",
+    ],
+)
+def test_a_redirect_uri_at_which_no_login_could_wait_keeps_the_server_down(url: str) -> None:
+    found = server(f'{AUTH}{CLIENT}redirect_uri = "{url}"\n').problem
+    assert found is not None
+    assert "http://127.0.0.1:PORT/PATH" in found.instead
+
+
+def test_one_redirect_uri_is_not_for_two_issuers() -> None:
+    one = f'{AUTH}{CLIENT}redirect_uri = "http://127.0.0.1:8425/callback"\n'
+    same = one.replace('id = "a"', 'id = "b"', 1)
+    assert len(settings(one + same).servers) == 2
+    told = problem(one + same.replace("as.example", "other.example"))
+    assert "could reach the other" in told
+    assert "gatewright server login" in told
