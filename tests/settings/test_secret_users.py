@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.settings import Settings, load
-from gatewright.settings.model import Storage
+from gatewright.settings import load
 from gatewright.settings.secret_users import allow, configurations, disallow, refusal, users
 from gatewright.stores.sealed_file import SealedFile
 
@@ -108,8 +107,7 @@ def test_a_secret_that_is_forgotten_is_for_nobody_any_more(
 
 
 def test_it_is_set_for_the_named_file_else_for_those_in_force_here() -> None:
-    settings = Settings(storage=Storage(path=Path("/s")), files=(Path("/a"), Path("/b")))
-    assert configurations(settings, Path("/c")) == [Path("/c")]
-    assert configurations(settings, None) == [Path("/a"), Path("/b")]
-    empty = Settings(storage=Storage(path=Path("/s")))
-    assert configurations(empty, None) == [Path("mgp.toml")]
+    files = (Path("/a"), Path("/b"))
+    assert configurations(files, Path("/c")) == [Path("/c")]
+    assert configurations(files, None) == [Path("/a"), Path("/b")]
+    assert configurations((), None) == [Path("mgp.toml")]

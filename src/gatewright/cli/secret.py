@@ -69,7 +69,7 @@ def set_secret(
     settings = _settings(config)
     secrets = _opened(settings)
     known = name in secrets.names()
-    files = configurations(settings, config)
+    files = configurations(settings.files, config)
     allow(os.environ, settings.storage.path, name, files)
     secrets.put(name, value)
     if json:
@@ -86,7 +86,7 @@ def allow_secret(name: Name, config: Config = None, json: Json = False) -> None:
     settings = _settings(config)
     if name not in _opened(settings).names():
         raise _missing(name)
-    files = configurations(settings, config)
+    files = configurations(settings.files, config)
     allow(os.environ, settings.storage.path, name, files)
     if json:
         print_document({"name": name, "for": users(os.environ, settings.storage.path, name)})

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gatewright.settings.model import Settings
 from gatewright.settings.trust import place_of, trust_of
 
 __all__ = ["allow", "configurations", "disallow", "refusal", "users"]
@@ -34,9 +33,9 @@ def refusal(
     return f"the secret {name} was set for {others} and not for this configuration", instead
 
 
-def configurations(settings: Settings, config: Path | None) -> list[Path]:
+def configurations(files: Sequence[Path], config: Path | None) -> list[Path]:
     """The files that a secret is set for: the named one, else those in force here, else the one that `init` would write."""
-    return [config] if config is not None else [*settings.files] or [Path("mgp.toml")]
+    return [config] if config is not None else [*files] or [Path("mgp.toml")]
 
 
 def users(environ: Mapping[str, str], store: Path, name: str) -> list[str]:
