@@ -60,15 +60,19 @@ class Visitor:
     async def begin(self, first: int, asks: int) -> None:
         """Have all of it, with requests from number `first` on. A modern host is asked nothing in the middle of a call."""
         self.host._ids = itertools.count(first)
-        words = {"name": "own__hold", "arguments": {"key": self.name}}
-        self.call = await self.host.start("tools/call", words)
+        hold = {"name": "own__hold", "arguments": {"key": self.name}}
+        self.call = await self.host.start("tools/call", hold)
         if self.host.revision == "2025-11-25":
             made = {"name": "own__say", "arguments": {}, "task": {}}
             self.task = (await self.host.request("tools/call", made))["task"]["taskId"]
         if self.host.modern:
             return
         for number in range(asks):
-            words = {"messages": [], "maxTokens": 1, "_meta": {"progressToken": f"p-{self.name}"}}
+            words: dict[str, Any] = {
+                "messages": [],
+                "maxTokens": 1,
+                "_meta": {"progressToken": f"p-{self.name}"},
+            }
             ident = f"q-{self.name}{number}"
             asked = {"id": ident, "method": "sampling/createMessage", "params": words}
             await self.host.start("tools/call", {"name": "own__ask", "arguments": asked})
@@ -78,7 +82,7 @@ class Visitor:
 
     def names(self) -> dict[str, Any]:
         """What a message says that is about this one."""
-        asked = self.asked[-1] if self.asked else {"id": "gw-1", "params": {}}
+        asked = self.asked[-1] if self.asked else dict[str, Any](id="gw-1", params={})
         token = (asked["params"].get("_meta") or {}).get("progressToken", "gw-1")
         return {"requestId": self.call, "progressToken": token, "taskId": self.task}
 

@@ -104,7 +104,11 @@ class TwoSided(Hostile):
     ) -> None:
         if (request and method in _LED) or (not request and method in _HEARD):
             return
-        params = {"name": f"{server}__no", "uri": f"{server}://r", "taskId": f"T-{more}"}
+        params: dict[str, Any] = {
+            "name": f"{server}__no",
+            "uri": f"{server}://r",
+            "taskId": f"T-{more}",
+        }
         params |= {"level": "debug", "progressToken": f"p{more}", "requestId": more}
         if request and method == "initialize":
             return  # a session is begun once, and this would be an id of it
@@ -339,7 +343,8 @@ class TwoSided(Hostile):
 
 
 TestTwoSided = TwoSided.TestCase
-TestTwoSided.pytestmark = [pytest.mark.timeout(180 + _STEPS // 5)]
+_timed: Any = TestTwoSided
+_timed.pytestmark = [pytest.mark.timeout(180 + _STEPS // 5)]
 TestTwoSided.settings = settings(
     max_examples=max(1, _STEPS // _EACH),
     stateful_step_count=_EACH,
