@@ -33,7 +33,7 @@ from tests.behaviour.two_sided_facts import (
 __all__ = ["Client", "Question", "Sees"]
 
 _CAN: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
-_TASKS = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+_TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 
 
 class Question(NamedTuple):
@@ -251,8 +251,8 @@ class Client:
         if found.get("resultType") == "task":
             task = found.get("taskId")
         if isinstance(task, str):
-            whose = self.house.tasks.setdefault(self.host.agent, {})
-            whose.setdefault(task, set()).update(asked.servers)
+            mine = self.house.tasks.setdefault(self.host.agent, {})
+            mine.setdefault(task, set()).update(asked.servers)
         if asked.method == "resources/list":
             self.listed = {}
             for one in found.get("resources", ()):

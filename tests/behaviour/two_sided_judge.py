@@ -74,6 +74,8 @@ class Judge:
         self.tasks: dict[str, dict[str, set[str]]] = {}
         """By agent: the tasks that it was given, and the servers that may have made each."""
         self.clients: dict[str, Client] = {}
+        self.told: Counter[tuple[str, str]] = Counter()
+        """How often a client heard of a request of its own while that ran: by mark, `progress` or `log`."""
         self.ahead = 0.0
         """How many seconds tests have let go by."""
         self.roots: Counter[str] = Counter()
@@ -101,6 +103,10 @@ class Judge:
             known = self.asked.get(one)
             if known is None or wrote - known.servers:
                 self.fault(f"{name} heard another server than the one it asked", said)
+        kind = {"notifications/progress": "progress", "notifications/message": "log"}.get(
+            str(method)
+        )
+        self.told.update((one, kind) for one in marks if kind)
         self._stream(client, said, stream, marks)
         if method is None:
             self._answer(client, said, wrote)

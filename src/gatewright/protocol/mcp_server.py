@@ -229,7 +229,7 @@ def _of_itself(
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
-    if spec is _OTHER and (flaw := no_request(request.method, client)):
+    if spec is _OTHER and (flaw := no_request(request.method)):
         http = 404 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=http, client=client)
     names = spec.names

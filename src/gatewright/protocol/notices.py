@@ -11,7 +11,7 @@ import msgspec
 
 from gatewright.call import Client
 from gatewright.wire import jsonrpc
-from gatewright.wire.methods import NOTIFICATIONS, flaw_of, is_foreign
+from gatewright.wire.methods import NOTIFICATIONS, flaw_of
 
 __all__ = ["Dropped", "Notice", "no_request", "params_of", "read_notice"]
 
@@ -44,15 +44,11 @@ def params_of(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]
     return params
 
 
-def no_request(method: str, client: Client) -> str:
-    """Why a client cannot ask this: by its name it is no request, or another revision's."""
+def no_request(method: str) -> str:
+    """Why a method that is not MCP's cannot be one of anybody's."""
     if method.startswith(NOTIFICATIONS):
         return f"{method[:100]!a} is a notification: it goes without an id"
-    return flaw_of(method) or (
-        f"{method} does not exist in MCP {client.revision}"
-        if is_foreign(method, client.revision)
-        else ""
-    )
+    return flaw_of(method)
 
 
 def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | Dropped | None:

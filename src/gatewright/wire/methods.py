@@ -30,7 +30,6 @@ __all__ = [
     "defined",
     "flaw_of",
     "flaw_of_pattern",
-    "is_foreign",
     "is_known",
     "reads_as",
 ]
@@ -171,12 +170,6 @@ def defined(method: str, by: By, revision: str, extensions: Collection[str] = ()
     if word.extension:
         return word.extension in extensions
     return revision in word.revisions
-
-
-def is_foreign(method: str, revision: str) -> bool:
-    """Whether it is MCP's, and clients of this revision cannot ask it. What is MGP's or nobody's is not."""
-    word = _BY_METHOD.get(method)
-    return word is not None and not word.extension and not defined(method, "client", revision)
 
 
 # -- what is none of them -------------------------------------------------------------------------
