@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,12 @@ def told(gateway: Gateway, words: str) -> str:
     return at_a_terminal(f"GATEWRIGHT_STATE={state} gatewright {words} --config {gateway.file}")
 
 
+@cache
+def gateway_key(gateway: Gateway) -> str:
+    """A key for the door that wants one of everybody."""
+    return told(gateway, "key create ann").split()[0]
+
+
 def made(client: SyncClient, tool: str, given: dict[str, Any]) -> ToolResult | SdkError:
     try:
         return client.call_tool(tool, given)
@@ -115,7 +122,7 @@ async def test_a_groundhog_client_is_never_told_to_repeat_what_may_have_run(
     keys = []
     cases = [(how, 5001, PROMISE) for how in WAYS]
     cases += [("raises", code, data) for code in UNKNOWN for data in promising({}, {})]
-    async with connected(gateway.urls["groundhog"]) as client:
+    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
         for number, (how, code, data) in enumerate(cases):
             if how == "dies":
                 continue
@@ -123,6 +130,7 @@ async def test_a_groundhog_client_is_never_told_to_repeat_what_may_have_run(
             given = {"key": keys[-1], "how": how, "error": {"code": code, "data": data}}
             refused = await client.refusal("tools/invoke", {"tool_id": tool, "parameters": given})
             told = json.dumps(refused.data)
+            assert ledger.runs()[keys[-1]] == 1, refused
             assert '"retryable": true' not in told, (how, code, told)
             assert "retry_after_ms" not in told, (how, code, told)
     runs = ledger.runs()
@@ -133,12 +141,12 @@ async def test_a_groundhog_connection_that_is_lost_in_a_call_leaves_nothing_to_b
     house: tuple[Gateway, Ledger],
 ) -> None:
     gateway, ledger = house
-    async with connected(gateway.urls["groundhog"]) as client:
+    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
         given = {"tool_id": TOOLS[0], "parameters": {"key": "lost-groundhog", "how": "hangs"}}
         waiting = asyncio.create_task(client.request("tools/invoke", given))
         await asyncio.to_thread(ledger.until, "lost-groundhog")
     await asyncio.gather(waiting, return_exceptions=True)
-    async with connected(gateway.urls["groundhog"]) as client:
+    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
         await client.invoke("p__other")
     assert ledger.runs()["lost-groundhog"] == 1
 
