@@ -1,4 +1,4 @@
-"""Nothing runs twice, wherever a request can be repeated: at doors that are no MCP, in tasks, over the bridge and the command
+"""Nothing runs twice, wherever a request can be repeated: in tasks, over the bridge and the command
 line, where the gateway or a server goes away in the middle of a call, and where policy ends one that runs."""
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,9 @@ from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.client.results import ToolResult
 from gatewright.sdk.errors import SdkError
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
-from tests.behaviour.groundhog_client import connected
 from tests.behaviour.hosts import host
 from tests.behaviour.test_hints import at_a_terminal
-from tests.behaviour.test_nothing_twice import PROMISE, TOOLS, UNKNOWN, WAYS, promising
+from tests.behaviour.test_nothing_twice import PROMISE, WAYS
 
 EAGER = Policy(retries=5, longest_s=60)
 
@@ -75,7 +73,6 @@ def content(ledger: Path, **more: Any) -> dict[str, Any]:
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Ledger]]:
     folder = tmp_path_factory.mktemp("anywhere")
     tables = {
-        "mcp": {"protocol": {"transport": {"type": "websocket", "port": 0}}},
         "approvals": {"approver": "operator", "hold_s": 0},
     }
     made = content(
@@ -100,55 +97,11 @@ def told(gateway: Gateway, words: str) -> str:
     return at_a_terminal(f"GATEWRIGHT_STATE={state} gatewright {words} --config {gateway.file}")
 
 
-@cache
-def gateway_key(gateway: Gateway) -> str:
-    """A key for the door that wants one of everybody."""
-    return told(gateway, "key create ann").split()[0]
-
-
 def made(client: SyncClient, tool: str, given: dict[str, Any]) -> ToolResult | SdkError:
     try:
         return client.call_tool(tool, given)
     except SdkError as problem:
         return problem
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-async def test_a_groundhog_client_is_never_told_to_repeat_what_may_have_run(
-    house: tuple[Gateway, Ledger], tool: str
-) -> None:
-    """Over its real door: each way to end, and each code by each place of a promise."""
-    gateway, ledger = house
-    keys = []
-    cases = [(how, 5001, PROMISE) for how in WAYS]
-    cases += [("raises", code, data) for code in UNKNOWN for data in promising({}, {})]
-    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
-        for number, (how, code, data) in enumerate(cases):
-            if how == "dies":
-                continue
-            keys.append(f"groundhog-{tool}-{number}")
-            given = {"key": keys[-1], "how": how, "error": {"code": code, "data": data}}
-            refused = await client.refusal("tools/invoke", {"tool_id": tool, "parameters": given})
-            told = json.dumps(refused.data)
-            assert ledger.runs()[keys[-1]] == 1, refused
-            assert '"retryable": true' not in told, (how, code, told)
-            assert "retry_after_ms" not in told, (how, code, told)
-    runs = ledger.runs()
-    assert {key: runs[key] for key in keys if runs[key] != 1} == {}
-
-
-async def test_a_groundhog_connection_that_is_lost_in_a_call_leaves_nothing_to_be_made_again(
-    house: tuple[Gateway, Ledger],
-) -> None:
-    gateway, ledger = house
-    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
-        given = {"tool_id": TOOLS[0], "parameters": {"key": "lost-groundhog", "how": "hangs"}}
-        waiting = asyncio.create_task(client.request("tools/invoke", given))
-        await asyncio.to_thread(ledger.until, "lost-groundhog")
-    await asyncio.gather(waiting, return_exceptions=True)
-    async with connected(gateway.urls["groundhog"], gateway_key(gateway)) as client:
-        await client.invoke("p__other")
-    assert ledger.runs()["lost-groundhog"] == 1
 
 
 @pytest.mark.parametrize("how", WAYS)
