@@ -25,6 +25,7 @@ __all__ = [
     "STATE",
     "VARIABLES",
     "Typed",
+    "line_to_type",
     "program",
     "to_type",
     "typed_as",
@@ -125,6 +126,11 @@ def to_type(words: str, *names: str, file: Path | None = None, known: bool = Tru
     if any(one.startswith("-") for one in names):
         words = _with_ends(words)
     return typed.shown(words.format(*(shlex.quote(spelled(one)) for one in names)))
+
+
+def line_to_type(*words: str) -> str:
+    """A command of which every word is given, options among them."""
+    return _TYPED.get().shown(" ".join(shlex.quote(spelled(one)) for one in words))
 
 
 def _with_ends(words: str) -> str:

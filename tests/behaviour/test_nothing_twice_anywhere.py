@@ -1,4 +1,4 @@
-"""Nothing runs twice, wherever a request can be repeated: at doors that are no MCP, in tasks, over the bridge and the command
+"""Nothing runs twice, wherever a request can be repeated: in tasks, over the bridge and the command
 line, where the gateway or a server goes away in the middle of a call, and where policy ends one that runs."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.client.results import ToolResult
 from gatewright.sdk.errors import SdkError
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
-from tests.behaviour.groundhog_client import connected
 from tests.behaviour.hosts import host
-from tests.behaviour.test_nothing_twice import PROMISE, TOOLS, UNKNOWN, WAYS, promising
+from tests.behaviour.test_hints import at_a_terminal
+from tests.behaviour.test_nothing_twice import PROMISE, WAYS
 
 EAGER = Policy(retries=5, longest_s=60)
 
@@ -73,7 +73,6 @@ def content(ledger: Path, **more: Any) -> dict[str, Any]:
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Ledger]]:
     folder = tmp_path_factory.mktemp("anywhere")
     tables = {
-        "mcp": {"protocol": {"transport": {"type": "websocket", "port": 0}}},
         "approvals": {"approver": "operator", "hold_s": 0},
     }
     made = content(
@@ -92,48 +91,17 @@ def up(gateway: Gateway) -> None:
                 return
 
 
+def told(gateway: Gateway, words: str) -> str:
+    """What a command of an operator prints."""
+    state = gateway.folder / "state"
+    return at_a_terminal(f"GATEWRIGHT_STATE={state} gatewright {words} --config {gateway.file}")
+
+
 def made(client: SyncClient, tool: str, given: dict[str, Any]) -> ToolResult | SdkError:
     try:
         return client.call_tool(tool, given)
     except SdkError as problem:
         return problem
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-async def test_a_groundhog_client_is_never_told_to_repeat_what_may_have_run(
-    house: tuple[Gateway, Ledger], tool: str
-) -> None:
-    """Over its real door: each way to end, and each code by each place of a promise."""
-    gateway, ledger = house
-    keys = []
-    cases = [(how, 5001, PROMISE) for how in WAYS]
-    cases += [("raises", code, data) for code in UNKNOWN for data in promising({}, {})]
-    async with connected(gateway.urls["groundhog"]) as client:
-        for number, (how, code, data) in enumerate(cases):
-            if how == "dies":
-                continue
-            keys.append(f"groundhog-{tool}-{number}")
-            given = {"key": keys[-1], "how": how, "error": {"code": code, "data": data}}
-            refused = await client.refusal("tools/invoke", {"tool_id": tool, "parameters": given})
-            told = json.dumps(refused.data)
-            assert '"retryable": true' not in told, (how, code, told)
-            assert "retry_after_ms" not in told, (how, code, told)
-    runs = ledger.runs()
-    assert {key: runs[key] for key in keys if runs[key] != 1} == {}
-
-
-async def test_a_groundhog_connection_that_is_lost_in_a_call_leaves_nothing_to_be_made_again(
-    house: tuple[Gateway, Ledger],
-) -> None:
-    gateway, ledger = house
-    async with connected(gateway.urls["groundhog"]) as client:
-        given = {"tool_id": TOOLS[0], "parameters": {"key": "lost-groundhog", "how": "hangs"}}
-        waiting = asyncio.create_task(client.request("tools/invoke", given))
-        await asyncio.to_thread(ledger.until, "lost-groundhog")
-    await asyncio.gather(waiting, return_exceptions=True)
-    async with connected(gateway.urls["groundhog"]) as client:
-        await client.invoke("p__other")
-    assert ledger.runs()["lost-groundhog"] == 1
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -157,7 +125,7 @@ async def test_a_task_makes_its_call_once_however_that_ends(
     key = f"task-{revision}-{how}"
     error = {"code": 5001, "data": {"_mgp": PROMISE}}
     given = {"key": key, "how": how, "error": error}
-    can = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    can: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     async with host(gateway, f"http {revision}", can=can) as client:
         params: dict[str, Any] = {"name": "p__pay_vouched", "arguments": given}
         if revision < "2026":
@@ -166,7 +134,7 @@ async def test_a_task_makes_its_call_once_however_that_ends(
         task = made.get("task", made)
         assert ledger.runs()[key] == 0
         approved = task["statusMessage"].partition("(")[2].partition(")")[0]
-        await asyncio.to_thread(gateway.cli, "approve", approved, "--key", gateway.operator_token)
+        await asyncio.to_thread(told, gateway, f"approve {approved}")
         for _ in range(3):  # who asks again sees the same end
             while (found := await client.request("tasks/get", {"taskId": task["taskId"]}))[
                 "status"
@@ -220,21 +188,13 @@ def test_a_call_that_policy_ends_while_it_runs_is_made_again_by_nobody(
     with running(
         tmp_path, content(tmp_path / "ledger", call_timeout_s=60.0, table=table, **tables)
     ) as gateway:
-        key = gateway.cli("key", "create", "ann").split()[0]
-        operator = ("--key", gateway.operator_token)
-        gateway.cli("grant", "add", "ann", "p", *operator)
-        gateway.cli("server", "permit", "p", "camera", *operator)
-        end: Callable[[], object] = {
-            "key": lambda: gateway.cli("key", "revoke", "ann", *operator),
-            "grant": lambda: gateway.cli("grant", "revoke", "ann", "p", *operator),
-            "permission": lambda: gateway.cli(
-                "server", "permit", "p", "camera", "--deny", *operator
-            ),
-        }[reason]
-        back: Callable[[], object] = {
-            "key": lambda: None,
-            "grant": lambda: gateway.cli("grant", "add", "ann", "p", *operator),
-            "permission": lambda: gateway.cli("server", "permit", "p", "camera", *operator),
+        key = told(gateway, "key create ann").split()[0]
+        told(gateway, "grant add ann p")
+        told(gateway, "server permit p camera")
+        end, back = {
+            "key": (f"key revoke {key.split('_')[1]}", "key list"),
+            "grant": ("grant revoke ann p", "grant add ann p"),
+            "permission": ("server permit p camera --deny", "server permit p camera"),
         }[reason]
         with (
             ThreadPoolExecutor(1) as pool,
@@ -243,8 +203,8 @@ def test_a_call_that_policy_ends_while_it_runs_is_made_again_by_nobody(
             client.list_tools()
             call = pool.submit(made, client, "p__pay", {"key": "once", "how": "hangs"})
             ledger.until("once")
-            end()
-            back()
+            told(gateway, end)
+            told(gateway, back)
             problem = call.result(60)
         assert isinstance(problem, SdkError)
         assert not problem.retryable

@@ -67,6 +67,10 @@ class Shell:
             **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
         }
 
+    def typed(self, words: str) -> str:
+        """How a command is shown to somebody who has this environment."""
+        return f"GATEWRIGHT_STATE={self.state} gatewright {words}"
+
     def command(self, *arguments: str) -> list[str]:
         """The whole command line."""
         return [sys.executable, "-m", "gatewright", *arguments]

@@ -16,10 +16,10 @@ def test_on_an_empty_machine_a_file_is_written_that_is_right_and_serves(shell: S
     assert (done.code, done.out.splitlines()) == (
         0,
         [
-            "gatewright server add NAME -- COMMAND ARGS",
-            "gatewright serve",
-            "gatewright tool list",
-            "gatewright connect HOST",
+            shell.typed("server add NAME -- COMMAND ARGS"),
+            shell.typed("serve"),
+            shell.typed("tool list"),
+            shell.typed("connect HOST"),
         ],
     )
     text = (shell.folder / "mgp.toml").read_text()
@@ -40,7 +40,7 @@ def test_serve_without_any_file_works_and_listens_to_this_machine_alone(shell: S
 
 def test_the_next_steps_lead_to_a_call_in_the_record(shell: Shell) -> None:
     steps = shell.run("init", "--json").document["next"]
-    assert steps[0] == "gatewright server add NAME -- COMMAND ARGS"
+    assert steps[0] == shell.typed("server add NAME -- COMMAND ARGS")
     demo = str(EXAMPLES / "demo_server.py")
     assert shell.run("server", "add", "demo", "--", sys.executable, demo).code == 0
     with serving(shell):
@@ -64,7 +64,7 @@ def test_a_file_that_is_there_stays_unless_it_is_to_go(shell: Shell) -> None:
 def test_another_file_can_be_named(shell: Shell) -> None:
     found = shell.run("init", "--config", "below/other.toml", "--json").document
     assert found["file"] == str(shell.folder / "below/other.toml")
-    assert found["next"][-2] == "gatewright tool list --config below/other.toml"
+    assert found["next"][-2] == shell.typed(f"tool list --config {shell.folder}/below/other.toml")
     assert not (shell.folder / "mgp.toml").exists()
 
 
@@ -82,7 +82,7 @@ def test_hosts_are_detected_and_nothing_of_them_is_taken_unasked(shell: Shell) -
     before = hosts(shell)
     found = shell.run("init", "--json").document
     assert (found["servers"], found["import"]) == ([], None)
-    assert found["next"][0] == "gatewright import claude-desktop"
+    assert found["next"][0] == shell.typed("import claude-desktop")
     path = shell.folder / ".config/Claude/claude_desktop_config.json"
     assert path.read_text() == before
 
@@ -90,7 +90,7 @@ def test_hosts_are_detected_and_nothing_of_them_is_taken_unasked(shell: Shell) -
 def test_servers_of_a_host_serve_after_one_command_more(shell: Shell) -> None:
     hosts(shell)
     done = shell.run("init", "--from", "claude-desktop")
-    assert (done.code, done.rows[-1]) == (0, ["gatewright connect claude-desktop"])
+    assert (done.code, done.rows[-1]) == (0, [shell.typed("connect claude-desktop")])
     assert "hunter2" not in (shell.folder / "mgp.toml").read_text() + done.out + done.err
     with serving(shell):
         assert shell.run("tool", "call", "demo__add", "a=2", "b=3").code == 0

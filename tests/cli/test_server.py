@@ -58,10 +58,10 @@ def test_tools_that_nobody_sees_are_said_with_the_command_that_goes_on(
     lines = shell.run("server", "list").err.splitlines()
     assert lines == [
         (
-            "files: 1 tool is held back: wipe; `gatewright server pin files` lists them, "
-            "`gatewright server pin files TOOL` shows one, --accept lets it go on"
+            f"files: 1 tool is held back: wipe; `{shell.typed('server pin files')}` lists them, "
+            f"`{shell.typed('server pin files TOOL')}` shows one, --accept lets it go on"
         ),
-        "files: 2 tools are left out: big, b2; `gatewright server show files` says why",
+        f"files: 2 tools are left out: big, b2; `{shell.typed('server show files')}` says why",
     ]
 
 

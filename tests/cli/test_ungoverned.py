@@ -39,7 +39,7 @@ def below(shell: Shell, *folders: str) -> Shell:
 
 def offers(done: Done) -> list[list[str]]:
     lines = [line.removeprefix(_OFFER) for line in done.err.splitlines() if line.startswith(_OFFER)]
-    return [shlex.split(line)[1:] for line in lines]
+    return [shlex.split(line)[2:] for line in lines]
 
 
 def left(done: Done) -> list[dict[str, Any]]:
@@ -72,12 +72,12 @@ def test_the_file_of_the_project_counts_and_so_does_the_user_s(shell: Shell, hos
     assert found == {
         "mine": (
             str(theirs),
-            f"gatewright connect {host} --yes --take-over",
+            shell.typed(f"connect {host} --yes --take-over"),
         ),
-        "team": (str(project), f"gatewright connect {host} --project --take-over"),
+        "team": (str(project), shell.typed(f"connect {host} --project --take-over")),
     }
-    assert inner.run(*shlex.split(found["team"][1])[1:], "--yes").code == 0
-    assert inner.run(*shlex.split(found["mine"][1])[1:]).code == 0
+    assert inner.run(*shlex.split(found["team"][1])[2:], "--yes").code == 0
+    assert inner.run(*shlex.split(found["mine"][1])[2:]).code == 0
     assert left(inner.run("connect", host, "--project", "--yes", "--json")) == []
 
 
@@ -86,7 +86,8 @@ def test_in_a_folder_below_the_project_its_file_counts_as_well(shell: Shell) -> 
     written(shell.folder / "repo" / ".cursor" / "mcp.json", "cursor", "team")
     done = below(shell, "repo", "deep er").run("connect", "cursor", "--yes", "--json")
     assert [one["move"] for one in left(done)] == [
-        f"cd {shlex.quote(str(shell.folder / 'repo'))} && gatewright connect cursor --project --take-over"
+        f"cd {shlex.quote(str(shell.folder / 'repo'))} && "
+        + shell.typed("connect cursor --project --take-over")
     ]
 
 
@@ -162,5 +163,5 @@ def test_the_doctor_warns_of_a_connected_host_until_they_are_moved(shell: Shell)
     [one] = warned()
     assert (one["level"], one["subject"]) == ("warning", "Cursor")
     assert "one, two" in one["what"]
-    assert shell.run(*shlex.split(one["fix"])[1:], "--yes").code == 0
+    assert shell.run(*shlex.split(one["fix"])[2:], "--yes").code == 0
     assert warned() == []

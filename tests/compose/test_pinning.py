@@ -177,7 +177,7 @@ def test_a_server_that_lists_ever_new_tools_is_held_and_takes_no_more_room(
     assert len(store.of()) == 4
     assert len(pinning._judged) == 2
     assert pinning.held(tool("wipe")) == ""
-    assert "gatewright server pin ID --forget" in pinning.held(tool("t19"))
+    assert "gatewright server pin srv --forget" in pinning.held(tool("t19"))
     assert "srv: 1 of its tools is held back" in caplog.text
     other = Pins(tmp_path / "few.db", clock=lambda: 1.0, most_tools=4)
     other.forget("srv", by="olga")

@@ -19,7 +19,7 @@ from gatewright.cli.host_changes import places, records
 from gatewright.cli.import_sources import places_of
 from gatewright.cli.output import CliError, one_line
 from gatewright.cli.running import read_running
-from gatewright.commands import to_type
+from gatewright.commands import line_to_type, to_type
 from gatewright.configs.credentials import mask
 from gatewright.configs.hosts import Host
 from gatewright.configs.model import CannotRead
@@ -177,7 +177,7 @@ def command_of(host: Host, step: Step, *, project: bool) -> str:
         words += [*stdio, *more]
     if any(said in str(step.entry) for said in ("Authorization", "GATEWRIGHT_KEY")):
         words += ["--key", "-"]
-    return to_type(f"connect{' {}' * len(words)} --take-over", *words)
+    return line_to_type("connect", *words, "--take-over")
 
 
 def command(context: typer.Context) -> str:
@@ -193,7 +193,7 @@ def command(context: typer.Context) -> str:
             continue
         option = max(param.opts, key=len)
         words += [option] if value is True else [option, str(value)]
-    return to_type(f"connect{' {}' * len(words)} --take-over", *words)
+    return line_to_type("connect", *words, "--take-over")
 
 
 def listed(entries: Sequence[Beside]) -> str:
