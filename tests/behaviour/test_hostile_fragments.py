@@ -130,7 +130,7 @@ def alarm() -> Iterator[None]:
 def test_no_repetition_takes_longer_than_its_length(name: str) -> None:
     fragments, size, work = WORK[name]
     halves = dict(texts(fragments, size // 2))
-    slow = {}
+    slow: dict[str, float] = {}
     for called, text in texts(fragments, size):
         signal.alarm(LONGEST_S)
         began = time.thread_time()
