@@ -52,7 +52,6 @@ CHOSEN = (
     "sse.one_byte_chunks",
     "sse.large_notices",
     "openapi.doubling",
-    "door.groundhog_junk",
 )
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, CannotAsk, Failure, Question, Refusal
-from gatewright.links.answers import ask_all, is_large, read_large, read_reply
-from gatewright.protocol.eras import Interim
-from gatewright.wire.jsonrpc import Response
+from gatewright.links.answers import ask_all, is_large, params_of, read_large, read_reply
+from gatewright.protocol.eras import Interim, TooMuchAsked, read_interim
+from gatewright.wire.json_bounds import DECODED_BYTES
+from gatewright.wire.jsonrpc import Notification, Response
 from tests.upstream.rig import FakeBack, within
 
 
@@ -120,3 +121,27 @@ async def test_one_question_that_cannot_be_asked_fails_the_call_and_ends_the_oth
         "data": {"needs": "roots"},
     }
     await within(ended.wait())
+
+
+def test_an_error_that_is_too_long_is_said_to_be() -> None:
+    error = json.dumps({"code": 1, "message": "no", "data": "a" * DECODED_BYTES}).encode()
+    found = read_reply(Response(b"1", b"", error), "tool", False)
+    assert isinstance(found, Failure)
+    assert found.error is None
+    assert f"at most {DECODED_BYTES}" in found.message
+
+
+@pytest.mark.parametrize("params", [b"[1]", b"{", b"3", b'{"a":"' + b"a" * DECODED_BYTES + b'"}'])
+def test_params_that_are_none_or_too_long_are_named(params: bytes) -> None:
+    assert isinstance(params_of(Notification("a/b", params)), str)
+
+
+def test_params_are_read() -> None:
+    assert params_of(Notification("a/b", b'{"a":1}')) == {"a": 1}
+    assert params_of(Notification("a/b", b"")) == {}
+
+
+def test_an_interim_result_that_asks_at_length_is_refused() -> None:
+    asked = {"resultType": "input_required", "inputRequests": {"a": "a" * DECODED_BYTES}}
+    with pytest.raises(TooMuchAsked):
+        read_interim(json.dumps(asked).replace(": ", ":").encode())

@@ -39,6 +39,7 @@ __all__ = [
     "Interim",
     "Sealer",
     "State",
+    "TooMuchAsked",
     "acknowledgement",
     "error_code",
     "interim_result",

@@ -19,8 +19,8 @@ __all__ = ["FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting"]
 
 TURN_S = 0.002
 """How long the connections of a loop may parse together before everything else has its turn."""
-FRAMES_A_TURN = 8
-"""So many frames of one connection, then the next one has its turn."""
+FRAMES_A_TURN = 2
+"""So many frames of one connection, then everything else has its turn: a message that is refused and recorded takes a millisecond."""
 FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
 """Data frames of one connection."""
