@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import groupby, islice
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, AnyStr, Generic
+from weakref import WeakSet
 
 import re2  # type: ignore[import-untyped]
 
@@ -29,6 +30,7 @@ __all__ = [
     "Match",
     "Pattern",
     "escape",
+    "uncompiled",
     "words_of",
 ]
 
@@ -50,6 +52,9 @@ _UNICODE = {"w": _WORD, "d": _DIGIT, "s": _SPACE}
 _PLAIN = {"w": "0-9A-Za-z_", "d": "0-9", "s": r"\t-\r "}
 
 Span = tuple[int, int]
+
+_made: WeakSet[Pattern[Any]] = WeakSet()
+"""All that there are, some of which nobody has used yet."""
 
 
 class Match(Generic[AnyStr]):
@@ -110,6 +115,7 @@ class Pattern(Generic[AnyStr]):
         self._of_bytes = isinstance(pattern, bytes)
         text = _text_of(pattern)
         meanings = _PLAIN if self._of_bytes or flags & ASCII else _UNICODE
+        _made.add(self)
         set_ = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
         self._text = (f"(?{set_})" if set_ else "") + _translated(text, meanings, flags)
 
@@ -131,6 +137,10 @@ class Pattern(Generic[AnyStr]):
     def _names(self) -> dict[str, int]:
         found = self._compiled.groupindex
         return {one.decode() if isinstance(one, bytes) else one: at for one, at in found.items()}
+
+    def ready(self) -> None:
+        """Compile it now, and not in the middle of somebody's call."""
+        _ = self._match
 
     @property
     def groups(self) -> int:
@@ -291,6 +301,11 @@ def _encoded(text: str | bytes) -> bytes:
     except UnicodeEncodeError:
         halves = ("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text)
         return "".join(halves).encode()
+
+
+def uncompiled() -> list[Pattern[Any]]:
+    """The patterns that would be compiled when they are first used, some milliseconds each."""
+    return [one for one in _made if "_match" not in vars(one)]
 
 
 def escape(text: str) -> str:

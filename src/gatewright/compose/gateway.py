@@ -33,6 +33,7 @@ from gatewright.compose.parts import (
     EXTENSIONS,
     authorizers_of,
     guard_of,
+    http_limits,
     info_of,
     json_limits,
     own_callers,
@@ -42,6 +43,7 @@ from gatewright.compose.parts import (
 from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
+from gatewright.compose.preparing import prepare, prepare_slowly
 from gatewright.compose.randomness import Pool
 from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
@@ -63,7 +65,6 @@ from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
 from gatewright.redaction import HELD
-from gatewright.redaction.patterns import compiled
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
@@ -73,7 +74,6 @@ from gatewright.settings.reaching import typed_for
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.transport import http_server
-from gatewright.transport.base import Limits
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.local import LocalServer
 from gatewright.upstream.persisting import Persisting
@@ -141,7 +141,7 @@ class Gateway:
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
         self._put_together()
-        compiled()  # before anybody is served: 0.1 s in which the loop does nothing else
+        prepare()
         self.watchdog.start()
         self.supervisor.start()
         self.sinks.start()
@@ -150,6 +150,7 @@ class Gateway:
             asyncio.create_task(self._rechecking.follow()),
             asyncio.create_task(self._anchoring.follow()),
             asyncio.create_task(Dismissing(self.front).follow()),
+            asyncio.create_task(prepare_slowly()),
         ]
         return self
 
@@ -363,22 +364,13 @@ class Gateway:
 
     async def serve_http(self, on_ready: Callable[[Ready], None]) -> None:
         """Serve HTTP and WebSocket until a signal comes."""
-        settings = self.settings
-        limits = settings.limits
+        settings, at = self.settings, self.settings.gateway
         server = await http_server.serve(
-            self.app,
-            host=settings.gateway.host,
-            port=settings.gateway.port,
-            limits=Limits(
-                frame_bytes=limits.frame_bytes,
-                queue_bytes=limits.queue_bytes,
-                header_bytes=limits.header_bytes,
-                connections_per_s=limits.connections_per_s,
-            ),
+            self.app, host=at.host, port=at.port, limits=http_limits(settings.limits)
         )
         self.listener = server
         stop = stop_signal()
-        if is_loopback(settings.gateway.host) and self.app.approvals is not None:
+        if is_loopback(at.host) and self.app.approvals is not None:
             self.app.approvals.base = server.url
         async with contextlib.AsyncExitStack() as serving:
             serving.push_async_callback(server.stop, 5.0)

@@ -19,7 +19,7 @@ from gatewright.settings import Settings
 from gatewright.settings import model as said
 from gatewright.stores.grants import Grant, Grants, Layer
 from gatewright.stores.logins import Logins
-from gatewright.transport.base import FROM_SERVERS
+from gatewright.transport.base import FROM_SERVERS, Limits
 from gatewright.upstream.authorize import authorizer_for
 from gatewright.upstream.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.upstream.view import Profile
@@ -31,6 +31,7 @@ __all__ = [
     "folders_of",
     "grants_of",
     "guard_of",
+    "http_limits",
     "info_of",
     "json_limits",
     "own_callers",
@@ -176,6 +177,16 @@ def _auth_of(auth: said.Auth) -> Auth:
 def json_limits(limits: said.Limits) -> JsonLimits:
     """The bounds of one frame."""
     return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
+
+
+def http_limits(limits: said.Limits) -> Limits:
+    """The bounds of a listener's connections."""
+    return Limits(
+        frame_bytes=limits.frame_bytes,
+        queue_bytes=limits.queue_bytes,
+        header_bytes=limits.header_bytes,
+        connections_per_s=limits.connections_per_s,
+    )
 
 
 def info_of(settings: Settings) -> dict[str, Any]:

@@ -258,12 +258,8 @@ class Link(abc.ABC):
             )
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
-        large = is_large(reply)
-        return (
-            await read_large(reply, kind, self.modern)
-            if large
-            else read_reply(reply, kind, self.modern)
-        )
+        told = reply, kind, self.modern
+        return await read_large(*told) if is_large(reply) else read_reply(*told)
 
     async def _rounds(
         self,
