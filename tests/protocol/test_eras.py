@@ -197,8 +197,6 @@ def test_an_interim_result_may_carry_questions_or_a_state_alone() -> None:
 
 def test_questions_of_any_size_are_not_decoded() -> None:
     text = b'{"x":"\\u0041","resultType":%b,"inputRequests":[%b1]}'
-    with pytest.raises(eras.TooMuchAsked):
-        eras.read_interim(text % (b'"input_required"', b"1," * DECODED_BYTES))
     for odd in (b"[" + b"1," * 100 + b"1]", b'"input_required' + b" " * 100 + b'"', b'""', b"null"):
         assert eras.read_interim(text % (odd, b"1," * DECODED_BYTES)) is None
 
