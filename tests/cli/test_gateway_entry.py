@@ -43,11 +43,7 @@ def test_where_a_key_is_wanted_the_host_starts_a_bridge(settings: Settings) -> N
     told = tell(CURSOR, wish(), settings)
     assert (told.way, told.entry) == (
         "bridge",
-        {
-            "command": PROGRAM,
-            "args": ["bridge", "--as", "cursor"],
-            "env": {"GATEWRIGHT_STATE": str(settings.storage.path)},
-        },
+        {"command": PROGRAM, "args": ["bridge", "--as", "cursor"]},
     )
     assert "gatewright key create" in told.remarks[0]
     assert tell(HOSTS["claude-desktop"], wish(), settings).remarks == ()
@@ -81,10 +77,7 @@ def test_a_key_goes_into_the_entry_or_is_named(settings: Settings) -> None:
     assert told.entry == {"url": URL, "headers": {"Authorization": "Bearer ${env:TOKEN}"}}
     assert told.remarks == ("set TOKEN in the environment of the host",)
     bridge = tell(HOSTS["claude-desktop"], wish(key="gw_1"), settings).entry
-    assert bridge["env"] == {
-        "GATEWRIGHT_STATE": str(settings.storage.path),
-        "GATEWRIGHT_KEY": "gw_1",
-    }
+    assert bridge["env"] == {"GATEWRIGHT_KEY": "gw_1"}
     assert "gw_1" not in repr(wish(key="gw_1"))
 
 

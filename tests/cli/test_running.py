@@ -8,6 +8,8 @@ import pytest
 
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint, endpoint, read_running, takes_over
+from gatewright.settings import state_directory
+from gatewright.settings.trust import NotAccepted
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell
 
@@ -53,6 +55,24 @@ def test_the_tokens_of_this_machine_go_to_no_other_one(state: Path) -> None:
 
 def test_a_printed_endpoint_shows_no_token(state: Path) -> None:
     assert "'l'" not in repr(endpoint())
+
+
+def test_a_host_that_starts_a_bridge_in_a_foreign_folder_reaches_the_users_own_gateway(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GATEWRIGHT_STATE")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    foreign = state / "foreign"
+    foreign.mkdir()
+    (foreign / "gateway.json").write_text(json.dumps({**RUNNING, "local_token": "theirs"}))
+    (foreign / "mgp.toml").write_text(f"[storage]\npath = {json.dumps(str(foreign))}\n")
+    monkeypatch.chdir(foreign)
+    own = state_directory(os.environ)
+    own.mkdir(parents=True)
+    (own / "gateway.json").write_text(json.dumps(RUNNING))
+    assert endpoint(host="cursor", anywhere=True) == Endpoint(URL, "l~cursor", 7)
+    with pytest.raises(NotAccepted):
+        endpoint()
 
 
 def test_the_state_folder_of_the_configuration_counts(

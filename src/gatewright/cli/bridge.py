@@ -76,7 +76,10 @@ def bridge(
         )
 
     def find() -> Endpoint:
-        return endpoint(config, url=url, key=key, profile=profile, host=as_host or "")
+        # A host starts it in whatever folder is open, which may be anybody's.
+        return endpoint(
+            config, url=url, key=key, profile=profile, host=as_host or "", anywhere=True
+        )
 
     asyncio.run(Bridge(find, wait_s=wait).run())
 

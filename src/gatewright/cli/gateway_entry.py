@@ -154,10 +154,9 @@ def _same_state(wish: Wish, settings: Settings) -> tuple[list[str], dict[str, st
     """Arguments and environment with which a bridge, started anywhere, finds this gateway."""
     plain = {name: value for name, value in os.environ.items() if name != "GATEWRIGHT_STATE"}
     file = next(iter(settings.files), wish.config)
-    if (
-        file is None
-    ):  # named all the same: the host may start it in a folder with a file of somebody else
-        return [], {"GATEWRIGHT_STATE": str(settings.storage.path)}
+    if file is None:
+        named = os.environ.get("GATEWRIGHT_STATE")
+        return [], {"GATEWRIGHT_STATE": str(settings.storage.path)} if named else {}
     config = file.absolute()
     alone = load(config, environ=plain).storage.path if config.exists() else state_directory(plain)
     env = {} if alone == settings.storage.path else {"GATEWRIGHT_STATE": str(settings.storage.path)}

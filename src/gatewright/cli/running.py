@@ -81,15 +81,16 @@ def endpoint(
     profile: str | None = None,
     role: Literal["local", "operator"] = "local",
     host: str = "",
+    anywhere: bool = False,
 ) -> Endpoint:
     """The gateway to speak to: the named one, else the one that runs here. `host` is which host of this machine
-    speaks, where none speaks by a key.
+    speaks, where none speaks by a key. With `anywhere` a file that was found and not accepted is as if it were not there.
 
     Raises `CliError` (exit code 4) where none is named and none runs.
     """
     if url is not None:
         return Endpoint(_with_profile(url, profile), key or "")
-    running = read_running(_state(config))
+    running = read_running(_state(config, anywhere=anywhere))
     own = running.operator_token if role == "operator" else running.local_token
     if not own and not key:
         raise CliError(
@@ -113,11 +114,16 @@ def settings_here(config: Path | None) -> Settings:
         raise
 
 
-def _state(config: Path | None) -> Path:
-    """The state folder. Where the environment names it no file is looked for: a host may start us in anybody's project."""
+def _state(config: Path | None, *, anywhere: bool = False) -> Path:
+    """The state folder. Where the environment names it no file is looked for."""
     if config is None and os.environ.get("GATEWRIGHT_STATE"):
         return state_directory(os.environ)
-    return load(config).storage.path
+    try:
+        return load(config).storage.path
+    except NotAccepted:
+        if not anywhere:
+            raise
+        return state_directory(os.environ)
 
 
 def read_running(state: Path) -> Running:
