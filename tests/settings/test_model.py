@@ -34,7 +34,7 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
     )
     assert found.limits == Limits(
         frame_bytes=1048576,
-        server_frame_bytes=8388608,
+        server_frame_bytes=12582912,
         depth=64,
         keys=10000,
         values=50000,

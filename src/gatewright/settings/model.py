@@ -109,7 +109,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one caller or one server may cost."""
 
     frame_bytes: Count = 1024 * 1024
-    server_frame_bytes: Count = 8 * 1024 * 1024
+    server_frame_bytes: Count = 12 * 1024 * 1024
     depth: Annotated[int, Meta(ge=1, le=500)] = 64
     keys: Count = 10_000
     values: Count = 50_000
