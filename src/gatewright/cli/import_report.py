@@ -173,8 +173,8 @@ def remarks(plan: Plan, store: Store) -> Iterator[str]:
         # Quoted: whoever wrote the name chose what would be pasted into a shell.
         target = f"{confirmed.server}{tool}"
         yield (
-            f"suggested: {confirmed.server} needed no confirmation for {', '.join(confirmed.tools)} "
-            f"({confirmed.key}); nothing is granted: `{to_type('grant add AGENT {}', target)}` if it is meant"
+            f"suggested: {shown(confirmed.server)} needed no confirmation for {shown(', '.join(confirmed.tools))} "
+            f"({shown(confirmed.key)}); nothing is granted: `{to_type('grant add AGENT {}', target)}` if it is meant"
         )
 
 

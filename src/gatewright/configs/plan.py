@@ -16,6 +16,7 @@ from gatewright.configs.credentials import is_placeholder, looks_secret, mask
 from gatewright.configs.model import Note, Reading, Server, Source, Suggestion
 from gatewright.configs.packages import Unpinned, unpinned
 from gatewright.configs.secure import secure
+from gatewright.configs.shown import shown
 from gatewright.configs.substitution import pieces, references
 from gatewright.configs.tables import connection, table_of, unsaid
 from gatewright.configs.variables import is_ours, loads_code
@@ -196,7 +197,7 @@ class _Making:
 
     def _pinned(self, loose: Unpinned) -> Unpinned:
         pin = loose.pin.replace("VERSION", self.known.version(loose) or "VERSION")
-        return Unpinned(mask(loose.package), mask(pin))
+        return Unpinned(shown(loose.package), shown(pin))
 
     def _leave(self, server: Server, level: Any, what: str, instead: str) -> None:
         self.notes.append(
