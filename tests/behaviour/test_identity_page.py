@@ -30,7 +30,14 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
         picked = "import json,sys; print([k['id'] for k in json.load(sys.stdin) if k['name']=='build-bot'][0])"
         text = re.sub(r"jq -r '[^']*'", f'python -c "{picked}"', text)
     done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", text + "gatewright key list --json\n"],
+        [
+            "bash",
+            "-e",
+            "-o",
+            "pipefail",
+            "-c",
+            f"gatewright config trust\n{text}gatewright key list --json\n",
+        ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -74,7 +74,7 @@ def test_two_hosts_have_grants_of_their_own_and_the_record_names_them(house: Gat
         hello(claude, name="claude-code\u202e", version=3)
         for ask in (zed, goose, nameless):
             hello(ask)
-        assert added(cursor) == DENIED
+        assert added(cursor).startswith(DENIED)
         assert (added(claude), added(nameless), added(zed)) == (SUM, SUM, SUM)
         assert "goose is trusted as untrusted" in added(goose)
         assert "shop__add" not in listed(cursor)
@@ -96,7 +96,7 @@ def test_a_host_that_starts_a_gateway_of_its_own_is_an_agent_too(tmp_path: Path)
     told = [*COMMAND, "serve", "--stdio", "--config", str(file)]
     with piped([*told, "--as", "cursor"]) as cursor:
         hello(cursor, name="Cursor", version="1")
-        assert added(cursor) == DENIED
+        assert added(cursor).startswith(DENIED)
     with piped(told) as nameless:
         hello(nameless)
         assert added(nameless) == SUM

@@ -82,7 +82,7 @@ def test_a_person_reads_the_error_and_the_hint_on_two_lines(shell: Shell) -> Non
     lines = done.out.splitlines()
     assert done.code == 4
     assert lines[0].startswith("error: no gateway is running here")
-    assert lines[1].startswith(" hint: start it with `gatewright serve`")
+    assert lines[1].startswith(f" hint: start it with `{shell.typed('serve')}`")
 
 
 def test_json_errors_can_be_had_on_a_terminal_too(shell: Shell) -> None:
