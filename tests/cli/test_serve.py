@@ -263,7 +263,7 @@ def test_the_commands_that_are_shown_run_as_they_are_shown_from_the_same_folder(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=ours,
-        env=shell.environ({"TERM": "dumb"}),
+        env=shell.environ({"TERM": "dumb", "PATH": os.defpath}),
         cwd=root,
     )
     os.close(ours)
