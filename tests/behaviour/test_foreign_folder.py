@@ -119,11 +119,13 @@ def test_no_command_acts_on_a_configuration_that_was_only_found(
 ) -> None:
     folder = wires.place(kind, numbered(EVERYTHING) if kind == "everything" else None)
     walk([one for one in ALL if one != "config trust"], folder, wires)
+    assert wires.acted() == []
 
 
 @pytest.mark.parametrize("kind", DANGERS)
 def test_no_kind_of_danger_acts_by_itself(kind: str, wires: Tripwires) -> None:
     walk(SOME, wires.place(kind), wires)
+    assert wires.acted() == []
 
 
 def walk(walked: list[str], folder: Path, wires: Tripwires) -> None:

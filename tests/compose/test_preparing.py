@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.compose.preparing import prepare, prepare_slowly
+from gatewright.compose.preparing import prepare_slowly
 from gatewright.patterns import Pattern, uncompiled
-from gatewright.redaction import without_secrets
+from gatewright.redaction import prepare, without_secrets
 from gatewright.redaction.patterns import compiled
 
 

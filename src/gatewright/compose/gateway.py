@@ -43,7 +43,7 @@ from gatewright.compose.parts import (
 from gatewright.compose.permitting import permitting_of
 from gatewright.compose.pinning import Pinning
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
-from gatewright.compose.preparing import prepare, prepare_slowly
+from gatewright.compose.preparing import prepare_slowly
 from gatewright.compose.randomness import Pool
 from gatewright.compose.rechecking import Rechecking
 from gatewright.compose.recording import sinks_of
@@ -64,7 +64,7 @@ from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
-from gatewright.redaction import HELD
+from gatewright.redaction import HELD, prepare
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from gatewright.patterns import uncompiled
-from gatewright.redaction import prepare
 
-__all__ = ["prepare", "prepare_slowly"]
+__all__ = ["prepare_slowly"]
 
 
 async def prepare_slowly() -> None:
