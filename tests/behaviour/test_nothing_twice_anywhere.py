@@ -10,7 +10,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -200,15 +200,25 @@ def test_a_call_that_policy_ends_while_it_runs_is_made_again_by_nobody(
             ThreadPoolExecutor(1) as pool,
             SyncClient(gateway.urls[door], eager(bearer=key, timeout_s=20)) as client,
         ):
-            client.list_tools()
-            call = pool.submit(made, client, "p__pay", {"key": "once", "how": "hangs"})
-            ledger.until("once")
+            call = begun(pool, client, ledger)
             told(gateway, end)
             told(gateway, back)
             problem = call.result(60)
         assert isinstance(problem, SdkError)
         assert not problem.retryable
         assert ledger.runs()["once"] == 1
+
+
+def begun(pool: ThreadPoolExecutor, client: SyncClient, ledger: Ledger) -> Future[Any]:
+    """A call that runs. The gateway sees what commands decided a little later: until then it refuses, and nothing runs."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        call = pool.submit(made, client, "p__pay", {"key": "once", "how": "hangs"})
+        while not call.done():
+            if ledger.runs()["once"]:
+                return call
+            time.sleep(0.01)
+    raise AssertionError(f"the call never ran: {call.result()}")
 
 
 STATUSES = (400, 401, 403, 404, 408, 409, 421, 425, 429, 500, 502, 503, 504, 0)
