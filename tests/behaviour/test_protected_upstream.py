@@ -63,7 +63,7 @@ async def test_an_upstream_works_after_a_login_and_never_hears_of_its_callers(
         with running(tmp_path, content) as gateway:
             (listed,) = json.loads(gateway.cli("server", "list", "--json"))
             assert listed["status"] != "connected"
-            assert "run: gatewright server login guarded" in listed["reason"]
+            assert " gatewright server login guarded" in listed["reason"]
             gateway.cli("server", "login", "guarded", "--port", "0")
             assert knock(gateway).strip() == "in"
             made = gateway.cli("key", "create", "ada", "--json", "--key", gateway.operator_token)

@@ -286,9 +286,9 @@ def test_a_token_is_read_with_what_belongs_to_it() -> None:
         "expires_in": 3600,
         "refresh_token": "def",
         "scope": "a b",
-        "id_token": "ignored",
+        "id_token": "ghi",
     }
-    assert read_token(200, body(given_token)) == Token("abc", "def", 3600.0, ("a", "b"))
+    assert read_token(200, body(given_token)) == Token("abc", "def", 3600.0, ("a", "b"), "ghi")
     assert read_token(200, b'{"access_token":"abc","token_type":"Bearer"}') == Token("abc")
 
 
