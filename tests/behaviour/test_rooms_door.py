@@ -271,6 +271,8 @@ async def test_directed_participants_hear_broadcasts_and_what_names_them() -> No
         for one in (a, b, c):
             await one.next("system/presence")
         sent = [await a.chat("x", to=to) for to in (["c"], ["b"], ["b", "d"], [], ...)]
+        for _ in sent:
+            await a.next("chat")  # its own, so that all of them have passed
         heard = {one.id: [found["id"] for found in await one.fence()] for one in (b, c, d)}
         # What they say to find out is heard by those who come after.
         assert heard["b"] == sent[1:]
