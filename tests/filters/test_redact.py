@@ -241,7 +241,7 @@ def test_what_is_held_since_is_taken_out_of_what_was_clean_before() -> None:
     """Also of a list that was looked through already, of an error, of an event, and outside of calls."""
     held = Held()
     by = Redact(Rules(Redactor(b"key", held=held)))
-    token = "opaque-token-8271"
+    token = "opaque-8271-Zk3Vq9Lx0Tb5Rw7N"
     listed = Answer(json.dumps({"tools": [{"name": "a", "description": f"says {token}"}]}).encode())
     listing = replace(a_call(), kind="list", method="tools/list")
     error = b'{"code":1,"message":"%s"}' % token.encode()

@@ -2,7 +2,8 @@
 of databases. They come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 
 An access token that was refreshed stays known until `EACH` newer values of its holder came. Holders are told apart, so that
-an authorization server that gives a new token each second displaces its own tokens alone.
+an authorization server that gives a new token each second displaces its own tokens alone. What a holder was given by somebody else (`foreign`) counts only where it is made as tokens are
+(`looks_issued`): a server that gives a word of the protocol as a token would have that word taken out of everything.
 
 Theory: each spelling of a value (`exact.spellings`) has an eight-byte piece, and one automaton looks for all pieces. Only where
 a piece stands, the whole spelling is compared. A piece does not begin again inside itself where that can be avoided, so that
@@ -17,8 +18,8 @@ from threading import Lock
 from urllib.parse import unquote, urlsplit
 
 from gatewright.redaction.context import Finding
-from gatewright.redaction.exact import is_telling, spellings
-from gatewright.redaction.names import is_secret_name
+from gatewright.redaction.exact import OWN, is_telling, spellings
+from gatewright.redaction.names import is_secret_name, looks_issued
 from gatewright.redaction.patterns import Pattern
 from gatewright.redaction.scanner import Scanner, bytes_of
 
@@ -37,7 +38,6 @@ _ESCAPES = r"\\u|\\/|\\\\"
 """Where a value has characters that JSON may escape, its pieces look different in JSON text within JSON text."""
 _PIECE = 8
 _LOOKED = 256
-_RULE = "own-secret"
 
 
 class Held:
@@ -50,9 +50,18 @@ class Held:
         self.version = 0
         """Another number whenever another value is known."""
 
-    def hold(self, holder: str, values: Iterable[str | None], most: int = EACH) -> None:
-        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`)."""
-        fresh = [one[-LONGEST:] for one in values if one and is_telling(one)]
+    def hold(
+        self,
+        holder: str,
+        values: Iterable[str | None],
+        most: int = EACH,
+        *,
+        foreign: bool = False,
+    ) -> None:
+        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`), and of `foreign`
+        ones, which neither the operator nor the gateway chose, those that may be words."""
+        told = [one for one in values if one and is_telling(one)]
+        fresh = [one[-LONGEST:] for one in told if not foreign or looks_issued(one)]
         with self._lock:
             if all((holder, one) in self._values for one in fresh):
                 return
@@ -112,7 +121,7 @@ class _Looking:
             start = spans[0][0]
             begun, done = self._whole(text, start, done)
             if begun >= 0:
-                found.append((begun, done, _RULE))
+                found.append((begun, done, OWN))
             at = max(done, start + 1)
         return found
 

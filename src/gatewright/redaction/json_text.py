@@ -88,11 +88,12 @@ class _Text:
     def _judge(self, at: int) -> None:
         if at in self._new or self._is_handle(at):
             return
-        if self._is_name(at):
+        name = self._is_name(at)
+        if name:
             self._members(at)
         elif at and self._is_name(at - 1) and is_paired(self._said(at - 1)):
             self._paired(at)
-        self._replace(at)
+        self._replace(at, name=name)
 
     def _members(self, at: int) -> None:
         """Judge what stands behind the member's name: a string, or a list of strings."""
@@ -146,8 +147,8 @@ class _Text:
         said = value.encode()
         self._put(at, said[:begin] + self._mark(rule, said[begin:]), [rule])
 
-    def _replace(self, at: int) -> None:
-        text, rules = self._scanner.replaced(self._said(at).encode(), self._mark)
+    def _replace(self, at: int, *, name: bool = False) -> None:
+        text, rules = self._scanner.replaced(self._said(at).encode(), self._mark, name=name)
         if rules:
             self._put(at, text, rules)
 
