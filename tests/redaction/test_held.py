@@ -6,7 +6,9 @@ import base64
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.redaction import Redactor, without_secrets
-from gatewright.redaction.exact import is_telling
+from gatewright.redaction.exact import OWN, is_telling
 from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, Held, passwords_in
 from gatewright.redaction.names import looks_issued
+from gatewright.redaction.patterns import Pattern
 
 KEY = b"k" * 32
 VALUES = (
@@ -197,6 +200,27 @@ def test_the_cost_grows_as_the_text_does(
         return min(seconds(size) for _ in range(3))
 
     assert least(512 * 1024) < 4 * 2.3 * max(least(128 * 1024), 0.0005)
+
+
+def test_what_is_held_is_not_searched_for_again_however_much_else_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each search may read all of the text."""
+    searched: Counter[Pattern] = Counter()
+    after = Pattern.after
+
+    def counted(pattern: Pattern, *asked: Any) -> Any:
+        searched[pattern] += asked[0] is raw
+        return after(pattern, *asked)
+
+    held = knowing("opaque-token-8271")
+    one, looking = redactor(held), held.looking()
+    assert looking is not None
+    raw = b'["' + b'","'.join([b"\\u0041"] * 500) + b'","opaque-token-8271"]'
+    monkeypatch.setattr(Pattern, "after", counted)
+    assert list(one.json(raw).rules) == [OWN]
+    assert searched[looking.hints] == 2
+    assert max(searched.values()) <= 500 + 2
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ a text full of pieces costs no more than one comparison for every few bytes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from urllib.parse import unquote, urlsplit
 
 from gatewright.redaction.context import Finding
 from gatewright.redaction.exact import OWN, is_telling, spellings
 from gatewright.redaction.names import is_secret_name, looks_issued
-from gatewright.redaction.patterns import Pattern
+from gatewright.redaction.patterns import Next, Pattern, Span
 from gatewright.redaction.scanner import Scanner, bytes_of
 
 __all__ = ["EACH", "HELD", "MOST", "Held", "WithHeld", "passwords_in"]
@@ -109,9 +109,7 @@ class _Looking:
         pieces = "|".join(map(bytes_of, self._spelled))
         self._pieces = Pattern(pieces, bounded=True)
         escaped = any(b"\\" in one for one in self._spelled)
-        hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
-        self.hits = hints.hits
-        self.after = hints.after
+        self.hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of every value, in order."""
@@ -166,15 +164,15 @@ class WithHeld(Scanner):
         if self._seen(raw):
             return True
         looking = self._held.looking()
-        return looking is not None and looking.hits(raw)
+        return looking is not None and looking.hints.hits(raw)
 
-    def hint_after(self, raw: bytes, at: int) -> tuple[int, int] | None:
-        """Where from `at` on something is worth a look."""
-        found, looking = self._of.hint_after(raw, at), self._held.looking()
-        spans = None if looking is None else looking.after(raw, at)
-        if found is None or spans is None:
-            return found if spans is None else spans[0]
-        return min(found, spans[0])
+    def hinting(self, raw: bytes) -> Callable[[int], Span]:
+        """See `Scanner`. Each of the two is asked again only behind what it found last."""
+        found, looking = self._of.hinting(raw), self._held.looking()
+        if looking is None:
+            return found
+        more = Next(looking.hints, raw).after
+        return lambda at: min(found(at), more(at))
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""

@@ -77,8 +77,8 @@ class _Text:
 
     def _marked(self) -> Iterator[int]:
         """The numbers of the strings in which something is worth a look, in order."""
-        at = 0
-        while (spans := self._scanner.hint_after(self._raw, at)) is not None:
+        at, size, after = 0, len(self._raw), self._scanner.hinting(self._raw)
+        while (spans := after(at))[0] < size:
             start, end = spans
             first = max(0, bisect_right(self._starts, start) - 1)
             last = bisect_right(self._starts, end - 1)

@@ -23,7 +23,7 @@ from gatewright.redaction.exact import OWN, spellings
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example, looks_issued
-from gatewright.redaction.patterns import Pattern, Several, either
+from gatewright.redaction.patterns import Next, Pattern, Several, Span, either
 from gatewright.redaction.personal import PERSONAL, is_card, is_email, is_iban, is_phone, is_us_ssn
 
 __all__ = ["Scanner", "bytes_of", "scanner"]
@@ -105,10 +105,10 @@ class Scanner:
         yield from (PERSONAL[kind][0] for kind in sorted(personal))
         yield from (f"(?i:{_literal(term)})" for term in terms)
 
-    def hint_after(self, raw: bytes, at: int) -> tuple[int, int] | None:
-        """Where from `at` on something is worth a look."""
-        spans = self._quick.after(raw, at)
-        return None if spans is None else spans[0]
+    def hinting(self, raw: bytes) -> Callable[[int], Span]:
+        """What says, of places in order, where from there on something is worth a look; both are the end of the text where
+        nothing is."""
+        return Next(self._quick, raw).after
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
