@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import random
 import time
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from gatewright.redaction import Redactor, without_secrets
 from gatewright.redaction.exact import OWN, is_telling
-from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, Held, passwords_in
+from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, PROCESS, Held, passwords_in
 from gatewright.redaction.names import looks_issued
 from gatewright.redaction.patterns import Pattern
 
@@ -100,6 +101,25 @@ def test_one_holder_displaces_its_own_values_alone_and_all_are_bounded() -> None
     assert len(held.values) == EACH + 1
     for number in range(3 * MOST):
         held.hold(f"holder-{number}", [f"one-value-of-{number}"])
+    assert len(held.values) == MOST
+
+
+def test_many_authorization_servers_displace_nothing_that_the_operator_or_the_gateway_has() -> None:
+    held = Held()
+    own = [f"token-of-the-gateway-{number}" for number in range(3)]
+    operators = [f"secret-of-the-operator-{number}" for number in range(MOST // 2)]
+    held.hold(PROCESS, own)
+    held.hold("configuration", operators, MOST)
+    for number in range(40 * EACH):
+        token = hashlib.sha256(b"%d" % number).hexdigest()
+        held.hold(f"login {number % 40}", [token], foreign=True)
+        assert token in held.values
+    assert {*own, *operators} <= {*held.values}
+    assert len(held.values) == MOST
+    for number in range(3 * MOST):
+        held.hold(f"server {number % 9}", [f"other-secret-{number}"], MOST)
+    assert {*own} <= {*held.values}
+    assert token in held.values
     assert len(held.values) == MOST
 
 

@@ -12,7 +12,7 @@ a text full of pieces costs no more than one comparison for every few bytes.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from threading import Lock
 from urllib.parse import unquote, urlsplit
@@ -23,12 +23,16 @@ from gatewright.redaction.names import is_secret_name, looks_issued
 from gatewright.redaction.patterns import Next, Pattern, Span
 from gatewright.redaction.scanner import Scanner, bytes_of
 
-__all__ = ["EACH", "HELD", "MOST", "Held", "WithHeld", "passwords_in"]
+__all__ = ["EACH", "HELD", "MOST", "PROCESS", "Held", "WithHeld", "passwords_in"]
 
 EACH = 16
 """How many values one holder may have unless it says otherwise."""
 MOST = 256
-"""How many values there may be; beyond that the oldest goes."""
+"""How many values there may be; beyond that the oldest goes of whoever has the most (`Held._displaced`)."""
+MOST_FOREIGN = MOST // 4
+"""Foreign values beyond so many go before all others."""
+PROCESS = "process"
+"""The holder of the gateway's own tokens, which are displaced by nobody else's."""
 LONGEST = 32 * 1024
 """Characters of a value that are looked for; of a longer one the last of them."""
 
@@ -45,6 +49,8 @@ class Held:
 
     def __init__(self) -> None:
         self._values: OrderedDict[tuple[str, str], _Spelled] = OrderedDict()
+        self._foreign: set[str] = set()
+        """Whose values somebody else chose."""
         self._lock = Lock()
         self._made: _Looking | None = None
         self.version = 0
@@ -70,10 +76,21 @@ class Held:
             mine = [key for key in self._values if key[0] == holder]
             for key in mine[: max(0, len(mine) - most)]:
                 del self._values[key]
+            if foreign:
+                self._foreign.add(holder)
             while len(self._values) > MOST:
-                self._values.popitem(last=False)
+                del self._values[self._displaced()]
             self._made = None
             self.version += 1
+
+    def _displaced(self) -> tuple[str, str]:
+        """The oldest value of the holder who has the most: of those of foreign values, who are as many as the authorization
+        servers, as long as these are too many, else of the others."""
+        counts = Counter(holder for holder, _ in self._values)
+        foreign = sum(counts[one] for one in self._foreign) > MOST_FOREIGN
+        some = [one for one in counts if (one in self._foreign) == foreign and one != PROCESS]
+        holder = max(some, key=counts.__getitem__, default=PROCESS)
+        return next(key for key in self._values if key[0] == holder)
 
     @property
     def values(self) -> tuple[str, ...]:
