@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import random
+import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -141,6 +143,56 @@ def test_the_version_changes_with_what_is_known_and_with_nothing_else() -> None:
     assert held.version != before
     held.clear()
     assert held.values == ()
+
+
+def test_another_thread_may_hold_and_forget_while_one_looks() -> None:
+    held, stopped = Held(), threading.Event()
+
+    def changing() -> None:
+        number = 0
+        while not stopped.is_set():
+            number += 1
+            held.hold(f"somebody {number % 9}", [f"value-number-{number}"])
+            if not number % 50:
+                held.clear()
+
+    thread = threading.Thread(target=changing)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        ends = time.monotonic() + 0.5
+        while time.monotonic() < ends:
+            assert len(held.values) <= MOST
+    finally:
+        stopped.set()
+        thread.join()
+        sys.setswitchinterval(before)
+
+
+def test_what_looks_is_there_although_something_else_is_held_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Releasing:
+        """A lock behind whose release another thread comes at once."""
+
+        def __init__(self) -> None:
+            self.after: list[Callable[[], None]] = []
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            while self.after:
+                self.after.pop()()
+
+    held = knowing("some-value-123")
+    lock = Releasing()
+    monkeypatch.setattr(held, "_lock", lock)
+    lock.after.append(lambda: held.hold("another", ["another-value-456"]))
+    looking = held.looking()
+    assert looking is not None
+    assert looking.find(b"some-value-123")
+    assert held.looking() is not looking
 
 
 def test_of_a_very_long_value_the_last_part_is_known() -> None:

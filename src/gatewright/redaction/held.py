@@ -95,7 +95,8 @@ class Held:
     @property
     def values(self) -> tuple[str, ...]:
         """All that are known, each once."""
-        return tuple(dict.fromkeys(value for _, value in self._values))
+        with self._lock:
+            return tuple(dict.fromkeys(value for _, value in self._values))
 
     def clear(self) -> None:
         """Know nothing any more."""
@@ -106,12 +107,13 @@ class Held:
 
     def looking(self) -> _Looking | None:
         """What finds them; None where there are none."""
-        if not self._values:
-            return None
-        if self._made is None:
+        made = self._made
+        if made is None and self._values:
             with self._lock:
-                self._made = _Looking(self._values.values())
-        return self._made
+                if self._made is None and self._values:
+                    self._made = _Looking(self._values.values())
+                made = self._made
+        return made
 
 
 class _Looking:
