@@ -20,7 +20,16 @@ from hypothesis import strategies as st
 
 from gatewright.redaction import Redactor, without_secrets
 from gatewright.redaction.exact import OWN, is_telling
-from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, PROCESS, Held, passwords_in
+from gatewright.redaction.held import (
+    EACH,
+    HELD,
+    LONGEST,
+    LONGEST_FOREIGN,
+    MOST,
+    PROCESS,
+    Held,
+    passwords_in,
+)
 from gatewright.redaction.names import looks_issued
 from gatewright.redaction.patterns import Pattern
 
@@ -199,13 +208,18 @@ def test_of_a_very_long_value_the_last_part_is_known() -> None:
     value = "".join(random.Random(1).choices("abcdefghij0123456789", k=LONGEST + 500))
     clean = redactor(knowing(value)).text(f"see {value} there").text.decode()
     assert value[-LONGEST:] not in clean
+    held = Held()
+    held.hold("login evil", [value], foreign=True)
+    assert held.values == (value[-LONGEST_FOREIGN:],)
+    assert value[-64:] not in redactor(held).text(f"see {value} there").text.decode()
 
 
 def test_of_what_others_chose_only_what_is_made_as_tokens_are_is_held() -> None:
     words = ["structuredContent", "event_type", "inputSchema", "get_weather_of_city", "2026-11-23"]
     tokens = ["f3a9c07be2d1485096c7d1e4", "secret_MYeyEp62368NxoPAExY7HkLBTM"]
     held = Held()
-    held.hold("login evil", [*words, *tokens], foreign=True)
+    ends = [tokens[0] + " " * LONGEST_FOREIGN + "structuredContent", " " * 99 + "inputSchema"]
+    held.hold("login evil", [*words, *ends, *tokens], foreign=True)
     assert {*held.values} == {*tokens}
 
 

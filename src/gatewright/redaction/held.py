@@ -35,6 +35,8 @@ PROCESS = "process"
 """The holder of the gateway's own tokens, which are displaced by nobody else's."""
 LONGEST = 32 * 1024
 """Characters of a value that are looked for; of a longer one the last of them."""
+LONGEST_FOREIGN = 2048
+"""The same for a foreign one. Who chose it may send texts that are compared with nearly all of it again and again."""
 
 _Spelled = tuple[tuple[bytes, int], ...]
 
@@ -66,8 +68,9 @@ class Held:
     ) -> None:
         """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`), and of `foreign`
         ones, which neither the operator nor the gateway chose, those that may be words."""
-        told = [one for one in values if one and is_telling(one)]
-        fresh = [one[-LONGEST:] for one in told if not foreign or looks_issued(one)]
+        longest = LONGEST_FOREIGN if foreign else LONGEST
+        told = [one[-longest:] for one in values if one and is_telling(one)]
+        fresh = [one for one in told if not foreign or looks_issued(one.strip())]
         with self._lock:
             if all((holder, one) in self._values for one in fresh):
                 return
