@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -10,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal, Target
-from gatewright.filters.redact import REPORT, Redact, Rules
-from gatewright.redaction import PERSONAL, Held, Redactor
+from gatewright.filters.redact import AT_ONCE, REPORT, Redact, Rules
+from gatewright.redaction import PERSONAL, Clean, Held, Redactor
 from tests.gates.parts import a_call
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
@@ -241,7 +243,7 @@ def test_what_is_held_since_is_taken_out_of_what_was_clean_before() -> None:
     """Also of a list that was looked through already, of an error, of an event, and outside of calls."""
     held = Held()
     by = Redact(Rules(Redactor(b"key", held=held)))
-    token = "opaque-token-8271"
+    token = "opaque-8271-Zk3Vq9Lx0Tb5Rw7N"
     listed = Answer(json.dumps({"tools": [{"name": "a", "description": f"says {token}"}]}).encode())
     listing = replace(a_call(), kind="list", method="tools/list")
     error = b'{"code":1,"message":"%s"}' % token.encode()
@@ -259,3 +261,40 @@ def test_what_is_held_since_is_taken_out_of_what_was_clean_before() -> None:
     ]
     assert not [one for one in every if token in str(one)]
     assert "own-secret" in str(every)
+
+
+async def test_a_large_list_is_cleaned_again_once_more_is_held() -> None:
+    held = Held()
+    token = "opaque-8271-Zk3Vq9Lx0Tb5Rw7N"
+    more = f'{{"tools":[{{"name":"a","description":"says {token}{" x" * AT_ONCE}"}}]}}'
+    large, small = Answer(more.encode()), Answer(b'{"tools":[]}')
+    listing = replace(a_call(), kind="list", method="tools/list")
+    waiting: list[asyncio.Event] = []
+
+    async def beside(call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Clean:
+        clean = redactor.json(raw)
+        for event in waiting:
+            await event.wait()
+        return clean
+
+    by = Redact(Rules(Redactor(b"key", held=held)), beside)
+
+    async def listed() -> str:
+        found = by.outcome(listing, large)
+        assert isinstance(found, Awaitable)
+        return str(await found)
+
+    assert token in await listed()
+    held.hold("login one", [token])
+    assert token not in await listed()
+    held.clear()
+    assert token in await listed()
+    held.hold("another", ["another-value-1"])
+    waiting.append(asyncio.Event())
+    late = asyncio.create_task(listed())
+    await asyncio.sleep(0)
+    held.hold("login one", [token])
+    by.outcome(listing, small)  # the lists that are kept are clean of the token from here on
+    waiting.pop().set()
+    assert token in await late
+    assert token not in await listed()

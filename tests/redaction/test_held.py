@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import random
+import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,8 +19,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.redaction import Redactor, without_secrets
-from gatewright.redaction.exact import is_telling
-from gatewright.redaction.held import EACH, HELD, LONGEST, MOST, Held, passwords_in
+from gatewright.redaction.exact import OWN, is_telling
+from gatewright.redaction.held import (
+    EACH,
+    HELD,
+    LONGEST,
+    LONGEST_FOREIGN,
+    MOST,
+    PROCESS,
+    Held,
+    passwords_in,
+)
+from gatewright.redaction.names import looks_issued
+from gatewright.redaction.patterns import Pattern
 
 KEY = b"k" * 32
 VALUES = (
@@ -60,7 +76,7 @@ def test_a_held_value_is_taken_out_in_every_spelling(secret: str) -> None:
         raw = json.dumps({"content": [{"text": text}], said: 1}).encode()
         clean = one.json(raw).text
         assert said not in json.loads(clean)["content"][0]["text"]
-        assert said not in json.loads(clean)
+        assert said not in json.loads(clean) or not looks_issued(said)
         stream = one.stream()
         told = "".join(
             [*(stream.feed(text[at : at + 7]) for at in range(0, len(text), 7)), stream.end()]
@@ -99,6 +115,25 @@ def test_one_holder_displaces_its_own_values_alone_and_all_are_bounded() -> None
     assert len(held.values) == MOST
 
 
+def test_many_authorization_servers_displace_nothing_that_the_operator_or_the_gateway_has() -> None:
+    held = Held()
+    own = [f"token-of-the-gateway-{number}" for number in range(3)]
+    operators = [f"secret-of-the-operator-{number}" for number in range(MOST // 2)]
+    held.hold(PROCESS, own)
+    held.hold("configuration", operators, MOST)
+    for number in range(40 * EACH):
+        token = hashlib.sha256(b"%d" % number).hexdigest()
+        held.hold(f"login {number % 40}", [token], foreign=True)
+        assert token in held.values
+    assert {*own, *operators} <= {*held.values}
+    assert len(held.values) == MOST
+    for number in range(3 * MOST):
+        held.hold(f"server {number % 9}", [f"other-secret-{number}"], MOST)
+    assert {*own} <= {*held.values}
+    assert token in held.values
+    assert len(held.values) == MOST
+
+
 def test_the_same_value_of_two_holders_stays_while_one_has_it() -> None:
     held = Held()
     held.hold("one", ["shared-value-77"])
@@ -119,10 +154,81 @@ def test_the_version_changes_with_what_is_known_and_with_nothing_else() -> None:
     assert held.values == ()
 
 
+def test_another_thread_may_hold_and_forget_while_one_looks() -> None:
+    held, stopped = Held(), threading.Event()
+
+    def changing() -> None:
+        number = 0
+        while not stopped.is_set():
+            number += 1
+            held.hold(f"somebody {number % 9}", [f"value-number-{number}"])
+            if not number % 50:
+                held.clear()
+
+    thread = threading.Thread(target=changing)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        ends = time.monotonic() + 0.5
+        while time.monotonic() < ends:
+            assert len(held.values) <= MOST
+    finally:
+        stopped.set()
+        thread.join()
+        sys.setswitchinterval(before)
+
+
+def test_what_looks_is_there_although_something_else_is_held_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Releasing:
+        """A lock behind whose release another thread comes at once."""
+
+        def __init__(self) -> None:
+            self.after: list[Callable[[], None]] = []
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            while self.after:
+                self.after.pop()()
+
+    held = knowing("some-value-123")
+    lock = Releasing()
+    monkeypatch.setattr(held, "_lock", lock)
+    lock.after.append(lambda: held.hold("another", ["another-value-456"]))
+    looking = held.looking()
+    assert looking is not None
+    assert looking.find(b"some-value-123")
+    assert held.looking() is not looking
+
+
 def test_of_a_very_long_value_the_last_part_is_known() -> None:
     value = "".join(random.Random(1).choices("abcdefghij0123456789", k=LONGEST + 500))
     clean = redactor(knowing(value)).text(f"see {value} there").text.decode()
     assert value[-LONGEST:] not in clean
+    held = Held()
+    held.hold("login evil", [value], foreign=True)
+    assert held.values == (value[-LONGEST_FOREIGN:],)
+    assert value[-64:] not in redactor(held).text(f"see {value} there").text.decode()
+
+
+def test_of_what_others_chose_only_what_is_made_as_tokens_are_is_held() -> None:
+    words = ["structuredContent", "event_type", "inputSchema", "get_weather_of_city", "2026-11-23"]
+    tokens = ["f3a9c07be2d1485096c7d1e4", "secret_MYeyEp62368NxoPAExY7HkLBTM"]
+    held = Held()
+    ends = [tokens[0] + " " * LONGEST_FOREIGN + "structuredContent", " " * 99 + "inputSchema"]
+    held.hold("login evil", [*words, *ends, *tokens], foreign=True)
+    assert {*held.values} == {*tokens}
+
+
+def test_the_name_of_a_member_stays_where_it_is_a_word() -> None:
+    token = "Zk3Vq9Lx0Tb5Rw7N-8271"
+    HELD.hold("an operator", ["event_type", token])
+    raw = b'{"event_type":"call","%s":"event_type"}' % token.encode()
+    clean = json.loads(without_secrets(raw))
+    assert clean == {"event_type": "call", "[REDACTED:own-secret]": "[REDACTED:own-secret]"}
 
 
 def test_a_policy_without_secrets_looks_for_none() -> None:
@@ -180,6 +286,27 @@ def test_the_cost_grows_as_the_text_does(
         return min(seconds(size) for _ in range(3))
 
     assert least(512 * 1024) < 4 * 2.3 * max(least(128 * 1024), 0.0005)
+
+
+def test_what_is_held_is_not_searched_for_again_however_much_else_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each search may read all of the text."""
+    searched: Counter[Pattern] = Counter()
+    after = Pattern.after
+
+    def counted(pattern: Pattern, *asked: Any) -> Any:
+        searched[pattern] += asked[0] is raw
+        return after(pattern, *asked)
+
+    held = knowing("opaque-token-8271")
+    one, looking = redactor(held), held.looking()
+    assert looking is not None
+    raw = b'["' + b'","'.join([b"\\u0041"] * 500) + b'","opaque-token-8271"]'
+    monkeypatch.setattr(Pattern, "after", counted)
+    assert list(one.json(raw).rules) == [OWN]
+    assert searched[looking.hints] == 2
+    assert max(searched.values()) <= 500 + 2
 
 
 @pytest.mark.parametrize(

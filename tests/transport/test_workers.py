@@ -88,6 +88,40 @@ async def test_a_caller_with_too_much_waiting_is_told_so(workers: Workers) -> No
     assert workers._waiting_bytes == 0
 
 
+async def test_one_caller_fills_a_quarter_of_what_may_wait(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.transport.workers._WAITING_BYTES", 400)
+    monkeypatch.setattr("gatewright.transport.workers._BYTES_OF_ONE", 100)
+    first = asyncio.create_task(workers.run("hog", b"sleep", b"", seconds=3))
+    await asyncio.sleep(0)
+    hogs = [asyncio.create_task(workers.run("hog", b"", b"x" * 30)) for _ in range(16)]
+    await asyncio.wait(hogs, timeout=0.05)
+    assert [isinstance(one.exception(), Busy) for one in hogs if one.done()] == [True] * 13
+    assert workers._waiting_bytes == 90
+    assert (await workers.run("ann", b"", b"y" * 200))[1] == b"y" * 200
+    for one in (first, *hogs):
+        one.cancel()
+    await asyncio.gather(first, *hogs, return_exceptions=True)
+
+
+async def test_one_load_may_wait_however_large_it_is(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.transport.workers._BYTES_OF_ONE", 100)
+    assert (await workers.run("ann", b"", b"y" * 200))[1] == b"y" * 200
+    first = asyncio.create_task(workers.run("ann", b"sleep", b"", seconds=3))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(workers.run("ann", b"", b"x" * 200))
+    await asyncio.sleep(0)
+    assert len(workers._waiting) == 1
+    with pytest.raises(Busy):
+        await workers.run("ann", b"", b"x")
+    for one in (first, second):
+        one.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+
+
 async def test_who_is_gone_waits_for_nothing_any_more(workers: Workers) -> None:
     first = asyncio.create_task(workers.run("hog", b"sleep", b"", seconds=2))
     second = asyncio.create_task(workers.run("hog", b"", b"load"))

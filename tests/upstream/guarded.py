@@ -94,6 +94,11 @@ async def request(auth: Authorizer, url: str, need: str = "") -> int:
             turn += 1
 
 
+def _made(what: str) -> str:
+    """What nobody guesses, always the same."""
+    return hashlib.sha256(what.encode()).hexdigest()
+
+
 class AuthorizationServer:
     """Set what it does by its attributes before it is asked."""
 
@@ -149,7 +154,7 @@ class AuthorizationServer:
         body = await request.json()
         self.heard.append(("/register", body))
         client = f"client-{next(self._numbers)}"
-        secret = "" if self.method == "none" else f"s+{client}/="
+        secret = "" if self.method == "none" else f"s+{_made(client)}/="
         self.clients[client] = secret
         answer = {"client_id": client, **({"client_secret": secret} if secret else {})}
         return web.json_response(answer, status=201)
@@ -217,8 +222,9 @@ class AuthorizationServer:
         if self.expires_in is not None:
             answer["expires_in"] = self.expires_in
         if self.gives_refresh:
-            self.refreshers[f"refresh-{number}"] = (client, scope)
-            answer["refresh_token"] = f"refresh-{number}"
+            made = _made(f"refresh {number}")
+            self.refreshers[f"refresh-{made}"] = (client, scope)
+            answer["refresh_token"] = f"refresh-{made}"
         return web.json_response(answer)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from gatewright.links.authorization import NotAuthorized
 from gatewright.protocol.oauth_client import Identity
@@ -313,6 +314,26 @@ async def test_tokens_are_known_as_secrets_from_when_they_are_had_until_long_aft
     HELD.clear()
     assert await request(make(browser=None), server.url) == 200  # what an earlier process kept
     assert {*issuer.refreshers} <= {*HELD.values}
+
+
+async def test_a_token_that_is_a_word_of_the_protocol_is_taken_out_of_nothing(
+    pair: Pair, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, issuer = pair
+    monkeypatch.setattr(
+        issuer,
+        "_give",
+        lambda *_: web.json_response(
+            {
+                "access_token": "structuredContent",
+                "refresh_token": "inputSchema",
+                "token_type": "Bearer",
+            }
+        ),
+    )
+    issuer.tokens["structuredContent"] = set()
+    assert await request(make(), server.url) == 200
+    assert not {"structuredContent", "inputSchema"} & {*HELD.values}
 
 
 async def test_an_error_that_repeats_a_token_is_told_without_it(pair: Pair, make: Make) -> None:

@@ -64,7 +64,7 @@ from gatewright.doors.health import Health
 from gatewright.kernel import Kernel
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.negotiate import Face
-from gatewright.redaction import HELD, prepare
+from gatewright.redaction import HELD, PROCESS, prepare
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
@@ -106,7 +106,7 @@ class Gateway:
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
             self._tokens["operator"] = ""
-        HELD.hold("process", self._tokens.values())
+        HELD.hold(PROCESS, self._tokens.values())
 
     async def __aenter__(self) -> Gateway:
         typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it

@@ -122,14 +122,15 @@ class Redact:
         self, call: Call, answer: Answer, redactor: Redactor, beside: Cleaning
     ) -> Outcome:
         raw, listed = answer.raw, call.kind == "list"
-        text = self._lists.get(raw) if listed else None
+        known = _known(redactor)
+        text = self._kept(raw, known) if listed else None
         if text is None:
             found = await beside(call, redactor, raw, report=not listed)
             if isinstance(found, Failure):
                 return found
             text = found.text
             if listed:
-                self._keep(raw, text)
+                self._keep(raw, text, known)
             elif found.rules:
                 _count(call, found.rules)
         return answer if text is raw else replace(answer, raw=text)
@@ -228,21 +229,32 @@ class Redact:
         return tools.get((target.server, target.name), tools.get((target.server, "*"), whole))
 
     def _list(self, answer: Answer, redactor: Redactor) -> Answer:
-        raw = answer.raw
-        held = redactor.held
-        if held is not None and held.version != self._lists_of:
-            self._lists.clear()  # more is known to be secret now
-            self._lists_of = held.version
-        clean = self._lists.get(raw)
+        raw, known = answer.raw, _known(redactor)
+        clean = self._kept(raw, known)
         if clean is None:
             clean = redactor.json(raw).text
-            self._keep(raw, clean)
+            self._keep(raw, clean, known)
         return answer if clean is raw or clean == raw else replace(answer, raw=clean)
 
-    def _keep(self, raw: bytes, clean: bytes) -> None:
+    def _kept(self, raw: bytes, known: int) -> bytes | None:
+        """A list as it was cleaned before, when the same was known to be secret."""
+        if known != self._lists_of:
+            self._lists.clear()
+            self._lists_of = known
+        return self._lists.get(raw)
+
+    def _keep(self, raw: bytes, clean: bytes, known: int) -> None:
+        """Keep a list that was cleaned of what was `known`, unless other lists are kept by now."""
+        if known != self._lists_of:
+            return
         if len(self._lists) >= _LISTS_KEPT:
             self._lists.clear()
         self._lists[raw] = clean
+
+
+def _known(redactor: Redactor) -> int:
+    """Another number whenever more is known to be secret."""
+    return -1 if redactor.held is None else redactor.held.version
 
 
 def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.redaction.exact import is_telling
-from gatewright.redaction.held import HELD, Held, WithHeld
+from gatewright.redaction.held import HELD, PROCESS, Held, WithHeld
 from gatewright.redaction.invisible import visible, visible_json
 from gatewright.redaction.json_text import redacted_json
 from gatewright.redaction.mark import marker
@@ -23,6 +23,7 @@ __all__ = [
     "HELD",
     "HIDDEN",
     "PERSONAL",
+    "PROCESS",
     "Clean",
     "Held",
     "Redactor",

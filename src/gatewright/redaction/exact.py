@@ -12,8 +12,10 @@ import json
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-__all__ = ["LEAST", "base64_of", "is_telling", "spellings"]
+__all__ = ["LEAST", "OWN", "base64_of", "is_telling", "spellings"]
 
+OWN = "own-secret"
+"""The rule of what is found by its exact value."""
 LEAST = 8
 _KINDS = 4
 

@@ -2,7 +2,8 @@
 of databases. They come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 
 An access token that was refreshed stays known until `EACH` newer values of its holder came. Holders are told apart, so that
-an authorization server that gives a new token each second displaces its own tokens alone.
+an authorization server that gives a new token each second displaces its own tokens alone. What a holder was given by somebody else (`foreign`) counts only where it is made as tokens are
+(`looks_issued`): a server that gives a word of the protocol as a token would have that word taken out of everything.
 
 Theory: each spelling of a value (`exact.spellings`) has an eight-byte piece, and one automaton looks for all pieces. Only where
 a piece stands, the whole spelling is compared. A piece does not begin again inside itself where that can be avoided, so that
@@ -11,25 +12,31 @@ a text full of pieces costs no more than one comparison for every few bytes.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
 from threading import Lock
 from urllib.parse import unquote, urlsplit
 
 from gatewright.redaction.context import Finding
-from gatewright.redaction.exact import is_telling, spellings
-from gatewright.redaction.names import is_secret_name
-from gatewright.redaction.patterns import Pattern
+from gatewright.redaction.exact import OWN, is_telling, spellings
+from gatewright.redaction.names import is_secret_name, looks_issued
+from gatewright.redaction.patterns import Next, Pattern, Span
 from gatewright.redaction.scanner import Scanner, bytes_of
 
-__all__ = ["EACH", "HELD", "MOST", "Held", "WithHeld", "passwords_in"]
+__all__ = ["EACH", "HELD", "MOST", "PROCESS", "Held", "WithHeld", "passwords_in"]
 
 EACH = 16
 """How many values one holder may have unless it says otherwise."""
 MOST = 256
-"""How many values there may be; beyond that the oldest goes."""
+"""How many values there may be; beyond that the oldest goes of whoever has the most (`Held._displaced`)."""
+MOST_FOREIGN = MOST // 4
+"""Foreign values beyond so many go before all others."""
+PROCESS = "process"
+"""The holder of the gateway's own tokens, which are displaced by nobody else's."""
 LONGEST = 32 * 1024
 """Characters of a value that are looked for; of a longer one the last of them."""
+LONGEST_FOREIGN = 2048
+"""The same for a foreign one. Who chose it may send texts that are compared with nearly all of it again and again."""
 
 _Spelled = tuple[tuple[bytes, int], ...]
 
@@ -37,7 +44,6 @@ _ESCAPES = r"\\u|\\/|\\\\"
 """Where a value has characters that JSON may escape, its pieces look different in JSON text within JSON text."""
 _PIECE = 8
 _LOOKED = 256
-_RULE = "own-secret"
 
 
 class Held:
@@ -45,14 +51,26 @@ class Held:
 
     def __init__(self) -> None:
         self._values: OrderedDict[tuple[str, str], _Spelled] = OrderedDict()
+        self._foreign: set[str] = set()
+        """Whose values somebody else chose."""
         self._lock = Lock()
         self._made: _Looking | None = None
         self.version = 0
         """Another number whenever another value is known."""
 
-    def hold(self, holder: str, values: Iterable[str | None], most: int = EACH) -> None:
-        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`)."""
-        fresh = [one[-LONGEST:] for one in values if one and is_telling(one)]
+    def hold(
+        self,
+        holder: str,
+        values: Iterable[str | None],
+        most: int = EACH,
+        *,
+        foreign: bool = False,
+    ) -> None:
+        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`), and of `foreign`
+        ones, which neither the operator nor the gateway chose, those that may be words."""
+        longest = LONGEST_FOREIGN if foreign else LONGEST
+        told = [one[-longest:] for one in values if one and is_telling(one)]
+        fresh = [one for one in told if not foreign or looks_issued(one.strip())]
         with self._lock:
             if all((holder, one) in self._values for one in fresh):
                 return
@@ -61,15 +79,27 @@ class Held:
             mine = [key for key in self._values if key[0] == holder]
             for key in mine[: max(0, len(mine) - most)]:
                 del self._values[key]
+            if foreign:
+                self._foreign.add(holder)
             while len(self._values) > MOST:
-                self._values.popitem(last=False)
+                del self._values[self._displaced()]
             self._made = None
             self.version += 1
+
+    def _displaced(self) -> tuple[str, str]:
+        """The oldest value of the holder who has the most: of those of foreign values, who are as many as the authorization
+        servers, as long as these are too many, else of the others."""
+        counts = Counter(holder for holder, _ in self._values)
+        foreign = sum(counts[one] for one in self._foreign) > MOST_FOREIGN
+        some = [one for one in counts if (one in self._foreign) == foreign and one != PROCESS]
+        holder = max(some, key=counts.__getitem__, default=PROCESS)
+        return next(key for key in self._values if key[0] == holder)
 
     @property
     def values(self) -> tuple[str, ...]:
         """All that are known, each once."""
-        return tuple(dict.fromkeys(value for _, value in self._values))
+        with self._lock:
+            return tuple(dict.fromkeys(value for _, value in self._values))
 
     def clear(self) -> None:
         """Know nothing any more."""
@@ -80,12 +110,13 @@ class Held:
 
     def looking(self) -> _Looking | None:
         """What finds them; None where there are none."""
-        if not self._values:
-            return None
-        if self._made is None:
+        made = self._made
+        if made is None and self._values:
             with self._lock:
-                self._made = _Looking(self._values.values())
-        return self._made
+                if self._made is None and self._values:
+                    self._made = _Looking(self._values.values())
+                made = self._made
+        return made
 
 
 class _Looking:
@@ -100,9 +131,7 @@ class _Looking:
         pieces = "|".join(map(bytes_of, self._spelled))
         self._pieces = Pattern(pieces, bounded=True)
         escaped = any(b"\\" in one for one in self._spelled)
-        hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
-        self.hits = hints.hits
-        self.after = hints.after
+        self.hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of every value, in order."""
@@ -112,7 +141,7 @@ class _Looking:
             start = spans[0][0]
             begun, done = self._whole(text, start, done)
             if begun >= 0:
-                found.append((begun, done, _RULE))
+                found.append((begun, done, OWN))
             at = max(done, start + 1)
         return found
 
@@ -157,15 +186,15 @@ class WithHeld(Scanner):
         if self._seen(raw):
             return True
         looking = self._held.looking()
-        return looking is not None and looking.hits(raw)
+        return looking is not None and looking.hints.hits(raw)
 
-    def hint_after(self, raw: bytes, at: int) -> tuple[int, int] | None:
-        """Where from `at` on something is worth a look."""
-        found, looking = self._of.hint_after(raw, at), self._held.looking()
-        spans = None if looking is None else looking.after(raw, at)
-        if found is None or spans is None:
-            return found if spans is None else spans[0]
-        return min(found, spans[0])
+    def hinting(self, raw: bytes) -> Callable[[int], Span]:
+        """See `Scanner`. Each of the two is asked again only behind what it found last."""
+        found, looking = self._of.hinting(raw), self._held.looking()
+        if looking is None:
+            return found
+        more = Next(looking.hints, raw).after
+        return lambda at: min(found(at), more(at))
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""

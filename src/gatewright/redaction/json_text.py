@@ -77,8 +77,8 @@ class _Text:
 
     def _marked(self) -> Iterator[int]:
         """The numbers of the strings in which something is worth a look, in order."""
-        at = 0
-        while (spans := self._scanner.hint_after(self._raw, at)) is not None:
+        at, size, after = 0, len(self._raw), self._scanner.hinting(self._raw)
+        while (spans := after(at))[0] < size:
             start, end = spans
             first = max(0, bisect_right(self._starts, start) - 1)
             last = bisect_right(self._starts, end - 1)
@@ -88,11 +88,12 @@ class _Text:
     def _judge(self, at: int) -> None:
         if at in self._new or self._is_handle(at):
             return
-        if self._is_name(at):
+        name = self._is_name(at)
+        if name:
             self._members(at)
         elif at and self._is_name(at - 1) and is_paired(self._said(at - 1)):
             self._paired(at)
-        self._replace(at)
+        self._replace(at, name=name)
 
     def _members(self, at: int) -> None:
         """Judge what stands behind the member's name: a string, or a list of strings."""
@@ -146,8 +147,8 @@ class _Text:
         said = value.encode()
         self._put(at, said[:begin] + self._mark(rule, said[begin:]), [rule])
 
-    def _replace(self, at: int) -> None:
-        text, rules = self._scanner.replaced(self._said(at).encode(), self._mark)
+    def _replace(self, at: int, *, name: bool = False) -> None:
+        text, rules = self._scanner.replaced(self._said(at).encode(), self._mark, name=name)
         if rules:
             self._put(at, text, rules)
 

@@ -18,7 +18,14 @@ from itertools import pairwise
 from gatewright.patterns import ASCII, DOTALL, IGNORECASE, AnyOf, Pattern, words_of
 from gatewright.redaction.foreign import FOREIGN_WORD, is_foreign_name
 
-__all__ = ["is_example", "is_secret_name", "looks_chosen", "looks_random", "may_be_secret"]
+__all__ = [
+    "is_example",
+    "is_secret_name",
+    "looks_chosen",
+    "looks_issued",
+    "looks_random",
+    "may_be_secret",
+]
 
 _ALONE = frozenset(
     "password passwd passwort pwd passphrase passcode secret secrets token apikey authtoken accesstoken "
@@ -143,6 +150,12 @@ def looks_random(value: str, least: int = 10, *, digests: bool = False) -> bool:
     if all(_WORD_OR_NUMBER.fits(part) for part in _SEPARATORS.split(value)):
         return len(value) >= 20 and value.isalpha() and not _reads_like_words(value)
     return _turns(value) >= 2 and _entropy(value) >= (2.6 if len(value) < 20 else 3.0)
+
+
+def looks_issued(value: str) -> bool:
+    """Whether this is made as issuers make tokens, with or without a word before it (`secret_…`), and so is no word of a
+    protocol or a program."""
+    return any(looks_random(one, 16, digests=True) for one in (value, value.rpartition("_")[2]))
 
 
 def looks_chosen(value: str) -> bool:

@@ -19,11 +19,11 @@ from functools import lru_cache, partial
 from gatewright.patterns import escape
 from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
-from gatewright.redaction.exact import spellings
+from gatewright.redaction.exact import OWN, spellings
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
-from gatewright.redaction.names import is_example
-from gatewright.redaction.patterns import Pattern, Several, either
+from gatewright.redaction.names import is_example, looks_issued
+from gatewright.redaction.patterns import Next, Pattern, Several, Span, either
 from gatewright.redaction.personal import PERSONAL, is_card, is_email, is_iban, is_phone, is_us_ssn
 
 __all__ = ["Scanner", "bytes_of", "scanner"]
@@ -105,19 +105,24 @@ class Scanner:
         yield from (PERSONAL[kind][0] for kind in sorted(personal))
         yield from (f"(?i:{_literal(term)})" for term in terms)
 
-    def hint_after(self, raw: bytes, at: int) -> tuple[int, int] | None:
-        """Where from `at` on something is worth a look."""
-        spans = self._quick.after(raw, at)
-        return None if spans is None else spans[0]
+    def hinting(self, raw: bytes) -> Callable[[int], Span]:
+        """What says, of places in order, where from there on something is worth a look; both are the end of the text where
+        nothing is."""
+        return Next(self._quick, raw).after
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
         found = [one for number in self._which.hits(text) for one in self._rules[number](text)]
         return _apart(_unmarked(text, found) if found and MARK_BEGINS in text else found)
 
-    def replaced(self, text: bytes, mark: Callable[[str, bytes], bytes]) -> tuple[bytes, list[str]]:
-        """The text with `mark(rule, secret)` in each place, and the rule of each."""
+    def replaced(
+        self, text: bytes, mark: Callable[[str, bytes], bytes], *, name: bool = False
+    ) -> tuple[bytes, list[str]]:
+        """The text with `mark(rule, secret)` in each place, and the rule of each. Of the `name` of a member a word stays,
+        even one that is known as a secret: whoever reads the text looks for the member by it."""
         found = self.find(text)
+        if name:
+            found = [one for one in found if one[2] != OWN or _is_issued(text, one)]
         if not found:
             return text, []
         return _replaced(text, found, mark), [rule for _, _, rule in found]
@@ -135,7 +140,7 @@ class Scanner:
         for kind in sorted(personal):
             yield PERSONAL[kind][1], partial(_people, kind)
         if self._own:
-            yield self._own, partial(_all, Pattern(self._own), "own-secret")
+            yield self._own, partial(_all, Pattern(self._own), OWN)
         if terms:
             pattern = "(?i)" + either(map(_literal, terms))
             yield pattern, partial(_all, Pattern(pattern), "term")
@@ -292,6 +297,10 @@ def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:
         for start, end, rule in found
         if not (before := bisect_right(begins, start)) or end > marks[before - 1][1]
     ]
+
+
+def _is_issued(text: bytes, found: Finding) -> bool:
+    return looks_issued(text[found[0] : found[1]].decode("latin-1"))
 
 
 def _replaced(text: bytes, found: list[Finding], mark: Callable[[str, bytes], bytes]) -> bytes:

@@ -31,6 +31,8 @@ HEAD = struct.Struct(">IIB")
 
 _WAITING_OF_ONE = 16
 _WAITING_BYTES = 128 * 1024 * 1024
+_BYTES_OF_ONE = _WAITING_BYTES // 4
+"""How much of one caller may wait; one load of his may wait however large it is."""
 _GRACE_S = 1.0
 
 
@@ -81,9 +83,10 @@ class Workers:
         self, who: str, head: bytes, load: bytes, seconds: int = 5
     ) -> tuple[bytes, bytes]:
         """The answer to one order: head and load. Raises `Busy` or `Overtime`."""
-        mine = sum(one.who == who for one in self._waiting)
+        mine = [len(one.load) for one in self._waiting if one.who == who]
+        much = mine and sum(mine) + len(load) > _BYTES_OF_ONE
         full = self._waiting_bytes + len(load) > _WAITING_BYTES and self._waiting
-        if mine >= _WAITING_OF_ONE or full or self._closed:
+        if len(mine) >= _WAITING_OF_ONE or much or full or self._closed:
             raise Busy
         order = _Order(who, head, load, seconds)
         self._waiting.append(order)

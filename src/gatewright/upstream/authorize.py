@@ -242,7 +242,7 @@ class OAuth:
             grant=grant,
             asked=kept.wanted,
         )
-        HELD.hold(f"login {self._server}", [self._identity.client_secret])
+        HELD.hold(f"client {self._server}", [self._identity.client_secret])
         outside = await is_outside(self._url)
         step = machine.start()
         while not isinstance(step, Granted | Stopped):
@@ -293,7 +293,7 @@ class OAuth:
         """Have the tokens of a grant known as secrets, whoever says them back."""
         if grant is not None:
             tokens = (grant.access_token, grant.refresh_token, grant.client.client_secret)
-            HELD.hold(f"login {self._server}", [*tokens, *more])
+            HELD.hold(f"login {self._server}", [*tokens, *more], foreign=True)
 
     def _save(self, kept: Kept) -> None:
         self._kept = kept
