@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Outcome, Question
+from gatewright.call import Answer, Back, Call, Caller, Outcome, Question
 from gatewright.wire import jsonrpc
 from tests.doors.client import Answered, Wire, rpc, within
-from tests.doors.house import ANN, BOB, House, text
+from tests.doors.house import _KEYS, ANN, BOB, House, text
 from tests.doors.steps import CALL, TOLD, Hang, progress, progressed
 
 
@@ -82,6 +82,17 @@ async def test_a_host_is_asked_on_the_stream_and_answers_with_a_post() -> None:
         assert asked["method"] == "sampling/createMessage"
         await host.post(jsonrpc.encode({"jsonrpc": "2.0", "id": asked["id"], "result": {"n": 1}}))
         assert (await host.stream.message())["result"] == {"learned": {"n": 1}}
+
+
+async def test_a_caller_of_another_kind_cannot_post_to_a_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An operator and an agent may have one name."""
+    async with House() as house:
+        host = await connected(house, key="key-ann")
+        monkeypatch.setitem(_KEYS, "key-ann-2", Caller("ann", "operator"))
+        assert (await host.post(rpc("ping", None, 1), key="key-ann-2")).status == 404
+        assert (await host.post(rpc("ping", None, 1))).status == 202
 
 
 async def test_what_servers_say_comes_on_the_stream() -> None:

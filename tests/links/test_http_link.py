@@ -242,6 +242,33 @@ async def test_a_call_does_not_go_to_a_tool_that_is_another_one_in_the_new_sessi
         assert server.idle()
 
 
+@pytest.mark.parametrize("end", ["result", "error"])
+@pytest.mark.parametrize("as_text", [False, True])
+async def test_a_404_that_answers_the_call_is_its_answer_and_later_calls_get_a_new_session(
+    end: str, as_text: bool
+) -> None:
+    async with scripted() as (supervisor, server):
+        calling = begin(supervisor)
+        asked = await server.next("tools/call")
+        ident = str(asked.body["id"]) if as_text else asked.body["id"]
+        said = {"result": DONE, "error": {"code": -32000, "message": "The customer is not known"}}
+        asked.say(404, {"jsonrpc": "2.0", "id": ident, end: said[end]})
+        outcome = await ended(calling)
+        if end == "result":
+            assert text(outcome) == "done"
+        else:
+            assert isinstance(outcome, Failure)
+            assert b"customer" in (outcome.error or b"")
+        await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
+        assert server.idle()
+        again = begin(supervisor)
+        second = await server.next("tools/call")
+        assert second.headers["mcp-session-id"] == "s-2"
+        second.result(DONE)
+        assert text(await ended(again)) == "done"
+
+
 async def test_a_404_without_a_session_is_just_a_404() -> None:
     async with scripted(session=None) as (supervisor, server):
         calling = begin(supervisor)

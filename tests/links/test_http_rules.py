@@ -8,6 +8,7 @@ import pytest
 
 from gatewright.call import Call, Failure, Target, Tool
 from gatewright.links.http_rules import (
+    answer_in,
     error_in,
     may_repeat,
     messages,
@@ -21,6 +22,9 @@ NO_SESSION = Response(b"null", error=b'{"code":-32000,"message":"No valid sessio
 TOOL_FAILED = Response(b"1", error=b'{"code":-32000,"message":"Payment declined"}')
 FOREIGN = Response(b"null", error=b'{"code":-32600,"message":"Not found"}')
 PAID = Response(b"7", error=b'{"code":-32000,"message":"The customer was not found"}')
+PAID_AS_TEXT = Response(b'"7"', error=PAID.error)
+DONE = Response(b"7", result=b"{}")
+DONE_AS_TEXT = Response(b'"7"', result=b"{}")
 FORGOTTEN = Response(b"7", error=b'{"code":-32600,"message":"Session not found"}')
 OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
 
@@ -39,6 +43,10 @@ OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
         (500, NO_SESSION, True, False),
         (404, FOREIGN, True, True),
         (404, PAID, True, False),  # the server has read this very request
+        (404, PAID_AS_TEXT, True, False),
+        (404, DONE, True, False),
+        (404, DONE_AS_TEXT, True, False),
+        (400, DONE, True, False),
         (404, FORGOTTEN, True, True),
     ],
 )
@@ -54,6 +62,15 @@ def test_an_error_is_found_in_a_body_whatever_its_id() -> None:
     )
     for body in (b"", b"oops", b"[]", b'{"jsonrpc":"2.0","id":1,"result":{}}'):
         assert error_in(body) is None
+
+
+def test_an_answer_to_the_request_itself_is_found_before_errors_of_others() -> None:
+    other = b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'
+    own = b'{"jsonrpc":"2.0","id":"7","result":{}}'
+    assert answer_in(own, 7) == DONE_AS_TEXT
+    assert answer_in(b"[" + other + b"," + own + b"]", 7) == DONE_AS_TEXT
+    assert answer_in(other, 7) == Response(b"1", error=b'{"code":1,"message":"no"}')
+    assert answer_in(b'{"jsonrpc":"2.0","id":1,"result":{}}', 7) is None
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,24 @@ async def test_who_floods_a_tls_port_is_sent_away_before_the_handshake() -> None
         listener.close()
 
 
+async def test_a_connection_that_cannot_be_made_for_any_reason_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def make() -> Held:
+        raise RuntimeError("nobody expected this")
+
+    sock = listening()
+    listener = Listener(sock, make, Arrivals(10, 10))
+    try:
+        with caplog.at_level(logging.ERROR):
+            reader, writer = await asyncio.open_connection(*sock.getsockname())
+            assert await asyncio.wait_for(reader.read(), 5) == b""
+        assert "RuntimeError: nobody expected this" in caplog.text
+        writer.close()
+    finally:
+        listener.close()
+
+
 async def test_nobody_is_accepted_once_it_is_closed(tmp_path: Path) -> None:
     server: HttpServer = await serve(answering, unix_socket=str(tmp_path / "s"))
     reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))

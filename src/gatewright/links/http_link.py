@@ -19,7 +19,7 @@ from gatewright.call import RECONNECT, Event, Failure
 from gatewright.links.authorization import NotAuthorized
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import Exchange, Reply
-from gatewright.links.http_rules import error_in, may_repeat, messages, refusal, session_is_lost
+from gatewright.links.http_rules import answer_in, may_repeat, messages, refusal, session_is_lost
 from gatewright.links.http_wire import HttpWire
 from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.links.outgoing import question
@@ -191,6 +191,8 @@ class HttpLink(Link):
                     await self._renew(session)
                     continue
                 await self._read(posted, exchange)
+                if posted.status == 404 and session is not None and self.open and not renewed:
+                    await self._renew(session)  # for later calls: this one has its answer
                 return
             except UpstreamError as problem:
                 again = isinstance(problem, ConnectionBroken) and not problem.not_sent
@@ -229,7 +231,8 @@ class HttpLink(Link):
         """Whether a request was refused because the server forgot our session, and so not executed."""
         if posted.status not in (400, 404) or posted.body is None:
             return False
-        return session_is_lost(posted.status, error_in(posted.body), session is not None, ident)
+        said = answer_in(posted.body, ident)
+        return session_is_lost(posted.status, said, session is not None, ident)
 
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
@@ -264,8 +267,8 @@ class HttpLink(Link):
         if posted.body is None:
             await self._follow(posted, exchange)
         elif not 200 <= posted.status < 300:
-            error = error_in(posted.body)
-            exchange.settle(refusal(self.spec.id, posted.status, posted.headers, error))
+            said = answer_in(posted.body, exchange.ident)
+            exchange.settle(refusal(self.spec.id, posted.status, posted.headers, said))
         else:
             self._arrived(exchange, posted.body)
             if not exchange.future.done():

@@ -14,6 +14,7 @@ from gatewright.wire import jsonrpc
 __all__ = [
     "SESSION",
     "VERSION",
+    "answer_in",
     "error_in",
     "may_repeat",
     "messages",
@@ -51,16 +52,23 @@ def error_in(body: bytes) -> jsonrpc.Response | None:
     return None
 
 
+def answer_in(body: bytes, ident: int) -> jsonrpc.Response | None:
+    """What an HTTP refusal says of the request `ident`: its answer, or an error whatever its id."""
+    found = [one for one in messages(body) if isinstance(one, jsonrpc.Response)]
+    own = (one for one in found if _is_own(one, ident))
+    return next(own, next((one for one in found if one.error), None))
+
+
 def session_is_lost(
-    status: int, error: jsonrpc.Response | None, had_session: bool, ident: int
+    status: int, said: jsonrpc.Response | None, had_session: bool, ident: int
 ) -> bool:
     """Whether the request `ident` was refused because the server does not know its session any more. A server that answers this
-    very request with an error of its own has read it, whatever its status, and may have acted."""
+    very request with a result or an error of its own has read it, whatever its status, and may have acted."""
     if not had_session:
         return False
     if status == 404:
-        return error is None or error.id != b"%d" % ident or _speaks_of_session(error)
-    return status == 400 and _is_of_session(error)
+        return said is None or not _is_own(said, ident) or _speaks_of_session(said)
+    return status == 400 and _is_of_session(said)
 
 
 def may_repeat(call: Call | None) -> bool:
@@ -70,11 +78,11 @@ def may_repeat(call: Call | None) -> bool:
 
 
 def refusal(
-    server: str, status: int, headers: Mapping[str, str], error: jsonrpc.Response | None
+    server: str, status: int, headers: Mapping[str, str], said: jsonrpc.Response | None
 ) -> jsonrpc.Response | Failure:
-    """What a refused request comes to: the server's own error where it gave one, else the status."""
-    if error is not None:
-        return error
+    """What a refused request comes to: what the server itself said of it (`answer_in`), else the status."""
+    if said is not None:
+        return said
     if status in (429, 503):
         text = f"server {server} is overloaded (HTTP {status})"
         return Failure("upstream_unavailable", text, retry_after_ms=_retry_after_ms(headers))
@@ -87,6 +95,11 @@ def refusal(
 def _retry_after_ms(headers: Mapping[str, str]) -> int:
     found = headers.get("Retry-After", "")
     return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
+
+
+def _is_own(answer: jsonrpc.Response, ident: int) -> bool:
+    """Whether an answer is one to the request `ident`, also where the server made a string of the number."""
+    return answer.id in (b"%d" % ident, b'"%d"' % ident)
 
 
 def _is_of_session(error: jsonrpc.Response | None) -> bool:

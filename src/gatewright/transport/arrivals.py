@@ -152,6 +152,9 @@ class Listener:
         self._coming.discard(task)
         if task.cancelled():  # perhaps before it began
             accepted.close()
+        elif (problem := task.exception()) is not None:
+            accepted.close()
+            log.error("a connection was not made: %s: %s", type(problem).__name__, problem)
 
     async def _connected(self, accepted: socket.socket) -> None:
         try:

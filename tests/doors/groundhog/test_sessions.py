@@ -148,3 +148,14 @@ def test_a_session_that_was_closed_twice_takes_nothing_else_with_it(gone: bool) 
     if gone:
         house.all.close(second)
     assert house.all.alive(second) is not gone
+
+
+def test_a_caller_of_another_kind_is_another_caller() -> None:
+    house = Clocked()
+    one = house.opened(ANN, "session456")
+    operator = Caller("ann", "operator")
+    assert reason(house.all.find(operator, "session456")) == "bad_security_context"
+    assert reason(house.all.open(operator, "session456")) == "bad_security_context"
+    house.all.close(one)
+    assert reason(house.all.find(operator, "session456")) == "bad_security_context"
+    assert house.all.find(ANN, "session456") == ENDED

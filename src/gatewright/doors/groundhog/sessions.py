@@ -66,7 +66,7 @@ class Sessions:
         self.timeout_s = timeout_s
         self.most = most
         self._open: OrderedDict[str, Session] = OrderedDict()
-        self._past: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._past: OrderedDict[str, tuple[str, str, str]] = OrderedDict()
 
     def __len__(self) -> int:
         """How many are open."""
@@ -77,7 +77,7 @@ class Sessions:
         """Begin a session, under the id that its user wants, or a random one. One that the same user has
         open already in this profile is that one; one that is somebody else's is refused, and so is one too many."""
         self._sweep()
-        whose = caller.id, profile
+        whose = caller.kind, caller.id, profile
         if id is not None:
             known = self._open.get(id)
             if known is not None:
@@ -98,7 +98,7 @@ class Sessions:
         """The caller's session of this id. An id that nobody ever used becomes a session of the caller."""
         self._sweep()
         if id in self._past:
-            return ENDED if self._past[id] == (caller.id, profile) else _FOREIGN
+            return ENDED if self._past[id] == (caller.kind, caller.id, profile) else _FOREIGN
         return self.open(caller, id, profile)
 
     def alive(self, session: Session) -> bool:
@@ -154,5 +154,5 @@ class Sessions:
         )
 
 
-def _whose(session: Session) -> tuple[str, str]:
-    return session.caller.id, session.profile
+def _whose(session: Session) -> tuple[str, str, str]:
+    return session.caller.kind, session.caller.id, session.profile

@@ -82,7 +82,7 @@ class Standing:
             return _NOT_MINE
         if claims.session is not None:
             return sessions.find(caller, claims.session, self.profile)
-        if self._session is None or self._session.caller.id != caller.id:
+        if self._session is None or not _same(self._session.caller, caller):
             found = sessions.open(caller, None, self.profile)
             if isinstance(found, Refusal):
                 return found
@@ -129,3 +129,7 @@ def _is_another(caller: Caller, claims: Claims) -> bool:
     """Whether a request says to be somebody else's. Nobody known may call itself what it likes: it is
     `anonymous` all the same."""
     return claims.user is not None and caller.kind != "anonymous" and claims.user != caller.id
+
+
+def _same(one: Caller, other: Caller) -> bool:
+    return (one.kind, one.id) == (other.kind, other.id)
