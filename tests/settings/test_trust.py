@@ -76,7 +76,7 @@ def test_a_change_is_shown_and_refused_until_it_is_accepted(folder: Path) -> Non
     (folder / "mgp.toml").write_text(SERVER + 'args = ["--evil"]\n[limits]\ndepth = 3\n')
     with pytest.raises(NotAccepted, match="has changed since") as caught:
         found(folder)
-    assert caught.value.lines == ["new: servers.a.args = ['--evil']"]
+    assert caught.value.lines == ["new: servers.a.args.0 = '--evil'"]
 
 
 def test_an_acceptance_holds_for_one_place(folder: Path) -> None:

@@ -21,6 +21,7 @@ from gatewright.patterns import Pattern
 from gatewright.settings.documents import Document
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.statements import KeyPath
+from gatewright.wire.visible import spelled
 
 __all__ = ["Entry", "changes", "digests", "effects", "entries"]
 
@@ -35,6 +36,8 @@ _ADDRESS = Pattern(r"(?P<where>[a-z+]{1,20}://[A-Za-z0-9.:\[\]-]{1,200})(?:[/?#]
 _FILE_BYTES = 16 << 20
 _FILES = 256
 _LONG = 240
+_WHOLE = 4096
+"""Characters of what is shown whole. What is longer is not asked about: nobody reads it."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -48,7 +51,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries(document: Document) -> list[Entry]:
-    """Everything that has to be accepted."""
+    """Everything that has to be accepted. Raises `SettingsError` for what cannot be shown or looked at."""
+    _check(document)
     found = [
         Entry(_dotted(path), msgspec.json.encode(path).decode(), repr(value))
         for path, value in _leaves(document.data, ())
@@ -80,13 +84,15 @@ def changes(found: list[Entry], salt: str, accepted: Mapping[str, str]) -> list[
         former = accepted.get(one.identity)
         if former != now[one.identity]:
             word = "new" if former is None else "changed"
-            said.append(f"{word}: {_shown(one.key)} = {_value(one)}")
+            said.append(f"{word}: {_whole(one.key)} = {_value(one)}")
     gone = [one for one in accepted if one not in now]
-    return [*said, *(f"removed: {_shown(_label(one))}" for one in gone)]
+    return [*said, *(f"removed: {_whole(_label(one))}" for one in gone)]
 
 
 def effects(document: Document) -> list[str]:
-    """What the file runs, imports, sends and uses, a sentence each, what matters most first."""
+    """What the file runs, imports, sends and uses, a sentence each, what matters most first. Raises `SettingsError`
+    for what cannot be shown."""
+    _check(document)
     data = document.data
     said = [line for one in _tables(data.get("servers")) for line in _of_server(one)]
     rest = {name: value for name, value in data.items() if name != "servers"}
@@ -95,27 +101,67 @@ def effects(document: Document) -> list[str]:
     return said
 
 
+def _check(document: Document) -> None:
+    """Refuse by name what is too long to be shown whole: nobody accepts what nobody sees."""
+    problems = [
+        Problem(Origin(document.path), _shown(key, 120), _TOO_LONG.format(length), _SHORTER)
+        for key, length in _lengths(document.data)
+        if length > _WHOLE
+    ]
+    if problems:
+        raise SettingsError(problems)
+
+
+_TOO_LONG = f"it has {{}} characters, and at most {_WHOLE} are shown to whoever is to accept it"
+_SHORTER = (
+    "write less, for instance a script in a file of its own; --config FILE uses it without asking"
+)
+
+
+def _lengths(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """(key, characters) of everything that is shown whole."""
+    for path, value in _leaves(data, ()):
+        key = _dotted(path)
+        yield key, max(len(key), len(str(value)) if _is_whole(path) else 0)
+    for number, table in enumerate(_tables(data.get("servers"))):
+        if "command" in table:
+            yield f"servers.{number}.command with its args", len(_command(table))
+    for verb, names in _uses(data):
+        yield verb, len(names)
+
+
+def _is_whole(path: KeyPath) -> bool:
+    """Whether it says what runs, what is loaded or where something is sent: every character of it counts."""
+    if len(path) < 3 or path[0] != "servers":
+        return False
+    return path[2] in _PROGRAM or (path[2] == "env" and bool(_kind(str(path[-1]))))
+
+
+def _command(table: Mapping[str, Any]) -> str:
+    return shlex.join(map(str, [table["command"], *_list(table.get("args"))]))
+
+
 def _of_server(table: Mapping[str, Any]) -> Iterator[str]:
     name = f"server {_shown(str(table.get('id', '?')), 80)}"
     if "command" in table:
-        words = shlex.join(map(str, [table["command"], *_list(table.get("args"))]))
-        folder = f" in {_shown(str(table['cwd']))}" if "cwd" in table else ""
-        yield f"{name} runs `{_shown(words)}`{folder}"
+        folder = f" in {_whole(str(table['cwd']))}" if "cwd" in table else ""
+        yield f"{name} runs `{_whole(_command(table))}`{folder}"
     if "python" in table:
-        yield f"{name} imports the Python module {_shown(str(table['python']))}"
+        yield f"{name} imports the Python module {_whole(str(table['python']))}"
     for key, verb in (("url", "sends to"), ("base_url", "sends to"), ("openapi", "reads the API")):
         if key in table:
-            yield f"{name} {verb} {_shown(str(table[key]))}"
+            yield f"{name} {verb} {_whole(str(table[key]))}"
     env = table.get("env")
     for variable, value in (env if isinstance(env, dict) else {}).items():
         kind = _kind(str(variable))
-        yield f"{name} sets {_shown(str(variable), 80)}={_text(str(variable), value)}{kind}"
+        said = _whole(str(value)) if kind else _text(str(variable), value)
+        yield f"{name} sets {_shown(str(variable), 80)}={said}{kind}"
     headers = table.get("headers")
     for header, value in (headers if isinstance(headers, dict) else {}).items():
         yield f"{name} sends the header {_shown(str(header), 80)}: {_text(str(header), value)}"
-    others = sorted(str(key) for key in table.keys() - _PROGRAM - {"env", "headers"})
-    if others:
-        yield f"{name} sets {_shown(', '.join(others))}"
+    known = _PROGRAM | {"env", "headers"}
+    for line in _of_values({key: table[key] for key in sorted(table.keys() - known)}):
+        yield f"{name} {line}"
 
 
 def _kind(variable: str) -> str:
@@ -129,10 +175,22 @@ def _of_values(data: Mapping[str, Any]) -> Iterator[str]:
     found = [*_leaves(data, ())]
     found.sort(key=lambda one: isinstance(one[1], bool | int | float))
     for path, value in found:
-        yield f"sets {_shown(_dotted(path), 120)} = {_text(str(path[-1]), value)}"
+        yield f"sets {_whole(_dotted(path))} = {_text(_name(path), value)}"
+
+
+def _name(path: KeyPath) -> str:
+    """The name that says what a value is; of an element that of its list."""
+    if "credentials" in path:
+        return "credential"
+    return next((one for one in reversed(path) if isinstance(one, str)), "")
 
 
 def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{verb} {_whole(names)}" for verb, names in _uses(data))
+
+
+def _uses(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(what is done with them, their names) of all that the texts refer to."""
     kinds: dict[str, dict[str, None]] = {}
     for name in _references(data):
         kind, colon, rest = name.partition(":")
@@ -144,7 +202,7 @@ def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
         ("file", "reads the files"),
     ):
         if names := kinds.get(kind):
-            yield f"{verb} {_shown(', '.join(names))}"
+            yield verb, ", ".join(names)
 
 
 def _text(name: str, value: object) -> str:
@@ -164,10 +222,16 @@ def _shown(text: str, most: int = _LONG) -> str:
     return shown(text, most)
 
 
+def _whole(text: str) -> str:
+    """Every character of it, with nothing masked; what is not seen is spelled."""
+    return spelled(text)
+
+
 def _value(entry: Entry) -> str:
     if entry.identity.startswith("file:"):
         return "other content"
-    return _text(entry.key.rpartition(".")[2], entry.value)
+    path = tuple(msgspec.json.decode(entry.identity, type=list[str | int]))
+    return _whole(entry.value) if _is_whole(path) else _text(_name(path), entry.value)
 
 
 def _label(identity: str) -> str:
@@ -181,11 +245,11 @@ def _dotted(path: Sequence[str | int]) -> str:
 
 
 def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, value) of everything that is no table; elements of arrays of tables by id or name where they have one."""
+    """(path, value) of everything that is neither table nor array; elements by id or name where they have one."""
     if isinstance(value, dict) and (value or not path):
         for key, one in value.items():
             yield from _leaves(one, (*path, str(key)))
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+    elif isinstance(value, list) and value:
         for number, one in enumerate(value):
             yield from _leaves(one, (*path, _called(value, number)))
     else:
