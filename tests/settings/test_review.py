@@ -215,3 +215,16 @@ def test_no_shape_of_a_file_breaks_the_review(text: str) -> None:
     document = parse(text, Path("/nowhere/mgp.toml"))
     assert changes(entries(document), "s", digests(entries(document), "s")) == []
     assert isinstance(effects(document), list)
+
+
+def test_many_tables_are_looked_at_a_few_times_each() -> None:
+    class Table(dict[str, Any]):
+        asked = 0
+
+        def get(self, key: str, default: Any = None) -> Any:
+            Table.asked += 1
+            return super().get(key, default)
+
+    grants = [Table(agent=str(number)) for number in range(20_000)]
+    assert len(entries(Document(DOCUMENT.path, {"grants": grants}, {}))) == 20_000
+    assert Table.asked <= 10 * len(grants)

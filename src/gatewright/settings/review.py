@@ -10,6 +10,7 @@ import hmac
 import os
 import shlex
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -250,17 +251,20 @@ def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
         for key, one in value.items():
             yield from _leaves(one, (*path, str(key)))
     elif isinstance(value, list) and value:
-        for number, one in enumerate(value):
-            yield from _leaves(one, (*path, _called(value, number)))
+        for called, one in zip(_called(value), value, strict=True):
+            yield from _leaves(one, (*path, called))
     else:
         yield path, value
 
 
-def _called(items: list[Any], number: int) -> str | int:
-    """An id, or the number where that is missing or not the only one."""
+def _called(items: list[Any]) -> list[str | int]:
+    """Of each element its id, or its number where that is missing or not the only one."""
     ids = [one.get("id", one.get("name")) if isinstance(one, dict) else None for one in items]
-    own = ids[number]
-    return own if isinstance(own, str) and ids.count(own) == 1 else number
+    times = Counter(one for one in ids if isinstance(one, str))
+    return [
+        own if isinstance(own, str) and times[own] == 1 else number
+        for number, own in enumerate(ids)
+    ]
 
 
 def _named_files(data: Mapping[str, Any]) -> Iterator[str]:
