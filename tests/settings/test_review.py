@@ -223,8 +223,9 @@ def test_many_tables_are_looked_at_a_few_times_each() -> None:
 
         def get(self, key: str, default: Any = None) -> Any:
             Table.asked += 1
+            assert Table.asked <= 200_000, "the work grows faster than the list"
             return super().get(key, default)
 
     grants = [Table(agent=str(number)) for number in range(20_000)]
     assert len(entries(Document(DOCUMENT.path, {"grants": grants}, {}))) == 20_000
-    assert Table.asked <= 10 * len(grants)
+    assert Table.asked > 0
