@@ -203,6 +203,27 @@ def test_a_pipe_or_device_in_the_place_of_a_document_holds_nobody_up(tmp_path: P
     assert entries(parse(TEXT, tmp_path / "mgp.toml"))
 
 
+def test_what_is_no_regular_file_is_not_even_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(os, "open", lambda path, *_: opened.append(str(path)))
+    os.mkfifo(tmp_path / "api.json")
+    (tmp_path / "where.txt").symlink_to("/dev/null")
+    assert entries(parse(TEXT, tmp_path / "mgp.toml"))
+    assert opened == []
+
+
+def test_files_that_are_too_large_together_are_refused(tmp_path: Path) -> None:
+    for number in range(5):
+        with (tmp_path / str(number)).open("wb") as file:
+            file.truncate(16 << 20)
+    names = ", ".join(f'"${{file:{number}}}"' for number in range(5))
+    document = parse(f"args = [{names}]", tmp_path / "mgp.toml")
+    with pytest.raises(SettingsError, match="67108864 bytes together"):
+        entries(document)
+
+
 def test_more_files_than_can_be_looked_at_are_refused() -> None:
     names = ", ".join(f'"${{file:{number}}}"' for number in range(300))
     document = parse(f'[[servers]]\nid = "a"\nargs = [{names}]', Path("/nowhere/mgp.toml"))

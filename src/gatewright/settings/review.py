@@ -35,6 +35,8 @@ _REFERENCE = Pattern(r"\$\{([^}]*)\}")
 _PROGRAM = frozenset({"id", "command", "args", "cwd", "python", "url", "openapi", "base_url"})
 _ADDRESS = Pattern(r"(?P<where>[a-z+]{1,20}://[A-Za-z0-9.:\[\]-]{1,200})(?:[/?#]|\Z)")
 _FILE_BYTES = 16 << 20
+_FILES_BYTES = 64 << 20
+"""Of all files that one configuration names."""
 _FILES = 256
 _LONG = 240
 _WHOLE = 4096
@@ -59,13 +61,24 @@ def entries(document: Document) -> list[Entry]:
         for path, value in _leaves(document.data, ())
         if not any(path[: len(one)] == one for one in _HARMLESS)
     ]
+    return [*found, *_of_files(document)]
+
+
+def _of_files(document: Document) -> Iterator[Entry]:
+    """The files that it names, with what is in them."""
     folder = document.path.absolute().parent
     names = sorted({*_named_files(document.data)})
     if len(names) > _FILES:
         what = f"it names {len(names)} files, and at most {_FILES} can be accepted with it"
         raise SettingsError([Problem(Origin(document.path), "", what, "name fewer")])
-    files = (Entry(f"file {name}", f"file:{name}", _digest_of(folder / name)) for name in names)
-    return [*found, *files]
+    left = _FILES_BYTES
+    for name in names:
+        digest, size = _digest_of(folder / name)
+        left -= size
+        if left < 0:
+            what = f"the files that it names have more than {_FILES_BYTES} bytes together"
+            raise SettingsError([Problem(Origin(document.path), "", what, "name smaller ones")])
+        yield Entry(f"file {name}", f"file:{name}", digest)
 
 
 def digests(found: list[Entry], salt: str) -> dict[str, str]:
@@ -289,17 +302,24 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(one)
 
 
-def _digest_of(path: Path) -> str:
-    """Of the content; of what cannot be read, that it cannot."""
+def _digest_of(path: Path) -> tuple[str, int]:
+    """Of the content, and how many bytes that has; of what cannot be read, that it cannot."""
     try:
-        descriptor = os.open(path.expanduser(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _FILE_BYTES:
-                return "not read"
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        path = path.expanduser()
+        # To open a device or a pipe can already do something.
+        if _is_readable(path.stat()):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if _is_readable(found):
+                    return hashlib.file_digest(file, "sha256").hexdigest(), found.st_size
     except (OSError, RuntimeError, ValueError):
-        return "not read"
+        pass
+    return "not read", 0
+
+
+def _is_readable(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_size <= _FILE_BYTES
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:
