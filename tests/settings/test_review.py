@@ -197,6 +197,29 @@ def test_a_document_that_the_file_names_counts_with_its_content(name: str, tmp_p
         accepted = digests(entries(document), "salt")
 
 
+@pytest.mark.parametrize("name", ["${NOPE:-api.json}", "a/${file:x}", "a${A:-x://}"])
+def test_a_document_of_an_api_whose_name_a_variable_says_is_refused(name: str) -> None:
+    """Its content is accepted with the file, and nobody knows which file that will be."""
+    server = {"id": "a", "openapi": name}
+    document = Document(DOCUMENT.path, {"servers": [server]}, {})
+    for look in (entries, effects):
+        with pytest.raises(SettingsError, match=r"servers\.0\.openapi.*which file"):
+            look(document)
+    for one in ("https://e/${VERSION}.json", "~nobody-of-this-name/api.json"):
+        server["openapi"] = one
+        assert entries(document)
+
+
+def test_a_document_in_the_home_folder_counts_with_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    document = parse('[[servers]]\nid = "a"\nopenapi = "~/api.json"', Path("/nowhere/mgp.toml"))
+    accepted = digests(entries(document), "salt")
+    (tmp_path / "api.json").write_text("{}")
+    assert len(changes(entries(document), "salt", accepted)) == 1
+
+
 def test_a_pipe_or_device_in_the_place_of_a_document_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "api.json")
     (tmp_path / "where.txt").symlink_to("/dev/zero")

@@ -13,7 +13,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -116,14 +116,23 @@ def effects(document: Document) -> list[str]:
 
 
 def _check(document: Document) -> None:
-    """Refuse by name what is too long to be shown whole: nobody accepts what nobody sees."""
+    """Refuse by name what is too long to be shown whole, and files that are not known by their name."""
     problems = [
         Problem(Origin(document.path), _shown(key, 120), _TOO_LONG.format(length), _SHORTER)
         for key, length in _lengths(document.data)
         if length > _WHOLE
     ]
+    problems += [
+        Problem(Origin(document.path), f"servers.{number}.openapi", _WHICH_FILE, _NAME_IT)
+        for number, table in enumerate(_tables(document.data.get("servers")))
+        if _is_file(name := table.get("openapi")) and "${" in name
+    ]
     if problems:
         raise SettingsError(problems)
+
+
+_WHICH_FILE = "a variable says which file this is, so what was accepted could be another one later"
+_NAME_IT = 'write its name, openapi = "api.json"; --config FILE uses it as it is'
 
 
 _TOO_LONG = f"it has {{}} characters, and at most {_WHOLE} are shown to whoever is to accept it"
@@ -280,12 +289,17 @@ def _called(items: list[Any]) -> list[str | int]:
     ]
 
 
+def _is_file(openapi: Any) -> TypeGuard[str]:
+    """Whether an API's document is, or may be, one beside the file; what begins otherwise is fetched."""
+    return isinstance(openapi, str) and "://" not in _REFERENCE.sub("", openapi)
+
+
 def _named_files(data: Mapping[str, Any]) -> Iterator[str]:
     """Documents beside the file that say where things go: a change of them is one of the file."""
     for table in _tables(data.get("servers")):
         name = table.get("openapi")
-        if isinstance(name, str) and "://" not in name:
-            yield name
+        if _is_file(name):
+            yield os.path.expanduser(name)  # noqa: PTH111 - that of Path raises for an unknown user
     for reference in _references(data):
         if reference.startswith("file:"):
             yield reference.removeprefix("file:")
