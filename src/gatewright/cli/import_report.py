@@ -6,7 +6,7 @@ Nothing here has a value of a variable or a header in it, and what looks like a 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,24 @@ class Store:
             self._opened = open_secrets(folder, place.store, key_file=place.key_file)
         return self._opened
 
-    def put(self, name: str, value: str, config: Path) -> None:
-        """Keep a value, for this configuration. Raises `StoreError`."""
-        allow(os.environ, self._settings.storage.path, name, [config])
-        self.open().put(name, value)
+    def put(self, name: str, value: str, config: Path) -> Callable[[], None]:
+        """Keep a value, for this configuration; what is returned puts both back as they were. Raises `StoreError`."""
+        before = self.get(name)
+        forbid = allow(os.environ, self._settings.storage.path, name, [config])
+        try:
+            self.open().put(name, value)
+        except BaseException:
+            forbid()
+            raise
+
+        def undo() -> None:
+            if before is None:
+                self.open().remove(name)
+            else:
+                self.open().put(name, before)
+            forbid()
+
+        return undo
 
     def get(self, name: str) -> str | None:
         """The value; None where there is none, or nobody can say."""
