@@ -17,7 +17,7 @@ from gatewright.configs.shown import shown
 from gatewright.configs.substitution import Piece, pieces
 from gatewright.configs.variables import loads_code, moves_traffic
 from gatewright.settings import Settings
-from gatewright.settings.secret_users import allow
+from gatewright.settings.secret_users import allow, is_for_alone
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secrets import Secrets, open_secrets
 
@@ -64,6 +64,10 @@ class Store:
             forbid()
 
         return undo
+
+    def is_for(self, name: str, config: Path) -> bool:
+        """Whether no other configuration may use a secret. Raises `StoreError`."""
+        return is_for_alone(os.environ, self._settings.storage.path, name, config)
 
     def get(self, name: str) -> str | None:
         """The value; None where there is none, or nobody can say."""

@@ -138,6 +138,7 @@ def bring_in(
     known = Known(
         tables=_tables(settings, path),
         secret=store.get,
+        own=lambda name: store.is_for(name, path),
         urls=_own_urls(settings),
         folder=str(path.absolute().parent),
         version=lambda loose: installed_version(loose.name, loose.kind, Path.home()),

@@ -14,7 +14,15 @@ from pathlib import Path
 from gatewright.commands import to_type
 from gatewright.settings.trust import place_of, trust_of
 
-__all__ = ["allow", "configurations", "disallow", "for_new_value", "refusal", "users"]
+__all__ = [
+    "allow",
+    "configurations",
+    "disallow",
+    "for_new_value",
+    "is_for_alone",
+    "refusal",
+    "users",
+]
 
 _STDIN = Path("-")
 
@@ -43,6 +51,11 @@ def configurations(files: Sequence[Path], config: Path | None) -> list[Path]:
 def users(environ: Mapping[str, str], store: Path, name: str) -> list[str]:
     """The configurations that may use it. Raises `StoreError`."""
     return trust_of(environ).users(_folder(store), name)
+
+
+def is_for_alone(environ: Mapping[str, str], store: Path, name: str, file: Path) -> bool:
+    """Whether this configuration may use it and no other may. Raises `StoreError`."""
+    return users(environ, store, name) == [str(_placed(file))]
 
 
 def allow(
