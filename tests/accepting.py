@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gatewright.settings import secret_users
@@ -17,6 +17,8 @@ def accept_file(path: Path, environ: Mapping[str, str]) -> None:
     accept(read(path), environ)
 
 
-def allow_secret(name: str, path: Path, store: Path, environ: Mapping[str, str]) -> None:
-    """`gatewright secret allow NAME --config PATH`, where the state folder is `store`."""
-    secret_users.allow(environ, store, name, [path])
+def allow_secret(
+    name: str, path: Path, store: Path, environ: Mapping[str, str]
+) -> Callable[[], None]:
+    """`gatewright secret allow NAME --config PATH`, where the state folder is `store`; what is returned takes it back."""
+    return secret_users.allow(environ, store, name, [path])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gatewright.commands import Typed, program, to_type, typed_as, typed_here
+from gatewright.commands import Typed, line_to_type, program, to_type, typed_as, typed_here
 
 FOLDER = Path(sys.executable).absolute().parent
 
@@ -64,7 +64,15 @@ def test_a_program_without_a_script_is_a_module_and_spaces_are_kept(
     bare.parent.mkdir()
     bare.symlink_to(sys.executable)
     monkeypatch.setattr(sys, "executable", str(bare))
-    assert program() == f"'{bare}' -m gatewright"
+    assert program() == f"'{bare}' -P -m gatewright"
+
+
+@pytest.mark.parametrize("name", ["a -- b", "a --config b", "a --help"])
+def test_nothing_in_a_name_moves_or_suppresses_the_configuration(name: str) -> None:
+    typed_as(Typed("gatewright", "/c {x}/mgp.toml"))
+    end = "--config '/c {x}/mgp.toml'"
+    assert to_type("server rm {}", name) == f"gatewright server rm '{name}' {end}"
+    assert line_to_type("connect", name, "{}") == f"gatewright connect '{name}' '{{}}' {end}"
 
 
 @given(name=some.text())
@@ -88,6 +96,8 @@ def test_a_name_that_begins_with_a_dash_is_no_option(name: str) -> None:
     typed_as(Typed("gatewright", "/c"))
     granted = to_type("grant add {} {} --permission {}", name, "a/b", "camera")
     assert granted == f"gatewright grant add --permission=camera --config /c -- {name} a/b"
+    allowed = to_type("secret allow {} --config {}", name, "/d")
+    assert allowed == f"gatewright secret allow --config=/d -- {name}"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from gatewright.patterns import Pattern
 from gatewright.wire.visible import spelled
 
 __all__ = [
@@ -90,21 +91,30 @@ class Typed(msgspec.Struct, frozen=True):
 
     def shown(self, words: str) -> str:
         """A command with all that it needs. What stands behind ` -- ` or is no option of it stays at the end."""
+        return f"{self.program} {self._with_file(words, shlex.quote(self.file))}"
+
+    def completed(self, words: str, *names: str) -> str:
+        """The same where `{}` stands for each of `names`. They are put in last: nothing in them is taken for an option."""
+        whole = self._with_file(words, _literal(shlex.quote(self.file)))
+        return f"{self.program} {whole.format(*(shlex.quote(spelled(one)) for one in names))}"
+
+    def _with_file(self, words: str, file: str) -> str:
         if not self.file or not self._takes_file(words):
-            return f"{self.program} {words}"
+            return words
         head, dashes, tail = words.partition(" -- ")
-        return f"{self.program} {head} --config {shlex.quote(self.file)}{dashes}{tail}"
+        return f"{head} --config {file}{dashes}{tail}"
 
     def _takes_file(self, words: str) -> bool:
         if (
             _begins(words, FILELESS)
             or words.endswith("--help")
-            or " --config " in words.partition(" -- ")[0]
+            or _NAMED.within(words.partition(" -- ")[0])
         ):
             return False
         return self.always or _begins(words, _OF_THE_FILE)
 
 
+_NAMED = Pattern(r" --config[ =]")
 _PLAIN = Typed()
 _TYPED: ContextVar[Typed] = ContextVar("gatewright_typed", default=_PLAIN)
 
@@ -125,12 +135,18 @@ def to_type(words: str, *names: str, file: Path | None = None, known: bool = Tru
         typed = replace(typed, file=str(file.absolute()), always=True)
     if any(one.startswith("-") for one in names):
         words = _with_ends(words)
-    return typed.shown(words.format(*(shlex.quote(spelled(one)) for one in names)))
+    return typed.completed(words, *names)
 
 
 def line_to_type(*words: str) -> str:
     """A command of which every word is given, options among them."""
-    return _TYPED.get().shown(" ".join(shlex.quote(spelled(one)) for one in words))
+    line = " ".join("{}" if " " in one else _literal(shlex.quote(spelled(one))) for one in words)
+    return _TYPED.get().completed(line, *(one for one in words if " " in one))
+
+
+def _literal(text: str) -> str:
+    """Text that is the same after `str.format`."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _with_ends(words: str) -> str:
@@ -142,7 +158,7 @@ def _with_ends(words: str) -> str:
     for word in words.split():
         if word == "{}":
             word = f"{{{next(places)}}}"  # noqa: PLW2901 - they keep their order
-        if options and options[-1] == "--permission" and word.startswith("{"):
+        if options and options[-1] in {"--config", "--permission"} and word.startswith("{"):
             options[-1] += f"={word}"
         elif word.startswith("-"):
             options.append(word)
@@ -163,11 +179,12 @@ def typed_here(config: str, environ: Mapping[str, str]) -> Typed:
 
 
 def program() -> str:
-    """Our program: `gatewright` where a shell finds us by that name, else its path."""
+    """Our program: `gatewright` where a shell finds us by that name, else its path, else our module, which no folder that
+    the command is typed in can take the place of (`-P`)."""
     python = Path(sys.executable).absolute()
     script = python.with_name("gatewright.exe" if sys.platform == "win32" else "gatewright")
     if not script.is_file():
-        return f"{shlex.quote(str(python))} -m gatewright"
+        return f"{shlex.quote(str(python))} -P -m gatewright"
     found = shutil.which("gatewright")
     return "gatewright" if found and script.samefile(found) else shlex.quote(str(script))
 

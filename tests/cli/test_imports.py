@@ -66,6 +66,17 @@ def test_an_import_writes_servers_and_moves_secrets(shell: Shell) -> None:
     assert shell.run("config", "check").code == 0
 
 
+def test_replacing_leaves_the_secret_of_another_configuration_alone(shell: Shell) -> None:
+    shell.write("other.toml", "")
+    shell.run("secret", "set", "a.TOKEN", "--config", "other.toml", given="theirs")
+    shell.write("mgp.toml", '[[servers]]\nid = "a"\ncommand = "old"\n')
+    _host(shell, "x.json", _one(env={"TOKEN": TOKEN}))
+    assert shell.run("import", "x.json", "--replace").code == 0
+    found = {one["name"]: one["for"] for one in shell.run("secret", "list", "--json").document}
+    other, mine = str(shell.folder / "other.toml"), str(shell.folder / "mgp.toml")
+    assert found == {"a.TOKEN": [other], "a.TOKEN-2": [mine]}
+
+
 def test_what_a_hand_wrote_in_the_file_stays_as_it_was(shell: Shell) -> None:
     before = '# mine\n[gateway]\nport = 9001 # because\n\n[[servers]]\nid = "a"\ncommand = "old"\n'
     shell.write("mgp.toml", before)

@@ -2,14 +2,16 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Endpoint, endpoint, read_running, takes_over
+from gatewright.cli.running import Endpoint, endpoint, read_running, settings_here, takes_over
 from gatewright.settings import state_directory
 from gatewright.settings.trust import NotAccepted
+from tests.accepting import accept_file
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell
 
@@ -71,8 +73,15 @@ def test_a_host_that_starts_a_bridge_in_a_foreign_folder_reaches_the_users_own_g
     own.mkdir(parents=True)
     (own / "gateway.json").write_text(json.dumps(RUNNING))
     assert endpoint(host="cursor", anywhere=True) == Endpoint(URL, "l~cursor", 7)
-    with pytest.raises(NotAccepted):
-        endpoint()
+    assert endpoint(role="operator") == Endpoint(URL, "o", 7)
+    assert settings_here(None).storage.path == own
+    accept_file(foreign / "mgp.toml", os.environ)
+    assert endpoint().token == "theirs"
+    (foreign / "mgp.toml").write_text("[storage]\npath = '/elsewhere'\n")
+    for look in (endpoint, partial(settings_here, None)):
+        with pytest.raises(NotAccepted, match="has changed"):
+            look()
+    assert endpoint(anywhere=True).token == "l"
 
 
 def test_the_state_folder_of_the_configuration_counts(

@@ -92,3 +92,27 @@ def test_the_configuration_says_where_secrets_are_kept(shell: Shell) -> None:
     assert shell.run("secret", "set", "token", given="hunter2").code == 0
     assert (shell.folder / "elsewhere/key").stat().st_mode & 0o777 == 0o600
     assert shell.run("secret", "test").rows == [["token", "ok"]]
+
+
+def test_a_new_value_is_not_for_those_who_could_use_the_old_one(shell: Shell) -> None:
+    one, other = (str(shell.folder / name) for name in ("one.toml", "other.toml"))
+    for name in (one, other):
+        Path(name).write_text("")
+    assert shell.run("secret", "set", "token", "--config", one, given="old").code == 0
+    done = shell.run("secret", "set", "token", "--config", other, given="new")
+    assert f"it is for {other} alone" in done.err
+    assert f"not for {one}, which could use the old one" in done.err
+    assert shell.run("secret", "list", "--json").document == [
+        {"name": "token", "where": str(shell.state / "secrets.sealed"), "for": [other]}
+    ]
+
+
+def test_a_new_value_of_a_secret_that_is_shared_stays_shared(shell: Shell) -> None:
+    one, other = (str(shell.folder / name) for name in ("one.toml", "other.toml"))
+    for name in (one, other):
+        Path(name).write_text("")
+    shell.run("secret", "set", "token", "--config", one, given="old")
+    shell.run("secret", "allow", "token", "--config", other)
+    done = shell.run("secret", "set", "token", "--config", one, given="new")
+    assert f"it is for {one}, {other} alone" in done.err
+    assert "the old one" not in done.err

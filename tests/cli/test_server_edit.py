@@ -116,3 +116,13 @@ def test_a_secret_in_what_is_added_goes_to_the_store_and_not_into_the_file(shell
     shell.run("server", "add", "no name", "--env", "API_KEY=hunter3-hunter3", "--", "x")
     assert shell.run("secret", "list").rows[0][0] == "b.API_KEY"
     assert len(shell.run("secret", "list").rows) == 1
+
+
+def test_a_file_that_is_still_to_be_made_has_nothing_to_do_with_the_one_found_here(
+    shell: Shell,
+) -> None:
+    shell.write("mgp.toml", '[storage]\npath = "elsewhere"\n[gateway]\nport = "wrong"\n')
+    done = shell.run("server", "add", "a", "--config", "new.toml", "--", "true")
+    assert done.code == 0
+    assert (shell.folder / "new.toml").is_file()
+    assert not (shell.folder / "elsewhere").exists()

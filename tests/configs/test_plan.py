@@ -68,6 +68,19 @@ def test_a_secret_of_the_same_name_is_not_overwritten_unless_it_is_replaced() ->
     assert dict(beside.secrets) == {"a-2.TOKEN": TOKEN}
 
 
+def test_a_secret_that_another_configuration_uses_is_not_replaced() -> None:
+    reading = _reading(a={"command": "x", "env": {"TOKEN": TOKEN}})
+    held = {"a.TOKEN": "another", "a.TOKEN-2": "mine"}
+    known = Known(
+        tables={"a": {"id": "a", "command": "x", "env": {"TOKEN": "${secret:a.TOKEN}"}}},
+        secret=held.get,
+        own=lambda name: name == "a.TOKEN-2",
+    )
+    plan = make_plan([reading], known, replace=True)
+    assert _ids(plan) == [("a", "replace")]
+    assert dict(plan.secrets) == {"a.TOKEN-2": TOKEN}
+
+
 def test_a_secret_of_the_same_name_without_a_server_stays() -> None:
     reading = _reading(a={"command": "x", "env": {"TOKEN": TOKEN}})
     plan = make_plan([reading], Known(secret={"a.TOKEN": "another"}.get))

@@ -220,3 +220,23 @@ def test_a_sink_without_its_place_and_a_name_that_stands_twice_are_refused() -> 
     said = str(caught.value)
     assert "the name one stands twice" in said
     assert "the http sink one has no url" in said
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        'audit = { sinks = [{ name = "s", type = "http", url = "http://p" }] }',
+        '[audit]\nsinks = [{ name = "s", type = "http", url = "http://p" }]',
+        '[[audit.sinks]]\nname = "s"\ntype = "http"\nurl = "http://p"',
+    ],
+)
+def test_a_table_is_of_the_file_that_is_in_force_for_it(project: str) -> None:
+    """Its `${secret:NAME}` is allowed to that file, and its `${file:PATH}` stands beside it."""
+    user = '[audit]\n[[audit.sinks]]\nname = "u"\ntype = "http"\nurl = "http://u"\n'
+    documents = [parse(project, Path("/p/mgp.toml")), parse(user, Path("/u/servers.toml"))]
+    found = build(documents, {}, Path("/state"))
+    assert [one.url for one in found.audit.sinks] == ["http://p"]
+    assert found.file_of("audit.sinks") == Path("/p/mgp.toml")
+    assert found.file_of("audit.sinks.s.url") == Path("/p/mgp.toml")
+    below = build([documents[0], parse("[limits]\ndepth = 3", Path("/u"))], {}, Path("/state"))
+    assert below.file_of("limits.depth") == Path("/u")

@@ -151,3 +151,13 @@ def test_lines_are_found_for_whatever_is_toml(text: str) -> None:
         for step in path:
             value = value[step]  # type: ignore[index]
         assert 1 <= line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize("text", ["{} = 1", "[{}]", "[[{}]]"])
+def test_tables_that_are_too_deep_are_refused_by_name(text: str) -> None:
+    """Whoever goes through a document recurses."""
+    with pytest.raises(SettingsError, match=r"mgp\.toml.*more than 64 others"):
+        parse(text.format(".".join("a" * 3000)), FILE)
+    assert parse(text.format(".".join("a" * 30)), FILE).data
+    with pytest.raises(SettingsError, match="more than 64 others"):
+        parse("a = " + "[" * 70 + "]" * 70, FILE)

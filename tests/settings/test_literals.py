@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gatewright.settings import SettingsError, load
 from gatewright.settings.documents import Document, parse, read
 from gatewright.settings.literals import find_literals, move_literals, secured
+from gatewright.settings.secret_users import users
 from gatewright.settings.substitute import Sources, substitute
 from gatewright.stores.sealed_file import SealedFile
 from tests.accepting import allow_secret
@@ -48,7 +49,7 @@ def environ(file: Path) -> dict[str, str]:
     return {"GATEWRIGHT_STATE": str(file.parent / "state"), "HOME": str(file.parent)}
 
 
-def allowing(file: Path) -> Callable[[str], None]:
+def allowing(file: Path) -> Callable[[str], Callable[[], None]]:
     return lambda name: allow_secret(name, file, file.parent / "state", environ(file))
 
 
@@ -101,6 +102,7 @@ def test_where_the_file_cannot_be_changed_nothing_is_kept(file: Path) -> None:
     with pytest.raises(SettingsError):
         move_literals(file, secrets, allowing(file))
     assert secrets.names() == []
+    assert users(environ(file), file.parent / "state", "a.API_KEY") == []
     assert TOKEN in file.read_text()
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from gatewright.settings import load
-from gatewright.settings.secret_users import allow, configurations, disallow, refusal, users
+from gatewright.settings.secret_users import (
+    allow,
+    configurations,
+    disallow,
+    for_new_value,
+    refusal,
+    users,
+)
 from gatewright.stores.sealed_file import SealedFile
 
 TEXT = """\
@@ -93,7 +100,7 @@ def test_what_stands_on_standard_input_is_a_configuration_of_its_own(
     allow(environ, store, "token", [tmp_path / "mgp.toml"])
     found = refusal(environ, store, "token", Path("-"))
     assert found is not None
-    assert found[1].endswith("--config -`")
+    assert "secret allow --config=- -- token`" in found[1]
     allow(environ, store, "token", [Path("-")])
     assert refusal(environ, store, "token", Path("-")) is None
 
@@ -111,3 +118,22 @@ def test_it_is_set_for_the_named_file_else_for_those_in_force_here() -> None:
     assert configurations(files, Path("/c")) == [Path("/c")]
     assert configurations(files, None) == [Path("/a"), Path("/b")]
     assert configurations((), None) == [Path("mgp.toml")]
+
+
+def test_a_value_that_cannot_be_kept_leaves_its_users_as_they_were(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    mine, other, store = tmp_path / "mine.toml", tmp_path / "other.toml", tmp_path / "state"
+    back = allow(environ, store, "token", [mine])
+
+    def fail() -> None:
+        assert users(environ, store, "token") == []
+        raise OSError("full")
+
+    with pytest.raises(OSError, match="full"), for_new_value(environ, store, "token", [other]):
+        fail()
+    assert users(environ, store, "token") == [str(mine)]
+    allow(environ, store, "token", [mine, other])()
+    assert users(environ, store, "token") == [str(mine)]
+    back()
+    assert users(environ, store, "token") == []

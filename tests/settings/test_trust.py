@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.settings import FileSource, SettingsError, load
+from gatewright.settings import FileSource, SettingsError, load, review
 from gatewright.settings.documents import read
 from gatewright.settings.edit import add_servers, editing, set_server_value
 from gatewright.settings.trust import NotAccepted, accept, is_accepted, place_of, trust_of
@@ -44,6 +44,19 @@ def test_it_is_refused_by_name_until_it_is_accepted(folder: Path) -> None:
     assert found(folder) == ["x"]
 
 
+def test_nothing_that_it_names_is_opened_before_it_was_ever_accepted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(review, "_digest_of", lambda path: (opened.append(path.name) or "", 0))
+    (folder / "mgp.toml").write_text(SERVER + 'args = ["${file:large}"]\n')
+    with pytest.raises(NotAccepted):
+        found(folder)
+    assert opened == []
+    take(folder)
+    assert opened == ["large"]
+
+
 def test_a_file_that_somebody_names_is_meant(folder: Path) -> None:
     file = folder / "mgp.toml"
     assert len(load(file, environ=environ(folder)).servers) == 1
@@ -76,7 +89,7 @@ def test_a_change_is_shown_and_refused_until_it_is_accepted(folder: Path) -> Non
     (folder / "mgp.toml").write_text(SERVER + 'args = ["--evil"]\n[limits]\ndepth = 3\n')
     with pytest.raises(NotAccepted, match="has changed since") as caught:
         found(folder)
-    assert caught.value.lines == ["new: servers.a.args = ['--evil']"]
+    assert caught.value.lines == ["new: servers.a.args.0 = '--evil'"]
 
 
 def test_an_acceptance_holds_for_one_place(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -170,8 +171,8 @@ def _fix(config: Path | None) -> None:
             note(str(one))
 
 
-def _allowed(store: Path, path: Path, name: str) -> None:
-    allow(os.environ, store, name, [path])
+def _allowed(store: Path, path: Path, name: str) -> Callable[[], None]:
+    return allow(os.environ, store, name, [path])
 
 
 def _document(level: str, problem: Problem) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Nothing here has a value of a variable or a header in it, and what looks like a 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from gatewright.configs.shown import shown
 from gatewright.configs.substitution import Piece, pieces
 from gatewright.configs.variables import loads_code, moves_traffic
 from gatewright.settings import Settings
-from gatewright.settings.secret_users import allow
+from gatewright.settings.secret_users import allow, is_for_alone
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secrets import Secrets, open_secrets
 
@@ -46,10 +46,28 @@ class Store:
             self._opened = open_secrets(folder, place.store, key_file=place.key_file)
         return self._opened
 
-    def put(self, name: str, value: str, config: Path) -> None:
-        """Keep a value, for this configuration. Raises `StoreError`."""
-        allow(os.environ, self._settings.storage.path, name, [config])
-        self.open().put(name, value)
+    def put(self, name: str, value: str, config: Path) -> Callable[[], None]:
+        """Keep a value, for this configuration; what is returned puts both back as they were. Raises `StoreError`."""
+        before = self.get(name)
+        forbid = allow(os.environ, self._settings.storage.path, name, [config])
+        try:
+            self.open().put(name, value)
+        except BaseException:
+            forbid()
+            raise
+
+        def undo() -> None:
+            if before is None:
+                self.open().remove(name)
+            else:
+                self.open().put(name, before)
+            forbid()
+
+        return undo
+
+    def is_for(self, name: str, config: Path) -> bool:
+        """Whether no other configuration may use a secret. Raises `StoreError`."""
+        return is_for_alone(os.environ, self._settings.storage.path, name, config)
 
     def get(self, name: str) -> str | None:
         """The value; None where there is none, or nobody can say."""

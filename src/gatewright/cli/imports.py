@@ -138,6 +138,7 @@ def bring_in(
     known = Known(
         tables=_tables(settings, path),
         secret=store.get,
+        own=lambda name: store.is_for(name, path),
         urls=_own_urls(settings),
         folder=str(path.absolute().parent),
         version=lambda loose: installed_version(loose.name, loose.kind, Path.home()),
@@ -254,15 +255,13 @@ def _write(plan: Plan, path: Path, found: Sequence[Found], store: Store, *, dry_
                 for folder in _unpack(plan, found)
             )
             for name, value in plan.secrets.items():
-                if store.get(name) is None:
-                    undo.append(partial(store.open().remove, name))
-                store.put(name, value, path)
+                undo.append(store.put(name, value, path))
         with editing(path, new="", write=not dry_run) as draft:
             tables = [one.table for one in plan.servers]
             comments = {one.id: comment(one) for one in plan.servers}
             add_servers(draft, tables, replace=True, notes=comments)
     except BaseException:
-        for step in undo:
+        for step in reversed(undo):
             step()
         raise
 

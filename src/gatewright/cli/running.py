@@ -17,6 +17,8 @@ from gatewright.commands import to_type
 from gatewright.configs.local_agents import credential
 from gatewright.settings import Settings, load, state_directory
 from gatewright.settings.build import build
+from gatewright.settings.documents import read
+from gatewright.settings.lookup import user_file
 from gatewright.settings.trust import NotAccepted
 
 __all__ = [
@@ -84,7 +86,8 @@ def endpoint(
     anywhere: bool = False,
 ) -> Endpoint:
     """The gateway to speak to: the named one, else the one that runs here. `host` is which host of this machine
-    speaks, where none speaks by a key. With `anywhere` a file that was found and not accepted is as if it were not there.
+    speaks, where none speaks by a key. A file that was found and never accepted is as if it were not there, with `anywhere`
+    also one that has changed since it was accepted.
 
     Raises `CliError` (exit code 4) where none is named and none runs.
     """
@@ -104,26 +107,33 @@ def endpoint(
 
 
 def settings_here(config: Path | None) -> Settings:
-    """The settings, for a command that needs little more than the state folder. Where the environment names that, a
-    file of somebody else in the folder where the command is typed is left alone and keeps nobody from deciding."""
+    """The settings, for a command that needs little more than the state folder. A file of somebody else in the folder where
+    the command is typed is left alone and keeps nobody from deciding."""
     try:
         return load(config)
-    except NotAccepted:
-        if config is None and os.environ.get("GATEWRIGHT_STATE"):
-            return build([], os.environ, state_directory(os.environ))
+    except NotAccepted as problem:
+        if config is None and (os.environ.get("GATEWRIGHT_STATE") or not problem.changed):
+            return _own_settings()
         raise
 
 
+def _own_settings() -> Settings:
+    """Those of this user where no project's file is found."""
+    own = user_file(os.environ)
+    return build([] if own is None else [read(own)], os.environ, state_directory(os.environ))
+
+
 def _state(config: Path | None, *, anywhere: bool = False) -> Path:
-    """The state folder. Where the environment names it no file is looked for."""
+    """The state folder. Where the environment names it no file is looked for; a file that was found and never accepted is as
+    if it were not there, with `anywhere` also one that has changed since."""
     if config is None and os.environ.get("GATEWRIGHT_STATE"):
         return state_directory(os.environ)
     try:
         return load(config).storage.path
-    except NotAccepted:
-        if not anywhere:
+    except NotAccepted as problem:
+        if problem.changed and not anywhere:
             raise
-        return state_directory(os.environ)
+        return _own_settings().storage.path
 
 
 def read_running(state: Path) -> Running:

@@ -29,7 +29,7 @@ from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.settings.build import build
 from gatewright.settings.lookup import STDIN, state_directory
-from gatewright.settings.secret_users import allow, configurations, disallow, users
+from gatewright.settings.secret_users import allow, configurations, disallow, for_new_value, users
 from gatewright.stores.errors import StoreError
 from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
 from gatewright.stores.secrets import Secrets, open_secrets
@@ -71,16 +71,19 @@ def set_secret(
     secrets = _opened(settings)
     known = name in secrets.names()
     files = configurations(settings.files, config)
-    allow(os.environ, settings.storage.path, name, files)
-    secrets.put(name, value)
+    store = settings.storage.path
+    former = users(os.environ, store, name)
+    with for_new_value(os.environ, store, name, files):
+        secrets.put(name, value)
+    now = users(os.environ, store, name)
     if json:
         document = {"name": name, "where": secrets.where, "replaced": known}
-        print_document(document | {"for": [str(one.absolute()) for one in files]})
-    else:
-        note(f"{'replaced' if known else 'kept'} in {secrets.where}; write ${{secret:{name}}}")
-        note(
-            f"it is for {', '.join(map(str, files))} alone; others: `{to_type('secret allow {}', name)}`"
-        )
+        print_document(document | {"for": now})
+        return
+    note(f"{'replaced' if known else 'kept'} in {secrets.where}; write ${{secret:{name}}}")
+    note(f"it is for {', '.join(now)} alone; others: `{to_type('secret allow {}', name)}`")
+    if gone := [one for one in former if one not in now]:
+        note(f"the new value is not for {', '.join(gone)}, which could use the old one")
 
 
 @app.command("allow")

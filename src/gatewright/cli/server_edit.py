@@ -20,6 +20,7 @@ from gatewright.cli.subjects import no_server, spelled, split
 from gatewright.commands import to_type
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
+from gatewright.settings.build import build
 from gatewright.settings.edit import (
     add_servers,
     editing,
@@ -27,7 +28,7 @@ from gatewright.settings.edit import (
     set_server_value,
     set_tool_value,
 )
-from gatewright.settings.lookup import STDIN
+from gatewright.settings.lookup import STDIN, state_directory
 from gatewright.settings.secret_users import allow
 
 __all__ = [
@@ -105,7 +106,7 @@ def add(
     from gatewright.settings.literals import keeping, secured  # noqa: PLC0415
     from gatewright.stores.secrets import open_secrets  # noqa: PLC0415
 
-    settings = load(config if path.exists() else None)
+    settings = _settings(config)
     place = settings.secrets
     secrets = open_secrets(settings.storage.path, place.store, key_file=place.key_file)
     clean, values = secured(table, secrets)
@@ -162,6 +163,13 @@ def file_to_edit(config: Path | None) -> Path:
         )
     found = find(config)
     return found[0] if found else Path("mgp.toml")
+
+
+def _settings(config: Path | None) -> Settings:
+    """What is in force; defaults alone where the file that was named is still to be made."""
+    if config is None or config.exists():
+        return load(config)
+    return build([], os.environ, state_directory(os.environ))
 
 
 def _switch_server(name: str, config: Path | None, *, json: bool, enabled: bool) -> None:

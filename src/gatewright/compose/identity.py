@@ -96,7 +96,8 @@ def _trusted(settings: Settings, one: Written, sources: Sources) -> Trusted:
     problem, secret = "", ""
     try:
         # `${file:…}` is meant from where it was written, as in the tables of servers.
-        folder = settings.files[0].absolute().parent if settings.files else settings.storage.path
+        file = settings.file_of("oauth.issuers")
+        folder = file.absolute().parent if settings.files else settings.storage.path
         secret = substitute(one.client_secret, sources, folder)
     except Undefined as found:
         problem = f"{found.what}: {found.instead}"

@@ -30,12 +30,14 @@ _OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there: tables of the file by id, values of secrets by name, the gateway's own addresses,
+    """What is there: tables of the file by id, values of secrets by name, whether only this file uses
+    a secret, the gateway's own addresses,
     the folder of the file, which version of a package ran here last, what would keep a table from being
     loaded ("" for nothing), and whether somebody wants the variables of a server that choose what a program loads."""
 
     tables: Mapping[str, Mapping[str, Any]] = {}
     secret: Callable[[str], str | None] = lambda _: None
+    own: Callable[[str], bool] = lambda _: True
     urls: Collection[str] = ()
     folder: str = ""
     version: Callable[[Unpinned], str] = lambda _: ""
@@ -149,7 +151,7 @@ class _Making:
             return wish
         for name in _candidates(wish):
             held = mine.get(name) or self.secrets.get(name)
-            if held is None and not over:
+            if held is None and not (over and self.known.own(name)):
                 held = self.known.secret(name)
             if held is None or held == value:
                 mine[name] = value

@@ -18,6 +18,9 @@ __all__ = ["MAX_BYTES", "Document", "parse", "read"]
 MAX_BYTES = 1024 * 1024
 """A configuration written by hand is never longer."""
 
+MAX_DEPTH = 64
+"""Tables and lists in each other; whoever goes through a document may recurse."""
+
 
 class Document(msgspec.Struct, frozen=True):
     """A parsed file. `lines` maps the path of a table or key to its line."""
@@ -37,7 +40,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def read(path: Path) -> Document:
-    """Read one file. Raises `SettingsError` when it is missing, no plain file, too long or no TOML."""
+    """Read one file. Raises `SettingsError` when it is missing, no plain file, too long, too deep or no TOML."""
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -62,7 +65,7 @@ def read(path: Path) -> Document:
 
 
 def parse(text: str, path: Path) -> Document:
-    """Read the text of one file. Raises `SettingsError` with the line where TOML ends."""
+    """Read the text of one file. Raises `SettingsError` with the line where TOML ends, or where the tables are too deep."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -73,7 +76,21 @@ def parse(text: str, path: Path) -> Document:
         # A number with thousands of digits, or a value nested thousands deep.
         what = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         raise _unreadable(path, f"not usable as TOML: {what}", _SYNTAX) from None
+    if _is_deeper(data, MAX_DEPTH):
+        what = f"tables or lists stand in more than {MAX_DEPTH} others"
+        raise _unreadable(path, what, "write them flatter: nothing of a configuration is that deep")
     return Document(path, data, _lines(text.replace("\r\n", "\n")))
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether values stand in more than `most` tables and lists; found without recursion."""
+    level = [value]
+    for _ in range(most + 1):
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for ones in inner for one in ones if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 _SYNTAX = 'keys are written `key = "text"`, tables `[name]`, servers `[[servers]]`'

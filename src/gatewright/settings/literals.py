@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ __all__ = ["find_literals", "keeping", "move_literals", "secured"]
 _WHAT = "this looks like a secret in plain text"
 
 Keep = Callable[[str, str], str]
-Allow = Callable[[str], None]
+Allow = Callable[[str], Callable[[], object]]
+"""Lets a configuration use the secret of a name; what it returns takes that back."""
 
 
 class _Cleaned(msgspec.Struct, frozen=True):
@@ -76,16 +78,16 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
 @contextmanager
 def keeping(secrets: Secrets, values: Mapping[str, str], allowed: Allow) -> Iterator[None]:
     """New secrets are kept, and forgotten again where the block fails. `allowed` says who may use each. Raises `StoreError`."""
-    kept: list[str] = []
+    undo: list[Callable[[], object]] = []
     try:
         for name, value in values.items():
-            allowed(name)
+            undo.append(allowed(name))
             secrets.put(name, value)
-            kept.append(name)
+            undo.append(partial(secrets.remove, name))
         yield
     except BaseException:
-        for name in kept:
-            secrets.remove(name)
+        for step in reversed(undo):
+            step()
         raise
 
 

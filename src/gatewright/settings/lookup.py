@@ -21,7 +21,7 @@ from gatewright.settings.model import Settings
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.trust import check_accepted
 
-__all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory"]
+__all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory", "user_file"]
 
 STDIN = Path("-")
 """`--config -`: what stands on standard input."""
@@ -91,8 +91,12 @@ def find(
             raise SettingsError([problem])
         return [path]
     project = next(_project(Path.cwd() if cwd is None else cwd), None)
-    user = next((path for path in _user(variables) if path.is_file()), None)
-    return [path for path in (project, user) if path is not None]
+    return [path for path in (project, user_file(variables)) if path is not None]
+
+
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """The user's own file, which counts in every folder; None where there is none."""
+    return next((path for path in _user(environ) if path.is_file()), None)
 
 
 def candidates(

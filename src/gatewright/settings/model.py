@@ -368,10 +368,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Dotted key (`gateway.port`, `servers.ID.command`) → where it was written; others are defaults."""
 
     def file_of(self, key: str) -> Path:
-        """The file that a table or key was written in; the first one where nobody knows."""
-        for known, origin in self.origins.items():
-            if known == key or known.startswith(f"{key}."):
-                return origin.file
+        """The file whose words are in force for a table or key, the highest of those that say something of it; the first
+        one where nobody knows."""
+        if exact := self.origins.get(key):
+            return exact.file
+        hits = {
+            origin.file
+            for known, origin in self.origins.items()
+            if known == key or known.startswith(f"{key}.")
+        }
+        if hits:
+            return next((one for one in self.files if one in hits), min(hits))
         above = key.rpartition(".")[0]
         if above:
             return self.file_of(above)

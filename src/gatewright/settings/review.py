@@ -10,9 +10,10 @@ import hmac
 import os
 import shlex
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -21,6 +22,7 @@ from gatewright.patterns import Pattern
 from gatewright.settings.documents import Document
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.statements import KeyPath
+from gatewright.wire.visible import spelled
 
 __all__ = ["Entry", "changes", "digests", "effects", "entries"]
 
@@ -33,8 +35,12 @@ _REFERENCE = Pattern(r"\$\{([^}]*)\}")
 _PROGRAM = frozenset({"id", "command", "args", "cwd", "python", "url", "openapi", "base_url"})
 _ADDRESS = Pattern(r"(?P<where>[a-z+]{1,20}://[A-Za-z0-9.:\[\]-]{1,200})(?:[/?#]|\Z)")
 _FILE_BYTES = 16 << 20
+_FILES_BYTES = 64 << 20
+"""Of all files that one configuration names."""
 _FILES = 256
 _LONG = 240
+_WHOLE = 4096
+"""Characters of what is shown whole. What is longer is not asked about: nobody reads it."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -48,19 +54,31 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries(document: Document) -> list[Entry]:
-    """Everything that has to be accepted."""
+    """Everything that has to be accepted. Raises `SettingsError` for what cannot be shown or looked at."""
+    _check(document)
     found = [
         Entry(_dotted(path), msgspec.json.encode(path).decode(), repr(value))
         for path, value in _leaves(document.data, ())
         if not any(path[: len(one)] == one for one in _HARMLESS)
     ]
+    return [*found, *_of_files(document)]
+
+
+def _of_files(document: Document) -> Iterator[Entry]:
+    """The files that it names, with what is in them."""
     folder = document.path.absolute().parent
     names = sorted({*_named_files(document.data)})
     if len(names) > _FILES:
         what = f"it names {len(names)} files, and at most {_FILES} can be accepted with it"
         raise SettingsError([Problem(Origin(document.path), "", what, "name fewer")])
-    files = (Entry(f"file {name}", f"file:{name}", _digest_of(folder / name)) for name in names)
-    return [*found, *files]
+    left = _FILES_BYTES
+    for name in names:
+        digest, size = _digest_of(folder / name)
+        left -= size
+        if left < 0:
+            what = f"the files that it names have more than {_FILES_BYTES} bytes together"
+            raise SettingsError([Problem(Origin(document.path), "", what, "name smaller ones")])
+        yield Entry(f"file {name}", f"file:{name}", digest)
 
 
 def digests(found: list[Entry], salt: str) -> dict[str, str]:
@@ -80,13 +98,15 @@ def changes(found: list[Entry], salt: str, accepted: Mapping[str, str]) -> list[
         former = accepted.get(one.identity)
         if former != now[one.identity]:
             word = "new" if former is None else "changed"
-            said.append(f"{word}: {_shown(one.key)} = {_value(one)}")
+            said.append(f"{word}: {_whole(one.key)} = {_value(one)}")
     gone = [one for one in accepted if one not in now]
-    return [*said, *(f"removed: {_shown(_label(one))}" for one in gone)]
+    return [*said, *(f"removed: {_whole(_label(one))}" for one in gone)]
 
 
 def effects(document: Document) -> list[str]:
-    """What the file runs, imports, sends and uses, a sentence each, what matters most first."""
+    """What the file runs, imports, sends and uses, a sentence each, what matters most first. Raises `SettingsError`
+    for what cannot be shown."""
+    _check(document)
     data = document.data
     said = [line for one in _tables(data.get("servers")) for line in _of_server(one)]
     rest = {name: value for name, value in data.items() if name != "servers"}
@@ -95,27 +115,76 @@ def effects(document: Document) -> list[str]:
     return said
 
 
+def _check(document: Document) -> None:
+    """Refuse by name what is too long to be shown whole, and files that are not known by their name."""
+    problems = [
+        Problem(Origin(document.path), _shown(key, 120), _TOO_LONG.format(length), _SHORTER)
+        for key, length in _lengths(document.data)
+        if length > _WHOLE
+    ]
+    problems += [
+        Problem(Origin(document.path), f"servers.{number}.openapi", _WHICH_FILE, _NAME_IT)
+        for number, table in enumerate(_tables(document.data.get("servers")))
+        if _is_file(name := table.get("openapi")) and "${" in name
+    ]
+    if problems:
+        raise SettingsError(problems)
+
+
+_WHICH_FILE = "a variable says which file this is, so what was accepted could be another one later"
+_NAME_IT = 'write its name, openapi = "api.json"; --config FILE uses it as it is'
+
+
+_TOO_LONG = f"it has {{}} characters, and at most {_WHOLE} are shown to whoever is to accept it"
+_SHORTER = (
+    "write less, for instance a script in a file of its own; --config FILE uses it without asking"
+)
+
+
+def _lengths(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """(key, characters) of everything that is shown whole."""
+    for path, value in _leaves(data, ()):
+        key = _dotted(path)
+        yield key, max(len(key), len(str(value)) if _is_whole(path) else 0)
+    for number, table in enumerate(_tables(data.get("servers"))):
+        if "command" in table:
+            yield f"servers.{number}.command with its args", len(_command(table))
+    for verb, names in _uses(data):
+        yield verb, len(names)
+
+
+def _is_whole(path: KeyPath) -> bool:
+    """Whether it says what runs, what is loaded or where something is sent: every character of it counts."""
+    if len(path) < 3 or path[0] != "servers":
+        return False
+    return path[2] in _PROGRAM or (path[2] == "env" and bool(_kind(str(path[-1]))))
+
+
+def _command(table: Mapping[str, Any]) -> str:
+    return shlex.join(map(str, [table["command"], *_list(table.get("args"))]))
+
+
 def _of_server(table: Mapping[str, Any]) -> Iterator[str]:
     name = f"server {_shown(str(table.get('id', '?')), 80)}"
     if "command" in table:
-        words = shlex.join(map(str, [table["command"], *_list(table.get("args"))]))
-        folder = f" in {_shown(str(table['cwd']))}" if "cwd" in table else ""
-        yield f"{name} runs `{_shown(words)}`{folder}"
+        folder = f" in {_whole(str(table['cwd']))}" if "cwd" in table else ""
+        yield f"{name} runs `{_whole(_command(table))}`{folder}"
     if "python" in table:
-        yield f"{name} imports the Python module {_shown(str(table['python']))}"
+        yield f"{name} imports the Python module {_whole(str(table['python']))}"
     for key, verb in (("url", "sends to"), ("base_url", "sends to"), ("openapi", "reads the API")):
         if key in table:
-            yield f"{name} {verb} {_shown(str(table[key]))}"
+            yield f"{name} {verb} {_whole(str(table[key]))}"
     env = table.get("env")
     for variable, value in (env if isinstance(env, dict) else {}).items():
         kind = _kind(str(variable))
-        yield f"{name} sets {_shown(str(variable), 80)}={_text(str(variable), value)}{kind}"
+        said = _whole(str(value)) if kind else _text(str(variable), value)
+        yield f"{name} sets {_shown(str(variable), 80)}={said}{kind}"
     headers = table.get("headers")
     for header, value in (headers if isinstance(headers, dict) else {}).items():
         yield f"{name} sends the header {_shown(str(header), 80)}: {_text(str(header), value)}"
-    others = sorted(str(key) for key in table.keys() - _PROGRAM - {"env", "headers"})
-    if others:
-        yield f"{name} sets {_shown(', '.join(others))}"
+    known = _PROGRAM | {"env", "headers"}
+    for line in _of_values({key: table[key] for key in sorted(table.keys() - known)}):
+        yield f"{name} {line}"
 
 
 def _kind(variable: str) -> str:
@@ -129,10 +198,22 @@ def _of_values(data: Mapping[str, Any]) -> Iterator[str]:
     found = [*_leaves(data, ())]
     found.sort(key=lambda one: isinstance(one[1], bool | int | float))
     for path, value in found:
-        yield f"sets {_shown(_dotted(path), 120)} = {_text(str(path[-1]), value)}"
+        yield f"sets {_whole(_dotted(path))} = {_text(_name(path), value)}"
+
+
+def _name(path: KeyPath) -> str:
+    """The name that says what a value is; of an element that of its list."""
+    if "credentials" in path:
+        return "credential"
+    return next((one for one in reversed(path) if isinstance(one, str)), "")
 
 
 def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{verb} {_whole(names)}" for verb, names in _uses(data))
+
+
+def _uses(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(what is done with them, their names) of all that the texts refer to."""
     kinds: dict[str, dict[str, None]] = {}
     for name in _references(data):
         kind, colon, rest = name.partition(":")
@@ -144,7 +225,7 @@ def _of_references(data: Mapping[str, Any]) -> Iterator[str]:
         ("file", "reads the files"),
     ):
         if names := kinds.get(kind):
-            yield f"{verb} {_shown(', '.join(names))}"
+            yield verb, ", ".join(names)
 
 
 def _text(name: str, value: object) -> str:
@@ -164,10 +245,16 @@ def _shown(text: str, most: int = _LONG) -> str:
     return shown(text, most)
 
 
+def _whole(text: str) -> str:
+    """Every character of it, with nothing masked; what is not seen is spelled."""
+    return spelled(text)
+
+
 def _value(entry: Entry) -> str:
     if entry.identity.startswith("file:"):
         return "other content"
-    return _text(entry.key.rpartition(".")[2], entry.value)
+    path = tuple(msgspec.json.decode(entry.identity, type=list[str | int]))
+    return _whole(entry.value) if _is_whole(path) else _text(_name(path), entry.value)
 
 
 def _label(identity: str) -> str:
@@ -181,30 +268,38 @@ def _dotted(path: Sequence[str | int]) -> str:
 
 
 def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, value) of everything that is no table; elements of arrays of tables by id or name where they have one."""
+    """(path, value) of everything that is neither table nor array; elements by id or name where they have one."""
     if isinstance(value, dict) and (value or not path):
         for key, one in value.items():
             yield from _leaves(one, (*path, str(key)))
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        for number, one in enumerate(value):
-            yield from _leaves(one, (*path, _called(value, number)))
+    elif isinstance(value, list) and value:
+        for called, one in zip(_called(value), value, strict=True):
+            yield from _leaves(one, (*path, called))
     else:
         yield path, value
 
 
-def _called(items: list[Any], number: int) -> str | int:
-    """An id, or the number where that is missing or not the only one."""
+def _called(items: list[Any]) -> list[str | int]:
+    """Of each element its id, or its number where that is missing or not the only one."""
     ids = [one.get("id", one.get("name")) if isinstance(one, dict) else None for one in items]
-    own = ids[number]
-    return own if isinstance(own, str) and ids.count(own) == 1 else number
+    times = Counter(one for one in ids if isinstance(one, str))
+    return [
+        own if isinstance(own, str) and times[own] == 1 else number
+        for number, own in enumerate(ids)
+    ]
+
+
+def _is_file(openapi: Any) -> TypeGuard[str]:
+    """Whether an API's document is, or may be, one beside the file; what begins otherwise is fetched."""
+    return isinstance(openapi, str) and "://" not in _REFERENCE.sub("", openapi)
 
 
 def _named_files(data: Mapping[str, Any]) -> Iterator[str]:
     """Documents beside the file that say where things go: a change of them is one of the file."""
     for table in _tables(data.get("servers")):
         name = table.get("openapi")
-        if isinstance(name, str) and "://" not in name:
-            yield name
+        if _is_file(name):
+            yield os.path.expanduser(name)  # noqa: PTH111 - that of Path raises for an unknown user
     for reference in _references(data):
         if reference.startswith("file:"):
             yield reference.removeprefix("file:")
@@ -221,17 +316,24 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(one)
 
 
-def _digest_of(path: Path) -> str:
-    """Of the content; of what cannot be read, that it cannot."""
+def _digest_of(path: Path) -> tuple[str, int]:
+    """Of the content, and how many bytes that has; of what cannot be read, that it cannot."""
     try:
-        descriptor = os.open(path.expanduser(), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _FILE_BYTES:
-                return "not read"
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        path = path.expanduser()
+        # To open a device or a pipe can already do something.
+        if _is_readable(path.stat()):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if _is_readable(found):
+                    return hashlib.file_digest(file, "sha256").hexdigest(), found.st_size
     except (OSError, RuntimeError, ValueError):
-        return "not read"
+        pass
+    return "not read", 0
+
+
+def _is_readable(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_size <= _FILE_BYTES
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:

@@ -6,13 +6,23 @@ Without this every file that names `${secret:NAME}` would get what another was t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from gatewright.commands import to_type
 from gatewright.settings.trust import place_of, trust_of
 
-__all__ = ["allow", "configurations", "disallow", "refusal", "users"]
+__all__ = [
+    "allow",
+    "configurations",
+    "disallow",
+    "for_new_value",
+    "is_for_alone",
+    "refusal",
+    "users",
+]
 
 _STDIN = Path("-")
 
@@ -46,9 +56,37 @@ def users(environ: Mapping[str, str], store: Path, name: str) -> list[str]:
     return trust_of(environ).users(_folder(store), name)
 
 
-def allow(environ: Mapping[str, str], store: Path, name: str, files: Iterable[Path]) -> None:
-    """Let configurations use it. Raises `StoreError`."""
-    trust_of(environ).allow(_folder(store), name, map(_placed, files))
+def is_for_alone(environ: Mapping[str, str], store: Path, name: str, file: Path) -> bool:
+    """Whether this configuration may use it and no other may. Raises `StoreError`."""
+    return users(environ, store, name) == [str(_placed(file))]
+
+
+def allow(
+    environ: Mapping[str, str], store: Path, name: str, files: Iterable[Path]
+) -> Callable[[], None]:
+    """Let configurations use it; what is returned takes that back from those that could not before. Raises `StoreError`."""
+    trust, folder = trust_of(environ), _folder(store)
+    new = trust.allow(folder, name, map(_placed, files))
+    return partial(trust.disallow, folder, name, new)
+
+
+@contextmanager
+def for_new_value(
+    environ: Mapping[str, str], store: Path, name: str, files: Iterable[Path]
+) -> Iterator[None]:
+    """Around keeping a new value: it is for these configurations. Those that could use the old one keep the name only where
+    these could use it too: the value of a name that they have in common was replaced. Raises `StoreError`."""
+    trust, folder = trust_of(environ), _folder(store)
+    placed = list(map(_placed, files))
+    former = [Path(one) for one in trust.users(folder, name)]
+    if not set(placed) <= set(former):
+        trust.disallow(folder, name)
+    try:
+        yield
+    except BaseException:
+        trust.allow(folder, name, former)
+        raise
+    trust.allow(folder, name, placed)
 
 
 def disallow(environ: Mapping[str, str], store: Path, name: str) -> None:

@@ -69,7 +69,6 @@ def place_of(path: Path) -> Path:
 
 def check_accepted(document: Document, environ: Mapping[str, str]) -> None:
     """Raises `NotAccepted` for a file that was not accepted as it is now."""
-    found = entries(document)
     try:
         accepted = trust_of(environ).accepted(place_of(document.path))
     except StoreError as problem:
@@ -78,7 +77,8 @@ def check_accepted(document: Document, environ: Mapping[str, str]) -> None:
         ) from None
     if accepted is None:
         raise NotAccepted(document, effects(document), changed=False)
-    if said := changes(found, accepted.salt, accepted.entries):
+    # Files that it names are opened only for somebody who once said yes to it.
+    if said := changes(entries(document), accepted.salt, accepted.entries):
         raise NotAccepted(document, said, changed=True)
 
 

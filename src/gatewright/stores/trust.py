@@ -6,7 +6,7 @@ A file that cannot be read is an error and never an empty one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,16 +58,23 @@ class Trust:
         """The configurations that may use a secret of a state folder."""
         return self._read().secrets.get(str(store), {}).get(secret, [])
 
-    def allow(self, store: Path, secret: str, configs: Iterable[Path]) -> None:
-        """Let configurations use a secret of a state folder, beside those that may already."""
+    def allow(self, store: Path, secret: str, configs: Iterable[Path]) -> list[Path]:
+        """Let configurations use a secret of a state folder, beside those that may already; which of them are new."""
         with self._changed() as content:
             users = content.secrets.setdefault(str(store), {}).setdefault(secret, [])
-            users += [one for one in dict.fromkeys(map(str, configs)) if one not in users]
+            new = [one for one in dict.fromkeys(configs) if str(one) not in users]
+            users += map(str, new)
+        return new
 
-    def disallow(self, store: Path, secret: str) -> None:
-        """Nobody may use this secret any more."""
+    def disallow(self, store: Path, secret: str, configs: Collection[Path] | None = None) -> None:
+        """These configurations may not use this secret any more; nobody may where none are named."""
         with self._changed() as content:
-            content.secrets.get(str(store), {}).pop(secret, None)
+            named = content.secrets.get(str(store), {})
+            gone = set(map(str, configs or ()))
+            left = [] if configs is None else [n for n in named.get(secret, []) if n not in gone]
+            named.pop(secret, None)
+            if left:
+                named[secret] = left
 
     def _read(self) -> _Content:
         try:
