@@ -48,7 +48,12 @@ def test_nothing_that_it_names_is_opened_before_it_was_ever_accepted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(review, "_digest_of", lambda path: (opened.append(path.name) or "", 0))
+
+    def digest_of(path: Path) -> tuple[str, int]:
+        opened.append(path.name)
+        return "", 0
+
+    monkeypatch.setattr(review, "_digest_of", digest_of)
     (folder / "mgp.toml").write_text(SERVER + 'args = ["${file:large}"]\n')
     with pytest.raises(NotAccepted):
         found(folder)

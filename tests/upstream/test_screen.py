@@ -23,6 +23,7 @@ OURS = [
     "DEV.Gatewright/tool",
     " dev.gatewright/y",
     "dev.cloto/mgp",
+    "io.modelcontextprotocol/subscriptionId",
 ]
 FORM = {"method": ELICIT, "params": {"mode": "form", "message": "who?", "requestedSchema": {}}}
 

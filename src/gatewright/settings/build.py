@@ -258,18 +258,11 @@ def _elements(report: Report, name: str) -> list[Any]:
 def _origins(reports: Sequence[Report]) -> Iterable[tuple[str, Origin]]:
     """(dotted key, place) of everything written, the deciding document last so that it stays."""
     for report in reversed(reports):
-        yield from _origins_inside(report)
-        for path in report.document.lines:
+        lines, tables = report.document.lines, report.document.data
+        # The keys of an inline table have no line of their own.
+        inside = ((n, k) for n, one in tables.items() if isinstance(one, dict) for k in one)
+        for path in (*(one for one in inside if one not in lines), *lines):
             yield report.label(path), report.document.origin(path)
-
-
-def _origins_inside(report: Report) -> Iterable[tuple[str, Origin]]:
-    """The same of the keys of tables, which have no line of their own where they stand in an inline table."""
-    document = report.document
-    for name, table in document.data.items():
-        for key in table if isinstance(table, dict) else ():
-            line = document.lines.get((name, key)) or document.lines.get((name,), 0)
-            yield report.label((name, key)), Origin(document.path, line)
 
 
 def _extras(settings: Settings) -> Iterable[Problem]:

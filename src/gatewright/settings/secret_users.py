@@ -35,11 +35,8 @@ def refusal(
     known = users(environ, store, name)
     if str(_placed(file)) in known:
         return None
-    if file == _STDIN:
-        command = to_type("secret allow {} --config -", name)
-    else:
-        command = to_type("secret allow {} --config {}", name, str(file.absolute()))
-    instead = f"if it is meant: `{command}`"
+    named = "-" if file == _STDIN else str(file.absolute())
+    instead = f"if it is meant: `{to_type('secret allow {} --config {}', name, named)}`"
     if not known:
         return f"the secret {name} was kept without saying which configuration may use it", instead
     others = ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")

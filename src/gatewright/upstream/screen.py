@@ -22,7 +22,7 @@ from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
-from gatewright.wire.mcp import OF_THE_SERVER
+from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
 from gatewright.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.wire.visible import spelled
 
@@ -35,6 +35,8 @@ _URL_NEEDED = -32042
 
 _NAMESPACES = ("dev.gatewright/", "gatewright/")
 _OF_MGP = "dev.cloto/"
+_SUBSCRIPTION = META_SUBSCRIPTION.casefold()
+"""Which request to listen a message belongs to: the number is the client's, and the gateway writes it."""
 _STATES = ("resultType", "requestState", "inputRequests", "inputResponses")
 _ERROR_MEMBERS = frozenset((*_STATES, "ttlMs", "cacheScope", "approval_id", "trace_id"))
 _REMEMBERED = 1000
@@ -45,7 +47,9 @@ def is_ours(key: str, *, mgp: bool) -> bool:
     """Whether a member of `_meta` is in a name space that the gateway itself writes into, or in that of MGP where the server
     has not negotiated it."""
     folded = key.strip().casefold()
-    return folded.startswith(_NAMESPACES) or (not mgp and folded.startswith(_OF_MGP))
+    if folded.startswith(_NAMESPACES) or folded == _SUBSCRIPTION:
+        return True
+    return not mgp and folded.startswith(_OF_MGP)
 
 
 class Screen:
