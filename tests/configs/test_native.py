@@ -83,4 +83,4 @@ def test_what_the_file_would_read_of_ours_is_told() -> None:
     server, _ = read_native(entry)
     assert server.env == {"A": "${secret:mine}", "B": "${file:b}", "C": "${D}"}
     (note,) = entry.notes
-    assert (note.level, note.what) == ("warning", "it is given secret:mine, file:b of yours")
+    assert (note.level, note.what) == ("warning", "it is given ${secret:mine}, ${file:b} of yours")

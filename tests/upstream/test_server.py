@@ -117,7 +117,7 @@ async def test_a_server_with_a_configuration_problem_or_switched_off_is_not_star
             supervisor._servers["off"].call(call.method, call.params, call, FakeBack())
         )
         assert isinstance(off_outcome, Failure)
-        assert off_outcome.message == "server off is disabled"
+        assert off_outcome.message.startswith("server off is disabled; ")
 
 
 async def test_a_server_that_says_hello_late_keeps_nobody_waiting_for_the_others() -> None:

@@ -168,6 +168,5 @@ def _check_references(server: Server, entry: Entry) -> None:
         raise Refused("${cmd: …} would run a program", "put its result into a variable")
     ours = [name for name in found if name.startswith(("secret:", "file:"))]
     if ours:
-        entry.note(
-            "", f"it is given {', '.join(map(mask_reference, ours))} of yours", "see whether it may"
-        )
+        named = ", ".join(f"${{{mask_reference(one)}}}" for one in ours)
+        entry.note("", f"it is given {named} of yours", "see whether it may")

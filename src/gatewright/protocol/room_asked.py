@@ -91,7 +91,11 @@ class Asked:
             if len(self._by) > self._askers:
                 for one in self._by.pop(next(iter(self._by))):
                     del self._requests[one]
-        self._requests[envelope.id] = _Request(asker, envelope.to, proposed=proposed)
+        request = _Request(asker, envelope.to, proposed=proposed)
+        known = self._requests.get(envelope.id)
+        if known is not None:
+            request.answered = known.answered  # said once more, it is answered no second time
+        self._requests[envelope.id] = request
 
 
 def _is(kind: str, family: str) -> bool:
