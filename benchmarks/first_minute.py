@@ -166,6 +166,7 @@ def _host(
     entry = minute.entries["gatewright"]
     command = [
         "env",
+        "-i",
         *(f"{key}={value}" for key, value in {**environ, **entry.get("env", {})}.items()),
     ]
     command += [entry["command"], *entry["args"]]
