@@ -86,7 +86,9 @@ async def test_a_call_ends_when_its_token_is_good_no_more_and_no_other_does() ->
         async with asyncio.timeout(10):
             outcome = await tasks[1]
         said = "the call was ended while it ran: the token is bad"
-        assert outcome == replace(BAD, message=said, gate="authenticate")
+        assert outcome == replace(
+            BAD, message=said, gate="authenticate", details={"sent": True}, once=True
+        )
         assert world.owner.cancelled == 1
         assert sorted(world.known.asked) == ["gone", "good"]
         world.owner.go.set()
