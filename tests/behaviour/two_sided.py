@@ -71,6 +71,8 @@ class House(Judge):
         for client in self.clients.values():
             client.close()
         await self.turns()
+        for asked in self.asked.values():
+            asked.gone = True  # calls that run as tasks end with the gateway, too
         await self._hurried(self.gateway.__aexit__(None, None, None))
         for server in self.servers.values():
             for end in list(server.ends):
