@@ -1,4 +1,4 @@
-"""Our own commands, as messages show them: typed as shown they work, in any folder, and for the gateway that is meant.
+"""Spells `gatewright` commands for messages, with the state folder and `--config` that make them work in any folder.
 
 A command that is shown is copied. Whoever copies it stands in another folder, with another environment than the process that
 showed it, and a plain `gatewright approve` then looks into the queue of another gateway. So no message spells a command

@@ -1,4 +1,4 @@
-"""Regular expressions are compiled before the calls that need them, not in the middle of one."""
+"""Compiles the regular expressions of validators in the background after the start, before calls need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of the environment that say more than a value: what a program loads, whom it believes, or who we are."""
+"""Environment variables that choose what a program loads (`LD_PRELOAD`), route its traffic, or belong to the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading somebody's OpenAPI document, which may take seconds, in a process of its own.
+"""Parses an OpenAPI document into tools in a child process, so that a large one does not block the event loop.
 
 A thread would share the interpreter with everybody, and decoding eight megabytes is one step of C code in it. Short ones take
 long as well: thirty lines of aliases in YAML, or of references to references.

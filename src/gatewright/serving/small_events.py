@@ -1,4 +1,4 @@
-"""Clients that give up on a large event of a stream, and on the connection with it: what they are sent instead.
+"""Large answers for MCP clients whose SSE reader fails on events above 1 MiB: sent as plain JSON, or as an error.
 
 As long as nothing was streamed, the answer of a POST is plain JSON, which they read at any size. So what is only told goes another
 way where there is one. Where there is none, an answer that they could not read becomes an error that says so.

@@ -1,4 +1,4 @@
-"""What a configuration file would do, in words, and the entries of it that have to be accepted.
+"""Lists what a configuration file starts, imports, sends and uses, as lines to show and as entries to accept.
 
 Nothing is filled in here: no variable, no secret and no program is touched, so that a stranger's file can be shown.
 """

@@ -1,4 +1,4 @@
-"""New connections: a few in each turn of the loop, and from one address only so many a second.
+"""Accepts TCP connections: a few in each turn of the event loop, and a limited number a second from one address.
 
 An accepted connection costs the loop some tenths of a millisecond, with TLS some milliseconds, and all of that before anybody is
 known. The event loop's own `create_server` takes all that wait, which can be two thousand in one step, and tells nobody where they come

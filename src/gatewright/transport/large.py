@@ -1,4 +1,4 @@
-"""Large texts looked through a piece at a time: the event loop has a turn between two pieces.
+"""Substring search and UTF-8 check of large byte strings, in pieces with a turn of the event loop between them.
 
 A search through 8 MiB takes milliseconds and there are several of them for one answer; each is one C call, which nothing
 interrupts, so the text is cut.
