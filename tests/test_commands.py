@@ -69,7 +69,7 @@ def test_a_program_without_a_script_is_a_module_and_spaces_are_kept(
 
 @pytest.mark.parametrize("name", ["a -- b", "a --config b", "a --help"])
 def test_nothing_in_a_name_moves_or_suppresses_the_configuration(name: str) -> None:
-    typed_as(Typed("gatewright", "/c {x}/mgp.toml"))
+    typed_as(Typed(file="/c {x}/mgp.toml"))
     end = "--config '/c {x}/mgp.toml'"
     assert to_type("server rm {}", name) == f"gatewright server rm '{name}' {end}"
     assert line_to_type("connect", name, "{}") == f"gatewright connect '{name}' '{{}}' {end}"
@@ -93,7 +93,7 @@ def test_a_name_that_begins_with_a_dash_is_no_option(name: str) -> None:
     assert to_type("server pin {} {}", "srv", name) == f"gatewright server pin -- srv {name}"
     accepted = to_type("server pin {} {} --accept", "srv", name)
     assert accepted == f"gatewright server pin --accept -- srv {name}"
-    typed_as(Typed("gatewright", "/c"))
+    typed_as(Typed(file="/c"))
     granted = to_type("grant add {} {} --permission {}", name, "a/b", "camera")
     assert granted == f"gatewright grant add --permission=camera --config /c -- {name} a/b"
     allowed = to_type("secret allow {} --config {}", name, "/d")
@@ -114,12 +114,12 @@ def test_a_name_that_begins_with_a_dash_is_no_option(name: str) -> None:
     ],
 )
 def test_a_configuration_that_was_named_is_named_again(words: str, shown: str) -> None:
-    typed_as(Typed("gatewright", "/a b/mgp.toml"))
+    typed_as(Typed(file="/a b/mgp.toml"))
     assert to_type(words) == shown
 
 
 def test_what_the_state_folder_is_enough_for_needs_no_configuration() -> None:
-    typed_as(Typed("GATEWRIGHT_STATE=/s gatewright", "/c/mgp.toml", always=False))
+    typed_as(Typed(variables="GATEWRIGHT_STATE=/s ", file="/c/mgp.toml", always=False))
     assert to_type("approve {}", "ap_1") == "GATEWRIGHT_STATE=/s gatewright approve ap_1"
     assert to_type("secret set {}", "a").endswith(" gatewright secret set a --config /c/mgp.toml")
     other = to_type("tool list", file=Path("/d/mgp.toml"))
@@ -127,10 +127,10 @@ def test_what_the_state_folder_is_enough_for_needs_no_configuration() -> None:
 
 
 def test_strangers_from_elsewhere_are_not_told_about_folders() -> None:
-    typed_as(Typed("GATEWRIGHT_STATE=/s gatewright", local=False))
+    typed_as(Typed(variables="GATEWRIGHT_STATE=/s ", local=False))
     assert to_type("key create NAME", known=False) == "gatewright key create NAME"
     assert to_type("approve").startswith("GATEWRIGHT_STATE=/s ")
-    typed_as(Typed("GATEWRIGHT_STATE=/s gatewright"))
+    typed_as(Typed(variables="GATEWRIGHT_STATE=/s "))
     assert to_type("key create NAME", known=False).startswith("GATEWRIGHT_STATE=/s ")
 
 

@@ -81,7 +81,9 @@ class Typed(msgspec.Struct, frozen=True):
     """How commands are typed that concern one gateway."""
 
     program: str = "gatewright"
-    """What stands in front: a variable where one is needed, and our name or path."""
+    """Our name or path."""
+    variables: str = ""
+    """What is set in front of it, with a space behind each; `--help` needs none."""
     file: str = ""
     """The configuration to name, absolute; empty where it is found without."""
     always: bool = True
@@ -91,12 +93,17 @@ class Typed(msgspec.Struct, frozen=True):
 
     def shown(self, words: str) -> str:
         """A command with all that it needs. What stands behind ` -- ` or is no option of it stays at the end."""
-        return f"{self.program} {self._with_file(words, shlex.quote(self.file))}"
+        return f"{self._program(words)} {self._with_file(words, shlex.quote(self.file))}"
 
     def completed(self, words: str, *names: str) -> str:
         """The same where `{}` stands for each of `names`. They are put in last: nothing in them is taken for an option."""
         whole = self._with_file(words, _literal(shlex.quote(self.file)))
-        return f"{self.program} {whole.format(*(shlex.quote(spelled(one)) for one in names))}"
+        return (
+            f"{self._program(words)} {whole.format(*(shlex.quote(spelled(one)) for one in names))}"
+        )
+
+    def _program(self, words: str) -> str:
+        return self.program if words.endswith("--help") else self.variables + self.program
 
     def _with_file(self, words: str, file: str) -> str:
         if not self.file or not self._takes_file(words):
@@ -175,7 +182,7 @@ def typed_here(config: str, environ: Mapping[str, str]) -> Typed:
         for name in VARIABLES
         if environ.get(name)
     ]
-    return Typed("".join(given) + program(), config)
+    return Typed(program(), variables="".join(given), file=config)
 
 
 def program() -> str:

@@ -123,7 +123,7 @@ def test_a_group_without_a_command_shows_its_help(shell: Shell, arguments: tuple
 
 def test_a_wrong_configuration_is_an_error_with_file_and_line(shell: Shell) -> None:
     shell.write("mgp.toml", "[gateway]\nport = 'x'\n")
-    done = shell.run("tool", "list")
+    done = shell.run("tool", "list", "--config", "mgp.toml")
     assert done.code == 2
     assert done.error["code"] == "configuration"
     assert "mgp.toml:2: gateway.port" in done.error["message"]

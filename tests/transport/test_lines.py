@@ -145,7 +145,12 @@ async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> 
     assert broken == ["a message longer than 5 bytes"]
 
 
-async def test_a_flood_is_delivered_in_portions_of_one_turn_each() -> None:
+async def test_a_flood_is_delivered_in_portions_of_one_turn_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "gatewright.transport.lines.SLICE_S", 60
+    )  # a busy machine ends no turn early
     collector, source = Collector(), Source()
     inbox = await started(collector, Limits(turn_messages=10), source)
     inbox.feed(b"m\n" * 35)

@@ -91,7 +91,7 @@ class Tour:
     def typed(self) -> Typed:
         """How commands are typed at another terminal that concern this gateway."""
         state = shlex.quote(str(self.folder / "state"))
-        return Typed(f"{STATE}={state} {program()}", str(self.config))
+        return Typed(program(), f"{STATE}={state} ", str(self.config))
 
     def run(self, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command to its end, with this key, which stands in no process list."""

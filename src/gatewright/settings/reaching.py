@@ -24,13 +24,14 @@ def typed_for(settings: Settings, environ: Mapping[str, str]) -> Typed:
     every file, so that it does not matter where it is typed."""
     folder = settings.storage.path
     plain = {name: value for name, value in environ.items() if name not in VARIABLES}
-    ours = program()
+    variables = ""
     if folder != state_directory(plain):
-        ours = f"{STATE}={shlex.quote(str(folder))} {ours}"
+        variables = f"{STATE}={shlex.quote(str(folder))} "
     files = [one.absolute() for one in settings.files if one != STDIN]
     elsewhere = bool(files) and files != _everywhere(plain)
     alone = is_loopback(settings.gateway.host)
-    return Typed(ours, str(files[0]) if elsewhere else "", always=False, local=alone)
+    file = str(files[0]) if elsewhere else ""
+    return Typed(program(), variables, file, always=False, local=alone)
 
 
 def _everywhere(environ: Mapping[str, str]) -> list[Path]:
