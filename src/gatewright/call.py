@@ -38,6 +38,7 @@ __all__ = [
     "Trust",
     "Unrecorded",
     "UserContext",
+    "Who",
     "verdict_of",
 ]
 
@@ -67,6 +68,10 @@ class UserContext(msgspec.Struct, frozen=True):
     """Of a token: permissions that it lacks, each with a scope that would give it."""
 
 
+Who = tuple[str, str]
+"""Kind and id of a caller."""
+
+
 class Caller(msgspec.Struct, frozen=True, gc=False):
     """Who asks, as authentication established it; never taken from arguments (decision C-17)."""
 
@@ -79,6 +84,11 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     """Whether it showed an access token of somebody else's making."""
     user: tuple[UserContext, ...] = ()
     """What limits it, from each place that says something, the nearest first. All of them hold."""
+
+    @property
+    def who(self) -> Who:
+        """What tells callers apart. The id alone does not: a key may be named as a host of this machine is."""
+        return self.kind, self.id
 
 
 ANONYMOUS = Caller("anonymous", "anonymous")
@@ -189,6 +199,13 @@ class Call(msgspec.Struct, frozen=True):
     and recorded where all others are."""
     requested: frozenset[str] | None = None
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
+    listen: str | None = None
+    """The open `subscriptions/listen` that it belongs to."""
+
+    @property
+    def holder(self) -> str | None:
+        """For whom a subscription is kept: its own listening, else its session; None where nobody could be told anything."""
+        return self.session if self.listen is None else self.listen
 
     @property
     def speaker(self) -> Target | None:

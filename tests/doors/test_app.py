@@ -125,7 +125,7 @@ async def test_a_farewell_ends_what_only_waits_and_lets_calls_be_answered() -> N
         hang.end.set()
         for wire in running:
             assert "result" in (await wire.whole()).json
-        assert house.front.owners == {session.ident: "anonymous"}
+        assert house.front.owners == {session.ident: ("anonymous", "anonymous")}
 
 
 async def test_another_kind_of_connection_is_left_alone() -> None:

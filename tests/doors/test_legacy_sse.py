@@ -65,7 +65,7 @@ async def test_answers_travel_on_the_stream() -> None:
         assert (await host.stream.message())["id"] == "x"
         call = house.script.calls[0]
         assert (call.caller, call.door, call.credential) == (ANN, "sse", "key-ann")
-        assert house.front.owners[call.session or ""] == "ann"
+        assert house.front.owners[call.session or ""] == ("agent", "ann")
 
 
 async def test_a_host_is_asked_on_the_stream_and_answers_with_a_post() -> None:
@@ -112,7 +112,7 @@ async def test_a_foreign_path_is_answered_like_one_that_never_was(key: str | Non
         bare = await house.post(rpc("ping", None, 1), path="/messages", key=key)
         assert (foreign.status, foreign.body) == (404, never.body)
         assert (never.status, bare.status) == (404, 404)
-        assert BOB.id not in house.front.owners.values()
+        assert BOB.who not in house.front.owners.values()
 
 
 async def test_a_key_may_change_while_the_stream_is_open() -> None:

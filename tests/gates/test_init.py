@@ -86,7 +86,7 @@ class House:
         self.secret = keys.create(AGENT.id, by="test")[1]
         self.every = Gates(
             Authenticate(keys),
-            Session({"mine": AGENT.id}.get),
+            Session({"mine": AGENT.who}.get),
             Rate(callers, looks),
             Resolve(self.catalogue, access.may_see),
             access,

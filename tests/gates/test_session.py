@@ -9,7 +9,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.gates.session import Session
 from tests.gates.parts import AGENT, Mute, a_call
 
-OWNERS = {"mine": AGENT.id, "theirs": "agent.two"}
+OWNERS = {"mine": AGENT.who, "theirs": ("agent", "agent.two"), "kind": ("owner", AGENT.id)}
 
 
 @pytest.mark.parametrize("session", [None, "mine"])
@@ -30,6 +30,10 @@ async def test_a_foreign_session_is_answered_like_one_that_never_was() -> None:
 async def test_the_same_person_under_another_name_is_somebody_else() -> None:
     found = Session(OWNERS.get)(a_call(session="mine", caller=Caller("agent.One")), Mute())
     assert isinstance(found, Refusal)
+
+
+async def test_somebody_of_another_kind_and_the_same_name_is_somebody_else() -> None:
+    assert isinstance(Session(OWNERS.get)(a_call(session="kind"), Mute()), Refusal)
 
 
 @pytest.mark.parametrize("session", [None, "mine"])

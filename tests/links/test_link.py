@@ -11,7 +11,12 @@ import pytest
 
 from gatewright.call import Answer, Client, Failure, Mgp
 from gatewright.protocol.negotiate import EXTENSION, Face
-from gatewright.wire.mcp import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_VERSION
+from gatewright.wire.mcp import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_SUBSCRIPTION,
+    META_VERSION,
+)
 from tests.upstream.rig import (
     ASKABLE,
     INFO,
@@ -246,3 +251,20 @@ async def test_our_own_subscription_mark_is_nobody_elses_business() -> None:
             {"uri": "x://1"},
             {"uri": "x://1", "_meta": {"k": 1}},
         ]
+
+
+@pytest.mark.parametrize("method", ["notifications/acme.note", "notifications/message"])
+async def test_the_number_of_our_listening_makes_no_notification_everybodys(method: str) -> None:
+    """What comes during one call belongs to it, whatever mark it carries; and the mark is told to nobody."""
+    ear = Ear()
+    async with linked(ear=ear, methods=("notifications/acme.*",)) as (link, server):
+        back = FakeBack()
+        work = start(link, back)
+        request = await server.next()
+        server.say(method=method, params={"data": 1, "_meta": {META_SUBSCRIPTION: 1, "k": 2}})
+        server.say(id=request["id"], result={})
+        assert isinstance(await within(work), Answer)
+    assert [(one.method, one.params) for one in back.events] == [
+        (method, {"data": 1, "_meta": {"k": 2}})
+    ]
+    assert ear.heard == []

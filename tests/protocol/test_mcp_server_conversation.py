@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.call import Client
+from gatewright.call import Client, Mgp
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.mcp_server import Conversation, Inbound, Rejected
 from gatewright.protocol.negotiate import EXTENSIONS, Face
@@ -131,6 +131,10 @@ def test_who_can_be_asked_what() -> None:
     able = Client("2025-11-25", {"elicitation": {}, "roots": {}})
     methods = ["elicitation/create", "sampling/createMessage", "roots/list", "com.example/ask"]
     assert [mcp.can_answer(able, one) for one in methods] == [True, False, True, True]
+    kept = ["mgp/permission/request", "mgp/anything", "gatewright/approve", "tools/call"]
+    assert [mcp.can_answer(able, one) for one in kept] == [False] * 4
+    mgp = Client("2025-11-25", {}, mgp=Mgp("0.2.0", ("security",)))
+    assert [mcp.can_answer(mgp, one) for one in kept] == [True, False, False, False]
 
 
 def test_a_session_may_be_assumed_for_who_has_none() -> None:

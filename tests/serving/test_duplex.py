@@ -63,7 +63,7 @@ async def test_a_host_shakes_hands_and_calls() -> None:
         assert answered == {"jsonrpc": "2.0", "id": "a", "result": {"content": content}}
         call = house.script.calls[0]
         assert (call.caller, call.door, call.profile) == (ANN, "stdio", "small")
-        assert house.front.owners == {call.session: "ann"}
+        assert house.front.owners == {call.session: ("agent", "ann")}
 
 
 async def test_both_eras_come_on_one_pipe() -> None:

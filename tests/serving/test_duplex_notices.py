@@ -23,7 +23,7 @@ async def test_notifications_are_passed_on() -> None:
         (call,) = house.script.calls
         told = call.caller.id, call.kind, call.method, call.params, call.session
         assert told[:4] == ("ann", "method", "notifications/roots/list_changed", {"x": 1})
-        assert house.front.owners == {told[4]: "ann"}
+        assert house.front.owners == {told[4]: ("agent", "ann")}
         assert host.silent()
 
 

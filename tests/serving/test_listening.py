@@ -285,4 +285,4 @@ async def test_whose_credential_is_good_no_more_hears_why_and_nothing_else() -> 
             await ann.event()
         assert await bob.message() == told(LISTS["toolsListChanged"])
         await within(ann.task)
-        assert list(house.front.listening) == ["bob"]
+        assert list(house.front.listening) == [("agent", "bob")]

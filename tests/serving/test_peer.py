@@ -177,7 +177,7 @@ async def test_a_session_is_known_while_it_lasts() -> None:
     async with House() as house:
         peer = peer_of(house)
         await within(peer.serve(effect_of(peer, rpc("initialize", HELLO, 1)), Kept()))
-        assert house.front.owners == {"s": "ann"}
+        assert house.front.owners == {"s": ("agent", "ann")}
         assert len(house.upstream.watching) == 1
         peer.close()
         peer.close()

@@ -23,7 +23,7 @@ async def test_a_session_has_an_id_of_visible_characters_and_is_known_to_policy(
     async with House() as house:
         session = await house.session(key="key-ann")
         assert re.fullmatch(r"[\x21-\x7e]{32,}", session.ident)
-        assert house.front.owners == {session.ident: "ann"}
+        assert house.front.owners == {session.ident: ("agent", "ann")}
         house.script.does("echo", text("hi"))
         await session.ask("tools/call", CALL)
         assert house.script.calls[0].session == session.ident
@@ -180,7 +180,7 @@ async def test_every_session_ends_with_the_gateway() -> None:
         await asyncio.wait_for(asyncio.gather(*(stream.task for stream in streams)), 5)
         assert ids(house) == set()
         assert sorted(house.upstream.forgotten) == sorted(one.ident for one in sessions)
-        assert BOB.id not in house.front.owners.values()
+        assert BOB.who not in house.front.owners.values()
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])

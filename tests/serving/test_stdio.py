@@ -103,7 +103,7 @@ async def test_a_host_that_started_us_is_served_without_a_key(
         assert (await one.host.next())["id"] == ident
         call = house.script.calls[0]
         assert (call.door, call.profile, call.credential) == ("stdio", "small", None)
-        assert house.front.owners == {call.session: call.caller.id}
+        assert house.front.owners == {call.session: call.caller.who}
         assert await one.over() == "end of input"
         assert house.front.owners == {}
 

@@ -72,7 +72,7 @@ async def test_a_host_shakes_hands_and_calls() -> None:
         call = house.script.calls[0]
         assert (call.caller, call.credential) == (ANN, "key-ann")
         assert (call.door, call.profile) == ("websocket", "")
-        assert house.front.owners == {call.session: "ann"}
+        assert house.front.owners == {call.session: ("agent", "ann")}
         pipe.close()
         await gone(house)
 

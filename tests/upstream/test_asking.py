@@ -62,6 +62,65 @@ def test_a_hidden_field_is_refused_whatever_it_is_called(field: dict[str, Any]) 
         form(**field)
 
 
+NOTHING: list[Any] = [[], None, {}, "x", 0]
+NO_CHOICES: list[dict[str, Any]] = [
+    *({word: held} for word in ("enum", "oneOf", "anyOf") for held in NOTHING),
+    *({word: [{"type": "string"}]} for word in ("oneOf", "anyOf")),
+    {"oneOf": [1]},
+    {"anyOf": [{"const": "a"}, {"type": "string"}]},
+    {"const": "x"},
+    {"items": {"enum": ["a"]}},
+    {"properties": {"a": {}}},
+    {"type": "array"},
+    {"type": "array", "items": []},
+    {"type": "array", "items": {"type": "string"}},
+    {"type": "object", "properties": {}},
+    {"type": ["string", "null"]},
+    {"type": None},
+]
+
+
+@pytest.mark.parametrize("field", NO_CHOICES, ids=str)
+@pytest.mark.parametrize("place", ["name", "title"])
+def test_a_field_is_a_choice_only_where_there_is_something_to_choose(
+    field: dict[str, Any], place: str
+) -> None:
+    """What a client does not understand it shows as a text to fill in."""
+    with pytest.raises(CannotAsk, match="must not ask for passwords"):
+        form(**{place: "password", **field})
+
+
+CHOICES: list[dict[str, Any]] = [
+    {"enum": ["token", "oauth"]},
+    {"oneOf": [{"const": "password", "title": "Password"}, {"const": "key"}]},
+    {"type": "array", "items": {"type": "string", "enum": ["password", "x"]}},
+    {"type": "array", "items": {"anyOf": [{"const": "a", "title": "Secret"}]}},
+    {"type": "boolean", "title": "Keep secret"},
+]
+
+
+@pytest.mark.parametrize("field", CHOICES, ids=str)
+def test_a_choice_may_speak_of_secrets(field: dict[str, Any]) -> None:
+    found = form("auth_token", **field)
+    assert found["requestedSchema"]["properties"]["auth_token"] == {"type": "string", **field}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Never share - API key",
+        "Do not share with anyone, account password",
+        "Don't type spaces \u2014 password",
+        "Never enter spaces \u00b7 password",
+    ],
+)
+@pytest.mark.parametrize("place", ["title", "description", "default", "examples"])
+def test_a_label_is_what_is_asked_for_whatever_it_warns_of(label: str, place: str) -> None:
+    with pytest.raises(CannotAsk, match="must not ask for passwords"):
+        field: dict[str, Any] = {place: [label] if place == "examples" else label}
+        form(**field)
+
+
 def test_a_secret_that_is_asked_for_deep_in_a_schema_is_found() -> None:
     deep: dict[str, Any] = {"type": "object", "properties": {"password": {"type": "string"}}}
     for wrap in ("allOf", "$defs", "items", "not"):

@@ -39,6 +39,16 @@ def test_a_notification_reaches_those_who_may_see_its_server() -> None:
     assert wide == [told]
 
 
+def test_a_host_and_a_key_of_one_name_are_two() -> None:
+    """The hosts of this machine have names, and so have keys; what the one may see is not asked for the other."""
+    hub = Hub(lambda caller, profile, server: caller.kind == "owner")
+    owner, _ = listening(hub, Caller("cursor", "owner"), "")
+    agent, _ = listening(hub, Caller("cursor", "agent"), "")
+    hub.tell("hidden", "notifications/x", {})
+    assert owner == [("hidden", "notifications/x", {})]
+    assert agent == []
+
+
 def test_the_end_of_listening_is_the_end_also_twice() -> None:
     hub = Hub(may_see)
     heard, end = listening(hub, ANN, "")

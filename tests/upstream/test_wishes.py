@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.call import ANONYMOUS, Answer, Outcome
+from gatewright.call import ANONYMOUS, Answer, Outcome, Refusal
 from gatewright.upstream.hub import UPDATED
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire.versions import LATEST_MODERN
@@ -57,9 +57,14 @@ class Hearing:
 
 
 async def wish(
-    supervisor: Supervisor, method: str, uri: str, session: str | None = "s1"
+    supervisor: Supervisor,
+    method: str,
+    uri: str,
+    session: str | None = "s1",
+    listen: str | None = None,
 ) -> Outcome:
-    call = make_call("method", method, {"uri": uri}, session=session, client=LEGACY)
+    params = {"level": "info"} if method == "logging/setLevel" else {"uri": uri}
+    call = make_call("method", method, params, session=session, client=LEGACY, listen=listen)
     outcome: Outcome = await within(supervisor.dispatch(call, FakeBack()))
     return outcome
 
@@ -75,13 +80,12 @@ async def test_a_changed_resource_is_told_while_somebody_holds_it(server: str) -
     uri = ALPHA[server]
     async with running(python(server)) as supervisor:
         hearing = Hearing(supervisor)
-        for session in ("a", "a", "b", None):
+        for session in ("a", "a", "b"):
             assert isinstance(await wish(supervisor, "resources/subscribe", uri, session), Answer)
         await touched(supervisor, server)
         await hearing.until(lambda heard: len(hearing.updates()) == 1)
         assert hearing.updates() == [{"uri": uri}]
         await wish(supervisor, "resources/unsubscribe", uri, "a")
-        await wish(supervisor, "resources/unsubscribe", uri, None)
         await touched(supervisor, server)
         await hearing.until(lambda heard: len(hearing.updates()) == 2)
         await wish(supervisor, "resources/unsubscribe", uri, "b")
@@ -89,6 +93,41 @@ async def test_a_changed_resource_is_told_while_somebody_holds_it(server: str) -
         await ask(supervisor, f"{server}/grow")
         await hearing.until(lambda heard: any("tools/list_changed" in one[1] for one in heard))
         assert len(hearing.updates()) == 2
+
+
+@pytest.mark.parametrize("server", ["asker", "modern_asker"])
+async def test_nobody_ends_what_another_holds(server: str) -> None:
+    """Of one session: what it subscribed to by itself, and what each of its listenings did. Who has neither is refused, and
+    ends nothing."""
+    uri = ALPHA[server]
+    async with running(python(server)) as supervisor:
+        hearing = Hearing(supervisor)
+        for listen in (None, "listen 1", "listen 2", "listen 1"):
+            found = await wish(supervisor, "resources/subscribe", uri, "a", listen)
+            assert isinstance(found, Answer)
+        for told, (session, listen) in enumerate((("b", None), ("a", "listen 1"), ("a", None)), 1):
+            await wish(supervisor, "resources/unsubscribe", uri, session, listen)
+            await touched(supervisor, server)
+            await hearing.until(lambda _, told=told: len(hearing.updates()) == told)  # type: ignore[misc]
+        for method in ("resources/subscribe", "resources/unsubscribe", "logging/setLevel"):
+            refused = await wish(supervisor, method, uri, None)
+            assert isinstance(refused, Refusal)
+            assert refused.reason == "invalid_request"
+        await touched(supervisor, server)
+        await hearing.until(lambda heard: len(hearing.updates()) == 4)
+        await wish(supervisor, "resources/unsubscribe", uri, "a", "listen 2")
+        assert not supervisor._servers[server].wishes._holders
+
+
+async def test_a_subscription_that_nobody_waits_for_any_more_is_not_held() -> None:
+    async with running(python("asker")) as supervisor:
+        wishes = supervisor._servers["asker"].wishes
+        work = asyncio.ensure_future(wish(supervisor, "resources/subscribe", ALPHA["asker"]))
+        while not wishes._holders:
+            await asyncio.sleep(0)
+        work.cancel()
+        await asyncio.wait([work])
+        assert not wishes._holders
 
 
 @pytest.mark.parametrize("server", ["asker", "modern_asker"])
@@ -108,7 +147,7 @@ async def test_a_new_connection_is_told_everything_again() -> None:
     async with running(python("asker")) as supervisor:
         hearing = Hearing(supervisor)
         await wish(supervisor, "resources/subscribe", ALPHA["asker"])
-        level = make_call("method", "logging/setLevel", {"level": "error"})
+        level = make_call("method", "logging/setLevel", {"level": "error"}, session="s1")
         await within(supervisor.dispatch(level, FakeBack()))
         os.kill(pid(supervisor, "asker"), signal.SIGKILL)
         link = supervisor._servers["asker"].link
@@ -124,7 +163,7 @@ async def test_a_new_connection_is_told_everything_again() -> None:
 async def test_a_subscription_that_the_server_refuses_is_not_held() -> None:
     async with running(python("echo"), python("asker")) as supervisor:
         server = supervisor._servers["echo"]
-        call = make_call("method", "resources/subscribe", {"uri": "x://1"})
+        call = make_call("method", "resources/subscribe", {"uri": "x://1"}, session="s1")
         outcome = await within(server.wishes.subscribe("x://1", call.params, call, FakeBack()))
         assert not isinstance(outcome, Answer)
         assert not server.wishes._holders

@@ -159,6 +159,23 @@ def test_a_star_covers_what_follows_and_no_known_method() -> None:
     assert declares(["acme/tools/call"], "acme/tools/call")  # in full, the operator means it
 
 
+@pytest.mark.parametrize("space", ["acme/", "acme.", "acme/v1", "acme/a/b", "acme.v1"])
+@pytest.mark.parametrize("sign", ["/", ".", ":", "-", "_", "$"])
+@pytest.mark.parametrize("known", ["tools/call", "Tools/Call", "notifications/message", "mgp/foo"])
+def test_a_star_covers_no_known_method_behind_any_name_space(
+    space: str, sign: str, known: str
+) -> None:
+    """A server may take whatever stands before any sign for a name space, and run what follows."""
+    assert not declares([space[:5] + "*"], f"{space}x{sign}{known}")
+    assert not declares(["notifications/acme.*"], f"notifications/{space}x{sign}{known}")
+    assert declares([space[:5] + "*"], f"{space}x{sign}y/z")
+
+
+@pytest.mark.parametrize("name", ["notifications/acme.initialized", "notifications/acme.x.message"])
+def test_a_star_covers_no_notification_without_its_name_space(name: str) -> None:
+    assert not declares(["notifications/acme.*"], name)
+
+
 def test_who_may_send_what_follows_the_revision_and_the_extensions() -> None:
     assert defined("elicitation/create", "server", "2025-06-18")
     assert not defined("elicitation/create", "server", "2025-03-26")
@@ -169,5 +186,6 @@ def test_who_may_send_what_follows_the_revision_and_the_extensions() -> None:
     assert not defined("acme/x", "server", "2025-11-25", ("security",))
     assert defined("notifications/mgp.stream.chunk", "server", "2025-11-25", ("streaming",))
     assert not defined("notifications/mgp.stream.chunk", "server", "2025-11-25", ("security",))
-    assert defined("notifications/mgp.something", "server", "2025-11-25", ("security",))
-    assert not defined("notifications/mgp.something", "server", "2025-11-25")
+    for nobodys in ("notifications/mgp.something", "mgp/anything", "gatewright/approve"):
+        assert not defined(nobodys, "server", "2025-11-25", ("security",))
+        assert not defined(nobodys, "client", "2025-11-25", ("security",))

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright import __version__, gates
-from gatewright.call import Caller, Refusal
+from gatewright.call import Caller, Refusal, Who
 from gatewright.commands import typed_as
 from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
@@ -195,7 +195,7 @@ class Gateway:
         self.supervisor.permits = self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
-        owners: dict[str, str] = {}
+        owners: dict[str, Who] = {}
         own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
         own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
         self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from gatewright import filters, gates
-from gatewright.call import Back, Call, Caller, Filter, Refusal, verdict_of
+from gatewright.call import Back, Call, Caller, Filter, Refusal, Who, verdict_of
 from gatewright.compose.approving import queue_of, rules_of
 from gatewright.compose.beside import Beside
 from gatewright.compose.identity import Known, known_of
@@ -112,7 +112,7 @@ class Judges:
         self,
         keys: gates.Keys,
         tokens: Mapping[str, Caller],
-        owners: Mapping[str, str],
+        owners: Mapping[str, Who],
         desk: gates.Desk,
         pinning: Pinning,
         permitting: Permitting,

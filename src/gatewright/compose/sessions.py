@@ -62,7 +62,7 @@ class SessionList:
         found = [
             self._shown(ident, one)
             for ident, one in self._standing().items()
-            if every or one.caller.id == call.caller.id
+            if every or one.caller.who == call.caller.who
         ]
         return Answer(jsonrpc.encode({"sessions": found}))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gatewright.call import Back, Call, Refusal
+from gatewright.call import Back, Call, Refusal, Who
 
 __all__ = ["Session"]
 
@@ -22,13 +22,13 @@ class Session:
 
     name = "session"
 
-    def __init__(self, owner: Callable[[str], str | None]) -> None:
-        """`owner` gives the id of the caller who opened a session; None where there is no such session."""
+    def __init__(self, owner: Callable[[str], Who | None]) -> None:
+        """`owner` gives who opened a session (`Caller.who`); None where there is no such session."""
         self._owner = owner
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.doubt is not None:
             return call.doubt
-        if call.session is None or self._owner(call.session) == call.caller.id:
+        if call.session is None or self._owner(call.session) == call.caller.who:
             return call
         return _UNKNOWN

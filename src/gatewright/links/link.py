@@ -39,7 +39,6 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-_LOG = "notifications/message"
 """Log lines are said of requests alone, whatever subscription a server writes onto them."""
 _numbers = itertools.count(1)
 
@@ -303,7 +302,7 @@ class Link(abc.ABC):
             self._progress(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif method in OF_THE_SERVER or (method != _LOG and self._is_ours(params)):
+        elif method in OF_THE_SERVER:
             self._unsolicited(method, params)
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
@@ -347,7 +346,7 @@ class Link(abc.ABC):
         named = params.get("request_id")
         if method.startswith("notifications/mgp.") and named == exchange.ident:
             params["request_id"] = exchange.call.id
-        exchange.back.emit(Event(method, params))
+        exchange.back.emit(Event(method, _unmarked(params)))
 
     def _belonging(self, method: str, params: dict[str, Any]) -> None:
         """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
@@ -365,12 +364,6 @@ class Link(abc.ABC):
             "%s: %.500r", params.get("level", method), params.get("data", params)
         )
 
-    @staticmethod
-    def _is_ours(params: dict[str, Any]) -> bool:
-        """Whether it answers our own `subscriptions/listen`."""
-        meta = params.get("_meta")
-        return type(meta) is dict and META_SUBSCRIPTION in meta
-
     def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
         meta = params.get("_meta")
         if method == "notifications/subscriptions/acknowledged":
@@ -379,17 +372,21 @@ class Link(abc.ABC):
             if told is not None and not told.done():
                 told.set_result(None)
             return
-        if type(meta) is dict and META_SUBSCRIPTION in meta:
-            # Our own subscription's number, which means nothing to anybody else.
-            rest = {key: value for key, value in meta.items() if key != META_SUBSCRIPTION}
-            params = {key: value for key, value in params.items() if key != "_meta"}
-            if rest:
-                params["_meta"] = rest
-        self.sink.said(self, method, params)
+        self.sink.said(self, method, _unmarked(params))
 
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
+
+
+def _unmarked(params: dict[str, Any]) -> dict[str, Any]:
+    """Without the number of our own subscription, which means nothing to anybody else. A server may write it anywhere."""
+    meta = params.get("_meta")
+    if type(meta) is not dict or META_SUBSCRIPTION not in meta:
+        return params
+    rest = {key: value for key, value in meta.items() if key != META_SUBSCRIPTION}
+    params = {key: value for key, value in params.items() if key != "_meta"}
+    return {**params, "_meta": rest} if rest else params
 
 
 def _begun(outcome: Outcome) -> Outcome:

@@ -24,6 +24,7 @@ from gatewright.wire.mcp import (
     META_SERVER_INFO,
     META_VERSION,
 )
+from gatewright.wire.methods import defined, is_known
 from gatewright.wire.versions import (
     LATEST_LEGACY,
     LEGACY,
@@ -133,7 +134,12 @@ Effect = Inbound | Hello | Listen | Reply | Rejected | Cancelled | Answered | No
 
 
 def can_answer(client: Client, method: str) -> bool:
-    """Whether the caller said that it can answer such a question; unknown kinds may be tried."""
+    """Whether the caller said that it can answer such a question. What an operator declared may be tried; MGP's names are for
+    those who negotiated the extension."""
+    if is_known(method) and method not in _NEEDS:
+        return defined(
+            method, "server", client.revision, client.mgp.extensions if client.mgp else ()
+        )
     need = _NEEDS.get(method)
     return need is None or need in client.capabilities
 

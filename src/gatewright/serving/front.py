@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal
+from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal, Who
 from gatewright.patterns import Pattern
 from gatewright.protocol.eras import Sealer
 from gatewright.protocol.mcp_server import Inbound
@@ -158,7 +158,7 @@ class Front(msgspec.Struct):
     """What servers can do → the same with what a client hears of the gateway's own."""
     counts: Callable[[], dict[str, int]] | None = None
     """What `_meta` of `initialize` says of how much there is (decision C-41); None: nothing."""
-    owners: dict[str, str] = {}
+    owners: dict[str, Who] = {}
     """Session id → id of the caller who opened it; kept by the doors, read by the session gate."""
     standing: dict[str, Standing] = {}
     """Session id → what is known of it; kept like `owners`, for whoever wants to see which there are."""
@@ -180,7 +180,7 @@ class Front(msgspec.Struct):
     """Whether all servers have started: then nobody waits for them again (`Upstream.settled`)."""
     made: list[tuple[str, str]] = []
     """An id and a trace for each of the calls that come next: made many at a time, which costs far less."""
-    listening: dict[str, set[Ending]] = {}
+    listening: dict[Who, set[Ending]] = {}
     """Caller → the `subscriptions/listen` requests that are open, of every door."""
     lasting: set[Lasting] = set()
     """The connections of every door that outlast a request."""

@@ -11,7 +11,10 @@ namespace (decision 0031). A subscription ends with the credential that it was a
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
 from gatewright.protocol import eras
@@ -37,6 +40,9 @@ _WANTED = {
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/mgp.audit": AUDIT_WANTED,
 }
+
+
+_numbers = count(1)
 
 
 class Listener(Protocol):
@@ -82,6 +88,7 @@ class Listening:
         self._listen = listen
         self._reply = reply
         self._ident = jsonrpc.decode(listen.id)
+        self._name = f"listen {next(_numbers)}"
         self._honoured: dict[str, Any] = {}
         self._early: list[tuple[str, dict[str, Any]]] | None = []
         """What changed before the acknowledgement was sent; None from then on."""
@@ -110,7 +117,7 @@ class Listening:
             flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
             await self._reply.finish(ident, flaw)
             return
-        open_ = self._front.listening.setdefault(caller.id, set())
+        open_ = self._front.listening.setdefault(caller.who, set())
         if len(open_) >= LISTENS_EACH:
             busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
             await self._refuse(busy)
@@ -123,7 +130,7 @@ class Listening:
             open_.discard(self)
             self._front.lasting.discard(self)
             if not open_:
-                self._front.listening.pop(caller.id, None)
+                self._front.listening.pop(caller.who, None)
         if isinstance(goodbye, Refusal):
             await self._refuse(goodbye)
         elif goodbye:
@@ -202,7 +209,7 @@ class Listening:
         return mcp.Inbound(self._listen.id, method, params, self._listen.client, spec)
 
     async def _resource(self, method: str, uri: str) -> bool:
-        call = self._host.call(self._inbound(method, {"uri": uri}))
+        call = replace(self._host.call(self._inbound(method, {"uri": uri})), listen=self._name)
         return isinstance(await self._front.kernel.handle(call, _Deaf()), Answer)
 
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:

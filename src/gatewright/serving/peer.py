@@ -72,7 +72,7 @@ class Peer:
         self.hearing: dict[str, Callable[[dict[str, Any]], None]] = {}
         if session is not None:
             now = front.clock()
-            front.owners[session] = caller.id
+            front.owners[session] = caller.who
             front.standing[session] = Standing(door, profile, caller, now, now)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 
-from gatewright.call import Caller
+from gatewright.call import Caller, Who
 from gatewright.protocol.replay import Streams
 from gatewright.serving.exchange import Exchange
 from gatewright.serving.front import Front, Standing
@@ -51,7 +51,7 @@ class Sessions:
         self._front = front
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
-        self._each: Counter[str] = Counter()
+        self._each: Counter[Who] = Counter()
         self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
@@ -70,16 +70,16 @@ class Sessions:
         )
         session = self._sessions[ident] = HttpSession(peer, streams, self._front.standing[ident])
         session.standing.idle_s = IDLE_S
-        self._each[caller.id] += 1
-        if self._each[caller.id] > SESSIONS_EACH:
-            self.close(self._oldest(caller.id))
+        self._each[caller.who] += 1
+        if self._each[caller.who] > SESSIONS_EACH:
+            self.close(self._oldest(caller.who))
         elif len(self._sessions) > SESSIONS:
             self.close(next(iter(self._sessions)))
         self._sweep_later()
         return session
 
-    def _oldest(self, owner: str) -> str:
-        return next(name for name, one in self._sessions.items() if one.peer.caller.id == owner)
+    def _oldest(self, owner: Who) -> str:
+        return next(name for name, one in self._sessions.items() if one.peer.caller.who == owner)
 
     def find(
         self, ident: str, caller: Caller, credential: str | None, profile: str
@@ -92,7 +92,7 @@ class Sessions:
         if session is None:
             return None
         peer, standing = session.peer, session.standing
-        if (peer.caller.kind, peer.caller.id, peer.profile) != (caller.kind, caller.id, profile):
+        if (peer.caller.who, peer.profile) != (caller.who, profile):
             return None
         now = self._front.clock()
         if now - standing.used > IDLE_S and session.is_over(now):
@@ -107,7 +107,7 @@ class Sessions:
         """End a session; unknown ones are ignored."""
         session = self._sessions.pop(ident, None)
         if session is not None:
-            owner = session.peer.caller.id
+            owner = session.peer.caller.who
             self._each[owner] -= 1
             if not self._each[owner]:
                 del self._each[owner]

@@ -51,10 +51,12 @@ class FileSource:
         if self._given is not None:
             return self._given
         before = self._places()
-        self.used = (*before, *map(_stamp, self._values))
+        values = {path: _stamp(path) for path in self._values}
+        self.used = (*before, *values.values())
         found = load(self._config, environ=self._environ, cwd=self._cwd)
         self._values = tuple(_value_files(found))
-        self.used = (*before, *map(_stamp, self._values))
+        # One that changes while it is read is not the one that was read.
+        self.used = (*before, *(values.get(path, _stamp(path)) for path in self._values))
         settings = override(found, host=self._host, port=self._port)
         self._given = settings if self._config == STDIN else None
         return settings

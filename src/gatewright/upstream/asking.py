@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec.structs import replace
 
 from gatewright.call import CannotAsk, Client, Question
-from gatewright.patterns import ASCII, IGNORECASE, Pattern
+from gatewright.patterns import ASCII, IGNORECASE, Match, Pattern
 from gatewright.protocol.mcp_server import can_answer
 from gatewright.validators.lookalike import seen
 from gatewright.wire.jsonrpc import INVALID_PARAMS
@@ -134,7 +134,7 @@ def _judge_form(said: str, schema: Any) -> None:
     """Raise `CannotAsk` where a form asks for what MCP forbids forms to ask for, or speaks as the gateway."""
     free, length = False, 0
     for name, node in _fields(schema):
-        words = [one for one in (name, *map(node.get, _SHOWN)) if isinstance(one, str)]
+        words = [name, *_shown(node)]
         length += sum(map(len, words))
         if length > _WORDS_MOST:
             raise _no(f"the texts of the form have more than {_WORDS_MOST} characters")
@@ -142,16 +142,40 @@ def _judge_form(said: str, schema: Any) -> None:
             raise _no("a field of the form speaks in the name of the gateway")
         if _is_free(node):
             free = free or bool(name)
-            if _is_hidden(node) or any(wants_secret(_without_warnings(one)) for one in words):
+            if _is_hidden(node) or any(map(wants_secret, _asking(node, words))):
                 raise _no(_SENSITIVE)
     if free and wants_secret(said):
         raise _no(_SENSITIVE)
 
 
+def _shown(node: Mapping[str, Any]) -> Iterator[str]:
+    """What a client may show of a field, besides its name."""
+    for keyword in _SHOWN:
+        held = node.get(keyword)
+        yield from (
+            one for one in (held if isinstance(held, list) else [held]) if isinstance(one, str)
+        )
+
+
+def _asking(node: Mapping[str, Any], words: list[str]) -> Iterator[str]:
+    """The words of a field that ask for something. Only a description warns; a label is what is asked for."""
+    description = node.get("description")
+    for one in words:
+        yield _without_warnings(one) if one == description else one
+
+
 def _without_warnings(text: str) -> str:
     """The text without what it asks people not to write down: "(do not give us your pin)" asks for none. A warning that goes on
-    to ask for something stays."""
-    return _WARNING.sub(lambda found: found[0] if _GIVING.search(found[1]) else " ", text)
+    to ask for something stays. What stands behind a comma belongs to the warning where it is a list of what not to write."""
+
+    def left(found: Match[str]) -> str:
+        warned, comma, rest = found[1].partition(",")
+        if _GIVING.search(found[1]):
+            return found[0]
+        listed = wants_secret(warned) or _LISTED.search(rest)
+        return " " if listed else f" {comma}{rest}"
+
+    return _WARNING.sub(left, text)
 
 
 def _is_hidden(node: Mapping[str, Any]) -> bool:
@@ -177,25 +201,49 @@ def _fields(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             waiting += [(name, one) for one in node]
         elif isinstance(node, dict):
             yield name, node
-            for keyword, held in node.items():
-                if keyword in _NAMING and isinstance(held, dict):
-                    waiting += list(held.items())
-                elif isinstance(held, (dict, list)):
-                    waiting.append((name, held))
+            waiting += _inside(name, node)
 
 
-_SHOWN = ("title", "description")
+def _inside(name: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for keyword, held in node.items():
+        if keyword in _NAMING and isinstance(held, dict):
+            yield from held.items()
+        elif keyword in ("oneOf", "anyOf") and _is_choice(held):
+            yield from ((name, {**one, "type": "null"}) for one in held)
+        elif keyword == "items":
+            yield f"{name} {node.get('title', '')}", held
+        elif isinstance(held, (dict, list)):
+            yield name, held
+
+
+_SHOWN = ("title", "description", "default", "examples", "enum", "enumNames")
 _VERBS = "give|enter|type|provide|send|write|paste|share|include|put|fill|use|tell|say|submit|need|require|want|just|only|but|instead"
-_WARNING = Pattern(rf"\b(?:do not|don't|never) (?:{_VERBS})\b([^.!?;:()\n]*)", IGNORECASE | ASCII)
+_WARNING = Pattern(
+    rf"\b(?:do not|don't|never) (?:{_VERBS})\b((?:[^.!?;:()\n|\x{{b7}}\x{{2010}}-\x{{2015}}-]|\b-\b)*)",
+    IGNORECASE | ASCII,
+)
 _GIVING = Pattern(rf"\b(?:{_VERBS}|your own|please)\b", IGNORECASE | ASCII)
+_LISTED = Pattern(r"\b(?:or|and|nor)\b", IGNORECASE | ASCII)
 _NAMING = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 
 def _is_free(node: Mapping[str, Any]) -> bool:
-    """Whether a person would write into the field, and not choose from what is offered."""
-    if any(one in node for one in ("enum", "const", "oneOf", "anyOf", "items", "properties")):
+    """Whether a person would write into the field, and not choose from what is offered. What stands inside a list or an object is
+    a field of its own."""
+    enum = node.get("enum")
+    if (isinstance(enum, list) and enum) or _is_choice(node.get("oneOf", node.get("anyOf"))):
         return False
-    return node.get("type") not in ("boolean", "null")
+    kind = node.get("type")
+    if kind in ("array", "object"):
+        inside = node.get("items" if kind == "array" else "properties")
+        return not (isinstance(inside, dict) and inside)
+    return kind not in ("boolean", "null")
+
+
+def _is_choice(offered: Any) -> bool:
+    """Whether these are values to choose from, and not forms of which one is to be filled in."""
+    options = offered if isinstance(offered, list) else []
+    return bool(options) and all(isinstance(one, dict) and "const" in one for one in options)
 
 
 # -- words ------------------------------------------------------------------------------------------

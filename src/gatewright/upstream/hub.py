@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.call import Caller
+from gatewright.call import Caller, Who
 from gatewright.upstream.made_tasks import Owner, place_of
 
 __all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Take"]
@@ -133,13 +133,13 @@ class Hub:
         session: str | None,
         owner: Owner | None,
     ) -> None:
-        seen: dict[tuple[str, str], bool] = {}
+        seen: dict[tuple[Who, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:
                 continue
             if owner is not None and not _is(one, owner):
                 continue
-            key = one.caller.id, one.profile
+            key = one.caller.who, one.profile
             allowed = seen.get(key)
             if allowed is None:
                 allowed = seen[key] = self._may_see(one.caller, one.profile, server)
@@ -162,7 +162,7 @@ class Hub:
 def _is(listener: Listener, owner: Owner) -> bool:
     kind, id, place = owner
     who = listener.caller
-    if (who.kind, who.id) != (kind, id):
+    if who.who != (kind, id):
         return False
     return place_of(who, listener.door, listener.profile, listener.session) == place
 

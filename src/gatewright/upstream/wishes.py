@@ -1,7 +1,8 @@
 """What clients want to hear of one server: log levels and resources, joined into what the server is told.
 
 Many sessions, one connection: the server hears the most verbose level that anybody wants, and of each
-resource once. All of it is told anew to each new connection. A modern server takes log levels with each
+resource once. A wish is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody ends another's,
+and who has neither could not be told anything. All of it is told anew to each new connection. A modern server takes log levels with each
 request and subscriptions in one `subscriptions/listen`, which replaces the one before.
 """
 
@@ -9,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
 
@@ -32,6 +32,11 @@ LISTEN_PAUSE_S = 1.0
 """How long after its end a listening begins anew; doubles up to half a minute."""
 
 _EMPTY = Answer(b"{}")
+_UNHEARD = Refusal(
+    "invalid_request",
+    "this asks to be told of changes, and there is no session to tell them in: begin one with initialize, "
+    "or ask with subscriptions/listen",
+)
 
 
 class Wished(Protocol):
@@ -72,7 +77,7 @@ class Wishes:
         self._server = server
         self._levels: dict[str, str] = {}
         self._level: str | None = None
-        self._holders: dict[str, Counter[str]] = {}
+        self._holders: dict[str, set[str]] = {}
         self._listen: asyncio.Task[None] | None = None
 
     # -- log levels ----------------------------------------------------------------------------------
@@ -81,8 +86,10 @@ class Wishes:
         """One session's `logging/setLevel`."""
         if self._server.has_own(call):
             return await self._server.call("logging/setLevel", params, call, back)
+        if call.holder is None:
+            return _UNHEARD
         level = params.get("level")
-        self._levels[_holder(call)] = level if level in LEVELS else LEVELS[0]
+        self._levels[call.holder] = level if level in LEVELS else LEVELS[0]
         wanted = self._most_verbose()
         modern = self._server.hello.modern
         if modern or wanted == self._level:
@@ -104,19 +111,23 @@ class Wishes:
         """One holder's wish to hear of a resource; the server hears of the first."""
         if self._server.has_own(call):
             return await self._server.call("resources/subscribe", params, call, back)
-        holders = self._holders.setdefault(uri, Counter())
+        if call.holder is None:
+            return _UNHEARD
+        holders = self._holders.setdefault(uri, set())
         first = not holders
-        if call.session is None or call.session not in holders:
-            holders[_holder(call)] += 1
+        holders.add(call.holder)
         if not first:
             return _EMPTY
         if self._server.hello.modern:
             await self._listen_anew()
             return _EMPTY
-        outcome = await self._server.call_common("resources/subscribe", params, call, back)
-        if not isinstance(outcome, Answer):
-            self._release(uri, _holder(call))
-        return outcome
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._server.call_common("resources/subscribe", params, call, back)
+            return outcome
+        finally:
+            if not isinstance(outcome, Answer):
+                self._release(uri, call.holder)
 
     async def unsubscribe(
         self, uri: str, params: dict[str, Any], call: Call, back: Back
@@ -124,8 +135,9 @@ class Wishes:
         """The end of one holder's wish; the server hears of the last."""
         if self._server.has_own(call):
             return await self._server.call("resources/unsubscribe", params, call, back)
-        known = uri in self._holders
-        if known and not self._release(uri, _holder(call)):
+        if call.holder is None:
+            return _UNHEARD
+        if not self._release(uri, call.holder):
             return _EMPTY
         if self._server.hello.modern:
             await self._listen_anew()
@@ -133,13 +145,11 @@ class Wishes:
         return await self._server.call_common("resources/unsubscribe", params, call, back)
 
     def _release(self, uri: str, holder: str) -> bool:
-        """True where nobody holds the resource any more."""
+        """True where that was the last who held the resource."""
         holders = self._holders.get(uri)
-        if holders is None:
+        if holders is None or holder not in holders:
             return False
-        holders[holder] -= 1
-        if holders[holder] <= 0:
-            del holders[holder]
+        holders.remove(holder)
         if holders:
             return False
         del self._holders[uri]
@@ -151,7 +161,7 @@ class Wishes:
         """Want what another server was to tell."""
         self._levels.update(before._levels)
         for uri, holders in before._holders.items():
-            self._holders.setdefault(uri, Counter()).update(holders)
+            self._holders.setdefault(uri, set()).update(holders)
 
     def forget(self, session: str) -> None:
         """A session is over, and wants nothing any more."""
@@ -252,8 +262,3 @@ def _filter(capabilities: Any) -> dict[str, Any]:
         if isinstance(found, dict) and found.get("listChanged"):
             wanted[f"{name}ListChanged"] = True
     return wanted
-
-
-def _holder(call: Call) -> str:
-    """Who wishes: a session is one, however often it asks; callers without one are counted."""
-    return call.session if call.session is not None else f" {call.caller.id}"

@@ -161,11 +161,9 @@ def is_known(method: str) -> bool:
 
 def defined(method: str, by: By, revision: str, extensions: Collection[str] = ()) -> bool:
     """Whether this side may send it in a revision, with these extensions of MGP negotiated. What an extension adds it adds to
-    every revision; an MGP name without a meaning yet needs any of them."""
+    every revision. A name that is kept for MGP or the gateway and has no meaning is nobody's to send."""
     word = _BY_METHOD.get(method)
-    if word is None:
-        return bool(extensions) and method.startswith(_RESERVED)
-    if by not in word.by:
+    if word is None or by not in word.by:
         return False
     if word.extension:
         return word.extension in extensions
@@ -309,6 +307,13 @@ def declares(patterns: Collection[str], method: str) -> bool:
 
 
 def _ends_known(method: str) -> bool:
-    """A server that takes a first segment for a name space would run the rest."""
-    parts = method.removeprefix(NOTIFICATIONS).split("/")
-    return any(_fold("/".join(parts[n:])) in _FOLDED for n in range(len(parts)))
+    """A server that takes the beginning for a name space, up to any sign, would run the rest."""
+    space = NOTIFICATIONS if method.startswith(NOTIFICATIONS) else ""
+    name = method.removeprefix(space)
+    cuts = [
+        n for n, sign in enumerate(name) if sign in "/.:" or (sign in "-_$" and "/" in name[n:])
+    ]
+    ends = [name, *(name[n + 1 :] for n in cuts)]
+    return any(
+        _fold(form) in _FOLDED or is_known(form) for end in ends for form in (end, space + end)
+    )

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from gatewright.call import Caller, Unrecorded
+from gatewright.call import Caller, Unrecorded, Who
 from gatewright.doors.groundhog.parts import Parts, Refused, Terms
 from gatewright.doors.groundhog.peer import GroundhogPeer
 from gatewright.doors.groundhog.sessions import Sessions
@@ -95,7 +95,7 @@ class Rig:
     """A context: the parts, and clients that leave at its end."""
 
     def __init__(self, *, anonymous: bool = False, most: int = 100, **terms: Any) -> None:
-        self._owners: dict[str, str] = {}
+        self._owners: dict[str, Who] = {}
         self.house = House(SessionGate(self._owners.get), anonymous=anonymous)
         self._terms = terms
         self._most = most

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from gatewright.call import Caller, Refusal
+from gatewright.call import Caller, Refusal, Who
 from gatewright.doors.groundhog.sessions import ENDED, Session, Sessions
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -16,7 +16,7 @@ class Clocked:
 
     def __init__(self, most: int = 100) -> None:
         self.now = 1000.0
-        self.owners: dict[str, str] = {}
+        self.owners: dict[str, Who] = {}
         self.ended: list[str] = []
         numbers = itertools.count(1)
         self.all = Sessions(
@@ -44,7 +44,7 @@ def test_a_session_has_an_id_an_owner_and_two_times() -> None:
     house = Clocked()
     one = house.opened(ANN)
     assert (one.caller, one.created_at, one.expires_at) == (ANN, 1000.0, 1000.0 + HOUR)
-    assert house.owners == {one.handle: "ann"}
+    assert house.owners == {one.handle: ("agent", "ann")}
     assert house.opened(ANN).id != one.id
 
 

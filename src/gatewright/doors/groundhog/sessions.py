@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from gatewright.call import Caller, Refusal
+from gatewright.call import Caller, Refusal, Who
 
 __all__ = ["ENDED", "Session", "Sessions"]
 
@@ -46,11 +46,11 @@ class Session(msgspec.Struct, eq=False):
 
 
 class Sessions:
-    """All of one gateway. `owners` is shared with the kernel's session gate: handle → caller's id."""
+    """All of one gateway. `owners` is shared with the kernel's session gate: handle → `Caller.who`."""
 
     def __init__(
         self,
-        owners: dict[str, str],
+        owners: dict[str, Who],
         *,
         clock: Callable[[], float],
         random: Callable[[int], bytes],
@@ -91,7 +91,7 @@ class Sessions:
         session = Session(id or handle, handle, caller, now, now + self.timeout_s, profile)
         self._open[session.id] = session
         self._past.pop(session.id, None)
-        self._owners[handle] = caller.id
+        self._owners[handle] = caller.who
         return session
 
     def find(self, caller: Caller, id: str, profile: str = "") -> Session | Refusal:
@@ -137,11 +137,11 @@ class Sessions:
     def _gave_way(self, caller: Caller) -> bool:
         """Whether the oldest session ended of whoever has the most, for somebody who has clearly fewer: nobody keeps
         everybody else out, and two who have as many do not push each other out in turn."""
-        each = Counter(session.caller.id for session in self._open.values())
+        each = Counter(session.caller.who for session in self._open.values())
         greedy, most = each.most_common(1)[0]
-        if most <= each[caller.id] + 1:
+        if most <= each[caller.who] + 1:
             return False
-        self.close(next(one for one in self._open.values() if one.caller.id == greedy))
+        self.close(next(one for one in self._open.values() if one.caller.who == greedy))
         return True
 
     def _too_many(self) -> Refusal:
