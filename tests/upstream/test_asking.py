@@ -116,8 +116,8 @@ def test_a_choice_may_speak_of_secrets(field: dict[str, Any]) -> None:
 )
 @pytest.mark.parametrize("place", ["title", "description", "default", "examples"])
 def test_a_label_is_what_is_asked_for_whatever_it_warns_of(label: str, place: str) -> None:
+    field: dict[str, Any] = {place: [label] if place == "examples" else label}
     with pytest.raises(CannotAsk, match="must not ask for passwords"):
-        field: dict[str, Any] = {place: [label] if place == "examples" else label}
         form(**field)
 
 
