@@ -8,7 +8,6 @@ may reach it, once, and answers to its own questions from whom they were about.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,14 +20,17 @@ from tests.behaviour.two_sided_facts import (
     HOSTS,
     KINDS,
     MARK,
+    SERVERS,
     Asked,
     about,
+    answers,
     mark_of,
+    puts,
     sources,
     tasks_told,
     visible,
 )
-from tests.behaviour.two_sided_servers import End, Work
+from tests.behaviour.two_sided_servers import End, Made, Work
 
 __all__ = ["Judge"]
 
@@ -53,6 +55,7 @@ _ONCE = frozenset({"tools/call", "prompts/get", "resources/read", "completion/co
 _NAMED = _ONCE - {"completion/complete"}
 """The record of these names the server, too."""
 _LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
+_OF_A_TASK = frozenset({"tasks/get", "tasks/result", "tasks/cancel", "tasks/update"})
 _STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
 _PATIENCE_S = 20.0
 """Nothing is given up earlier."""
@@ -71,13 +74,16 @@ class Judge:
         """By mark, all that clients ever asked."""
         self.served: Counter[tuple[str, str, str]] = Counter()
         """Agent, method and server of each call that a server got."""
-        self.tasks: dict[str, dict[str, set[str]]] = {}
-        """By agent: the tasks that it was given, and the servers that may have made each."""
+        self.made: list[Made] = []
+        """All tasks that servers made, by their numbers."""
+        self.links: dict[tuple[str, str], dict[str, set[str]]] = {}
+        """By agent and profile: the resources that results named to it, and which servers' results those were."""
+        self.back: set[str] = set()
+        """The questions that servers have taken back."""
         self.clients: dict[str, Client] = {}
         self.told: Counter[tuple[str, str]] = Counter()
-        """How often a client heard of a request of its own while that ran: by mark, `progress` or `log`."""
-        self.ahead = 0.0
-        """How many seconds tests have let go by."""
+        """How often a client heard of a request of its own while that ran: by mark, `progress` or `log`; of a task of its own, by
+        its number; and of a resource or a list, by its own name and what that is."""
         self.roots: Counter[str] = Counter()
         """How often clients said that their roots are others, by the server that may hear of it."""
 
@@ -97,8 +103,8 @@ class Judge:
             self.fault(f"{name} heard of {marks}", said)
         if wrote - seen:
             self.fault(f"{name} heard a server that it may not see", said)
-        if tasks_told(text) - {client.host.agent}:
-            self.fault(f"{name} heard of a task of another agent", said)
+        if any(who != name for who, _ in tasks_told(text)):
+            self.fault(f"{name} heard of a task of another client", said)
         for one in marks:
             known = self.asked.get(one)
             if known is None or wrote - known.servers:
@@ -107,6 +113,10 @@ class Judge:
             str(method)
         )
         self.told.update((one, kind) for one in marks if kind)
+        if method in _STATUS:
+            self.told.update((str(number), "task") for _, number in tasks_told(text))
+        elif method is not None and method.startswith(("notifications/resources", *_LISTED)):
+            self.told[name, str((said.get("params") or {}).get("uri", method))] += 1
         self._stream(client, said, stream, marks)
         if method is None:
             self._answer(client, said, wrote)
@@ -214,31 +224,36 @@ class Judge:
         asked = self.asked.get(found[0].mark) if found else None
         if (
             asked is None
-            or asked.withdrawn
+            or self.back.intersection(found[0].puts)
             or self.late(asked)
             or asked not in client.open.values()
         ):
             return not client.modern
         return not any(
-            one.mark == asked.mark for server in asked.servers for one in self.works(server)
+            one.mark == asked.mark for server in asked.servers for _, one in self.works(server)
         )
 
-    def works(self, server: str) -> Sequence[Work]:
+    def works(self, server: str) -> Sequence[tuple[End, Work]]:
         """The requests that a server has not answered."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The time, in seconds."""
         raise NotImplementedError
 
     def late(self, asked: Asked) -> bool:
         """Whether somebody may have given it up because its time is over."""
-        return self.ahead - asked.at >= _PATIENCE_S
+        return self.now() - asked.at >= _PATIENCE_S
 
-    def withdrawn(self, mark: str) -> None:
-        """A server has taken back what it asked about a request."""
-        if mark in self.asked:
-            self.asked[mark].withdrawn = True
+    def withdrawn(self, put: str) -> None:
+        """A server has taken back what it asked."""
+        self.back.add(put)
 
-    def _stands(self, client: Client, params: Any, wrote: set[str], _: Any) -> bool:
-        mine = self.tasks.get(client.host.agent, {}).get(str(params.get("taskId")))
-        return mine is not None and wrote <= mine
+    def _stands(self, client: Client, params: Any, wrote: set[str], said: Any) -> bool:
+        mine = client.tasks.get(str(params.get("taskId")))
+        if mine is None or {number for _, number in tasks_told(json.dumps(said))} != {mine}:
+            return False
+        return wrote <= {self.made[mine].end.server.name}
 
     def _subscription(self, client: Client, params: Any, said: Any) -> None:
         meta = params.get("_meta") or {}
@@ -300,20 +315,29 @@ class Judge:
         asked.got[name] = asked.got.get(name, 0) + 1
         if method == "tools/call" and asked.got[name] > asked.sent and not end.server.modern:
             self.fault(f"{name} got a call twice", said)
-        owner = end.tasks.get(str(params.get("taskId")), HOSTS[asked.who].agent)
-        if method.startswith("tasks/") and owner != HOSTS[asked.who].agent:
+        number = end.tasks.get(str(params.get("taskId")))
+        if method in _OF_A_TASK and (number is None or self.made[number].who != asked.who):
             self.fault(f"{name} was asked about a task by another than its owner", said)
-        state = params.get("requestState")
-        if state is not None and state != f"state-of-{name} {params['_meta'][MARK]}":
+        self._served(end, asked)
+        state, mark = str(params.get("requestState", "")), params["_meta"][MARK]
+        if state and not state.startswith(f"state-of-{name} {mark} "):
             self.fault(f"{name} got a state that it gave for another call", said)
-        self._words(end, said, asked.mark)
+        self._words(end, said, asked.mark, "".join(puts(state)))
         if asked.got[name] == 1:  # what harms nothing is asked again where a connection broke
             self.served[HOSTS[asked.who].agent, method, name] += 1
 
-    def _words(self, end: End, said: Any, mark: str) -> None:
-        words = set(re.findall(r"answer-of-(\w+)", json.dumps(said)))
-        if words - {mark.partition("-")[0]} and not (end.server.hostile and not mark):
-            self.fault(f"{words} answered for {mark}", said)
+    def _served(self, end: End, asked: Asked) -> None:
+        """A server that each session has for itself never has two of them on one connection."""
+        end.served.add((asked.who, self.clients[asked.who].times))
+        if SERVERS[end.server.name].get("share") == "session" and len(end.served) > 1:
+            self.fault(f"{end.server.name} serves several on one connection", asked.params)
+
+    def _words(self, end: End, said: Any, mark: str, put: str) -> None:
+        """Who answers is whom it was put to, and it answers that."""
+        who = mark.partition("-")[0]
+        for name, what in answers(json.dumps(said)):
+            if what != put or (name != who and not (end.server.hostile and not mark)):
+                self.fault(f"{name} answered {what} in place of {put} for {mark}", said)
 
     def _cancelled(self, end: End, said: Any) -> None:
         found = end.work.get(said["params"].get("requestId"))
@@ -322,10 +346,10 @@ class Judge:
             self.fault(f"{end.server.name} was told to stop what its caller waits for", said)
 
     def _progress(self, end: End, said: Any) -> None:
-        token, words = said["params"].get("progressToken"), said["params"].get("message", "")
-        mark = end.tokens.get(token)
-        who = str(words).removeprefix("says-")
-        if mark is None or (mark and mark.partition("-")[0] != who):
+        token, words = said["params"].get("progressToken"), str(said["params"].get("message"))
+        mark, put = end.tokens.get(token, ("?", ""))
+        who, _, what = words.removeprefix("says-").partition("/")
+        if what != put or (mark and mark.partition("-")[0] != who):
             self.fault(f"{end.server.name} was told how far another is", said)
 
     def _response(self, end: End, said: Any) -> None:
@@ -335,13 +359,9 @@ class Judge:
             if ident not in end.loose:
                 self.fault(f"{end.server.name} got an answer that it did not ask for", said)
             return
-        if put.mark:
-            self._words(end, said, put.mark)
-        elif (
-            not end.server.hostile
-            and "answer-of" in json.dumps(said)
-            and put.method != "roots/list"
-        ):
+        if put.mark or end.server.hostile or not answers(json.dumps(said)):
+            self._words(end, said, put.mark, f"{end.server.name}.{ident}")
+        elif put.method != "roots/list":
             self.fault(f"{end.server.name} was answered though it asked nobody", said)
 
     # -- the record

@@ -21,7 +21,7 @@ from gatewright.upstream.spec import ServerSpec
 from gatewright.wire.mcp import META_SERVER_INFO, META_SUBSCRIPTION
 from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, mark_of
 
-__all__ = ["End", "Put", "Server", "Watches", "Work"]
+__all__ = ["End", "Made", "Put", "Server", "Watches", "Work"]
 
 _LISTS = {
     "tools/list": "tools",
@@ -58,14 +58,25 @@ class Put(NamedTuple):
     mark: str
 
 
+class Made(NamedTuple):
+    """A task that a server made: on which connection, under which id, and for which client."""
+
+    end: End
+    ident: str
+    who: str
+
+
 class Watches(Protocol):
     """Who sees what servers get."""
 
     def judge_server(self, end: End, said: Any) -> None:
         """Look at one message."""
 
-    def withdrawn(self, mark: str) -> None:
-        """A server has taken back what it asked about a request."""
+    made: list[Made]
+    """All tasks that were ever made, by their numbers."""
+
+    def withdrawn(self, put: str) -> None:
+        """A server has taken back what it asked."""
 
     def promised(self, server: str, kind: str) -> None:
         """A server has announced another list."""
@@ -81,8 +92,12 @@ class Server:
         self.ends: list[End] = []
         self.foreign = ""
         """Whose names a hostile server lists as its own, where it does."""
-        self.kept: dict[str, str] = {}
-        """The tasks of a server that keeps them beyond a connection: id → agent."""
+        self.kept: dict[str, int] = {}
+        """The tasks of a server that keeps them beyond a connection, by id: their numbers."""
+        self.count = 0
+        """How many questions it has put."""
+        self.pages: list[str] = []
+        """The ids of the pages that it has sent somebody to."""
 
     def work(self) -> list[tuple[End, Work]]:
         return [(end, one) for end in self.ends for one in end.work.values()]
@@ -123,11 +138,19 @@ class End:
         self.asked: dict[str, Put] = {}
         self.loose: set[Any] = set()
         """Ids of questions that were put about nothing that anybody knows of."""
-        self.tokens: dict[Any, str] = {}
-        """The progress tokens of its questions, and whom each was put to, by mark."""
-        self.listens: list[Any] = []
-        self.tasks = server.kept if "web" in SERVERS[server.name] else {}
-        self.count = 0
+        self.tokens: dict[Any, tuple[str, str]] = {}
+        """The progress tokens of its questions: about whose request each is, and which one it is."""
+        self.listens: dict[Any, frozenset[str]] = {}
+        """What it is listened to for, by the id of the request."""
+        self.subscribed: set[str] = set()
+        """The resources that are subscribed to."""
+        self.stopped: set[Any] = set()
+        """What it was told to stop, by id."""
+        self.past: list[str] = []
+        """The marks of what it has answered."""
+        self.served: set[tuple[str, int]] = set()
+        """The clients for which it worked, by the number of their connection."""
+        self.tasks: dict[str, int] = server.kept if "web" in SERVERS[server.name] else {}
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         """Send one message; `stream` is the request on whose stream it goes, where there are any."""
@@ -141,11 +164,19 @@ class End:
         """Look at a message, and answer what needs no rule."""
         self.server.house.judge_server(self, said)
         method, ident = said.get("method"), said.get("id")
+        mark, params = mark_of(said), said.get("params") or {}
+        if method == "notifications/cancelled":
+            self.stopped.add(params.get("requestId"))
+            self.listens.pop(params.get("requestId"), None)
         if method is None or ident is None:
             return
-        mark, params = mark_of(said), said.get("params") or {}
+        if method == "resources/subscribe":
+            self.subscribed.add(params["uri"])
+        elif method == "resources/unsubscribe":
+            self.subscribed.discard(params["uri"])
         if method == "subscriptions/listen":
-            self.listens.append(ident)
+            wanted = (params.get("notifications") or {}).get("resourceSubscriptions") or ()
+            self.listens[ident] = frozenset(wanted)
             note = "notifications/subscriptions/acknowledged"
             self.say(ident, method=note, params={"_meta": {META_SUBSCRIPTION: ident}})
         elif method.startswith("tasks/"):
@@ -154,6 +185,16 @@ class End:
             self.work[ident] = Work(ident, mark, method, params)
         else:
             self.say(ident, id=ident, result=self._result(method, mark))
+
+    @property
+    def wanted(self) -> set[str]:
+        """The resources that somebody wants to hear of."""
+        return self.subscribed.union(*self.listens.values())
+
+    def answered(self, one: Work) -> None:
+        """It has answered a request."""
+        del self.work[one.ident]
+        self.past.append(one.mark)
 
     def _result(self, method: str, mark: str) -> dict[str, Any]:
         name = self.server.name
@@ -204,23 +245,31 @@ class End:
 
     def task(self, ident: str) -> dict[str, Any]:
         """One task as it is told of."""
-        words = f"by-{self.server.name} task-of-{self.tasks[ident]}"
+        number = self.tasks[ident]
+        words = f"by-{self.server.name} task-of-{self.server.house.made[number].who}.{number}"
         told = {"taskId": ident, "status": "working", "ttl": 600_000, "ttlMs": 600_000}
         made = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
         return {**told, **made, "statusMessage": words, "who": words}
 
-    def make_task(self, agent: str) -> dict[str, Any]:
+    def make_task(self, who: str) -> dict[str, Any]:
         """One more; each connection counts from one, as all servers do."""
-        ident = f"T-{len(self.tasks) + 1}"
-        self.tasks[ident] = agent
+        ident, every = f"T-{len(self.tasks) + 1}", self.server.house.made
+        self.tasks[ident] = len(every)
+        every.append(Made(self, ident, who))
         return {"resultType": "task", **self.task(ident), "task": self.task(ident)}
+
+    def numbered(self) -> tuple[str, str]:
+        """The next question: its id, and what it is called in its words."""
+        self.server.count += 1
+        ident = f"q{self.server.count}"
+        return ident, f"{self.server.name}.{ident}"
 
     def ask(self, method: str, one: Work | None, words: str, more: dict[str, Any]) -> None:
         """Put a question, about a request or about none."""
-        self.count += 1
-        ident, token = f"q{self.count}", f"p{self.count}"
+        ident, put = self.numbered()
+        token, words = f"p{self.server.count}", f"{words} put-{put}"
         self.asked[ident] = Put(method, one.mark if one else "")
-        self.tokens[token] = one.mark if one else ""
+        self.tokens[token] = one.mark if one else "", put
         params: dict[str, Any] = {"_meta": {"progressToken": token, "w": words}, **more}
         if method == "elicitation/create":
             form = {"type": "object", "properties": {}}
@@ -233,10 +282,9 @@ class End:
 
     def withdraw(self, ident: str) -> None:
         """Take a question back. Its answer may be on its way."""
-        put = self.asked.pop(ident, None)
-        if put is not None:
+        if self.asked.pop(ident, None) is not None:
             self.loose.add(ident)
-            self.server.house.withdrawn(put.mark)
+            self.server.house.withdrawn(f"{self.server.name}.{ident}")
         self.say(None, method="notifications/cancelled", params={"requestId": ident})
 
 

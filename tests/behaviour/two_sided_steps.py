@@ -35,7 +35,8 @@ def inside(act: Callable[..., Any]) -> Callable[..., None]:
         waits = act(self, **words)
         if waits is not None:
             await waits
-        await self.house.turns()
+        await self.house.rest()
+        self.house.must_be_wanted()
 
     @wraps(act)
     def rule_(self: Steps, **words: Any) -> None:
