@@ -16,7 +16,9 @@ import gatewright.stores.audit as stores
 import gatewright.upstream.server as upstream
 from gatewright.compose.gateway import Gateway
 from gatewright.links.connect import Around
+from gatewright.links.http_link import HttpLink
 from gatewright.links.link import Link
+from gatewright.links.pipe_link import PipeLink
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
 from gatewright.upstream.spec import ServerSpec
@@ -24,7 +26,7 @@ from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import CONFIG, HOSTS, KINDS, SERVERS, visible
 from tests.behaviour.two_sided_loop import Loop, Waited
 from tests.behaviour.two_sided_musts import Musts
-from tests.behaviour.two_sided_servers import Server
+from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
 
 __all__ = ["House", "Loop"]
 
@@ -70,6 +72,7 @@ class House(Musts):
         for server in self.servers.values():
             for end in list(server.ends):
                 end.close()
+        await self.rest()
 
     async def _hurried(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something long: its pauses are over at once."""
@@ -95,6 +98,12 @@ class House(Musts):
     async def reach(self, spec: ServerSpec, around: Around, capabilities: Any) -> Link:
         """Take the place of `upstream.reach`."""
         return await self.servers[spec.id].reach(spec, around, capabilities)
+
+    def shared(self, end: End) -> bool:
+        link = self.gateway.supervisor.fleet.servers[end.server.name]._main.link
+        if isinstance(link, HttpLink):
+            return isinstance(end, Web) and link.wire is end.wire
+        return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed."""

@@ -293,7 +293,7 @@ class Calling(Speaking):
         self, who: str, other: str, number: int, verb: str
     ) -> Coroutine[Any, Any, None] | None:
         client = self.house.clients[who]
-        known = sorted(self.house.clients[other].tasks)
+        known = list(self.house.clients[other].tasks)
         task = known[number % len(known)] if known and number < 6 else f"T-{number - 5}"
         made = client.tasks.get(task)
         whose = set() if made is None else {self.house.made[made].end.server.name}
@@ -307,9 +307,11 @@ class Calling(Speaking):
 
     async def _told_of(self, client: Client, asked: Asked, made: int) -> None:
         """Who asks about a task that is there is told of it."""
-        end = self.house.made[made].end
+        task = self.house.made[made]
+        end, ends = task.end, task.end.server.ends
+        there = end in ends or (task.shared and bool(ends) and "web" in SERVERS[end.server.name])
         await self.house.rest()
-        if end in end.server.ends and "web" not in SERVERS[end.server.name]:
+        if there:
             self.house.must_be_of(client, made, asked.heard)
 
     @rule(who=callers, kind=st.sampled_from(["ask", "told", "level", "roots"]))

@@ -15,6 +15,7 @@ from gatewright.transport.memory import MemoryPipe, pair
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
     META_LOG_LEVEL,
+    META_SUBSCRIPTION,
     META_VERSION,
     request_headers,
 )
@@ -77,7 +78,9 @@ class Client:
         self.listed: dict[str, set[str]] = {}
         """By URI: the servers of which that is a resource, as the lists say."""
         self.credit: Counter[str] = Counter()
-        """How often it may still hear that lists have changed."""
+        """How often it may hear that lists have changed."""
+        self.spent: Counter[tuple[str, Any]] = Counter()
+        """How often it has heard it, on its connection or in answer to each request to listen."""
         self.tasks: dict[str, int] = {}
         """By the id that it was given: the number of each task that was made for it."""
         self.times = 0
@@ -88,6 +91,12 @@ class Client:
         """Begin anew, with ids that begin anew."""
         self.ident = 0
         self.times += 1
+        for method in {method for method, _ in self.spent}:
+            heard = [count for (one, _), count in self.spent.items() if one == method]
+            self.credit[method] -= max(heard)
+        self.spent.clear()
+        self.acks: dict[int, dict[str, Any]] = {}
+        """What was granted to each request to listen."""
         self.open: dict[int, Asked] = {}
         self.asked: list[Question] = []
         self.elicited: set[str] = set()
@@ -203,6 +212,21 @@ class Client:
             return found[number % len(found)]
         return self.ident + 1 + number
 
+    @property
+    def waits_for(self) -> list[tuple[str, str]]:
+        """The resources that it was granted word of, and whose each is."""
+        listened = [one for ident, one in self.acks.items() if ident in self.open]
+        uris = [uri for one in listened for uri in one.get("resourceSubscriptions") or ()]
+        return [*self.holds.items(), *((uri, next(iter(self.wants[uri]))) for uri in uris)]
+
+    def listens_for(self, kind: str) -> bool:
+        """Whether it hears that such lists have changed."""
+        if not self.modern:
+            return True
+        return any(
+            one.get(f"{kind}ListChanged") for at, one in self.acks.items() if at in self.open
+        )
+
     def parked(self, asked: Asked) -> bool:
         """Whether a request of its waits for its own answer, under no id."""
         return any(one.state and one.mark == asked.mark for one in self.asked)
@@ -253,6 +277,9 @@ class Client:
             elif said["method"] == "notifications/cancelled":
                 gone = (said.get("params") or {}).get("requestId")
                 self.asked = [one for one in self.asked if one.ident != gone]
+            elif said["method"] == "notifications/subscriptions/acknowledged":
+                params = said["params"]
+                self.acks[params["_meta"][META_SUBSCRIPTION]] = params["notifications"]
         elif ident == 0:
             self.say(method="notifications/initialized")
             if self.host.wire == "http":

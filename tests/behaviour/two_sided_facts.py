@@ -62,6 +62,7 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "own": {"share": "session"},
     "new": {"era": "modern"},
     "far": {"web": True},
+    "net": {"web": True, "era": "modern"},
     "odd": {"mgp": True},
     "evil": {},
 }
@@ -69,12 +70,12 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
 KINDS = ("tools", "prompts", "resources")
 
 _GRANTS = {
-    "ann": ("one", "two", "own", "new", "far", "evil"),
+    "ann": ("one", "two", "own", "new", "far", "net", "evil"),
     "bob": ("one", "new", "odd", "evil"),
     "cid": ("evil",),
     "dan": tuple(SERVERS),
-    "eve": ("one", "new", "far", "evil"),
-    "fay": ("two", "own", "far"),
+    "eve": ("one", "new", "far", "net", "evil"),
+    "fay": ("two", "own", "far", "net"),
     "gus": ("one", "odd", "evil"),
 }
 _NARROW = ("one", "new", "evil")

@@ -15,7 +15,7 @@ __all__ = ["RESULTS", "Hostile"]
 
 RESULTS: tuple[dict[str, Any], ...] = (
     {"result": {"content": [], "_meta": {"dev.gatewright/redaction": {}}, "_mgp": {}}},
-    {"result": {"resultType": "input_required", "requestState": "state-of-evil"}},
+    {"result": {"resultType": "input_required", "requestState": ""}},
     {"result": {"content": [], "requestState": 5}},
     {"error": {"code": 1, "message": "m", "data": {"status": "pending_approval", "_mgp": {}}}},
     {"error": {"code": -32042, "message": "m", "data": {"elicitations": [{"url": "x:y"}]}}},

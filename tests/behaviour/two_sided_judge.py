@@ -127,11 +127,17 @@ class Judge:
         self._forged(client, said, wrote)
 
     def _stream(self, client: Client, said: Any, stream: int | None, marks: set[str]) -> None:
-        """Over HTTP what a request is about stands on its own stream, and nothing else."""
+        """Over HTTP what a request is about stands on its own stream, and nothing else. Questions and log lines of a server on a pipe name
+        no request: they go to the newest of the same session."""
         asked = client.open.get(stream) if stream is not None else None
+        piped = not any("web" in SERVERS[one] for one in sources(json.dumps(said)))
+        newest = said.get("id") is not None or said.get("method") == "notifications/message"
+        if "method" in said and piped and newest:
+            asked = None
         if asked is not None and marks - {asked.mark}:
             self.fault(f"{client.name} heard on one stream what belongs to another", said)
-        if client.host.wire == "http" and stream is None and marks and "method" in said:
+        beside = client.host.wire == "http" and stream is None and "method" in said
+        if beside and any(one.mark in marks for one in client.open.values()):
             self.fault(f"{client.name} heard of a request beside its stream", said)
 
     def _answer(self, client: Client, said: Any, wrote: set[str]) -> None:
@@ -214,9 +220,10 @@ class Judge:
         known = [self.asked[one].token for one in about(json.dumps(said)) if one in self.asked]
         return params.get("progressToken") in (known or [one.token for one in client.open.values()])
 
-    def _changed(self, client: Client, _: Any, __: set[str], said: Any) -> bool:
-        client.credit[said["method"]] -= 1
-        return client.credit[said["method"]] >= 0
+    def _changed(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
+        ident = (params.get("_meta") or {}).get(META_SUBSCRIPTION)
+        client.spent[said["method"], ident] += 1
+        return client.spent[said["method"], ident] <= client.credit[said["method"]]
 
     def _taken_back(self, client: Client, params: Any, _: set[str], __: Any) -> bool:
         """A question ends with its call, with its server, by its server's word, or when its time is over."""
@@ -302,8 +309,16 @@ class Judge:
             self._asked(end, said, self.asked.get(mark))
         elif method == "notifications/roots/list_changed" and self.roots[name]:
             return  # of the session that has the connection, which its server asks
+        elif method == "tasks/list" and self._lists_tasks(end):
+            return  # the page that a caller asked for, whose every entry is looked at on its way back
         elif method not in _OWN_ACCOUNT:
             self.fault(f"{name} was asked what nobody asked", said)
+
+    def _lists_tasks(self, end: End) -> bool:
+        """Whether somebody whose tasks are on a connection waits for a list of them."""
+        mine = {self.made[number].who for number in end.tasks.values()}
+        waiting = (one for name in mine for one in self.clients[name].open.values())
+        return any(one.method == "tasks/list" for one in waiting)
 
     def _asked(self, end: End, said: Any, asked: Asked | None) -> None:
         name, method, params = end.server.name, said["method"], said["params"]

@@ -25,9 +25,9 @@ class Musts(Judge):
         """The requests that servers have not answered."""
         return [one for server in self.servers.values() for one in server.work()]
 
-    def listeners(self, server: str) -> list[Client]:
+    def listeners(self, server: str, kind: str) -> list[Client]:
         """The clients that hear when a list of a server has changed."""
-        every = [one for one in self.clients.values() if not one.modern]
+        every = [one for one in self.clients.values() if one.listens_for(kind)]
         return [one for one in every if server in visible(one.name)]
 
     def every_end(self) -> list[End]:
@@ -72,7 +72,7 @@ class Musts(Judge):
         name, evil = end.server.name, self.servers["evil"].foreign
         found = []
         for client in self.clients.values():
-            for own, server in client.holds.items():
+            for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 same = own == uri if target is None else target == (name, uri)
                 if same and server == name and (target is not None or evil not in uri):
@@ -82,7 +82,7 @@ class Musts(Judge):
     def must_be_wanted(self) -> None:
         """A server knows of each resource of its that somebody waits for."""
         for client in self.clients.values():
-            for own, server in client.holds.items():
+            for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 uri = own if target is None else target.name
                 ends = self.servers[server].ends

@@ -64,6 +64,8 @@ class Made(NamedTuple):
     end: End
     ident: str
     who: str
+    shared: bool
+    """Whether that is the connection of all who share it."""
 
 
 class Watches(Protocol):
@@ -77,6 +79,9 @@ class Watches(Protocol):
 
     def withdrawn(self, put: str) -> None:
         """A server has taken back what it asked."""
+
+    def shared(self, end: End) -> bool:
+        """Whether a connection is the one that is not a session's own."""
 
     def promised(self, server: str, kind: str) -> None:
         """A server has announced another list."""
@@ -124,6 +129,7 @@ class Server:
         piped.answer_outside(around.outside)
         piped.admit_by(around.admits)
         pipe, end.pipe = pair(piped, end)
+        end.link = piped
         self.ends.append(end)
         await piped.greet(pipe, hand())
         return piped
@@ -255,7 +261,7 @@ class End:
         """One more; each connection counts from one, as all servers do."""
         ident, every = f"T-{len(self.tasks) + 1}", self.server.house.made
         self.tasks[ident] = len(every)
-        every.append(Made(self, ident, who))
+        every.append(Made(self, ident, who, self.server.house.shared(self)))
         return {"resultType": "task", **self.task(ident), "task": self.task(ident)}
 
     def numbered(self) -> tuple[str, str]:
@@ -292,6 +298,11 @@ class Pipe(End):
     """A connection over a pipe in memory."""
 
     pipe: MemoryPipe
+    link: Link
+
+    def reaches(self, link: Link) -> bool:
+        """Whether it is the other end of a link."""
+        return self.link is link
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         if self in self.server.ends:
@@ -326,6 +337,7 @@ class Web(End):
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         to = self.streams.get(stream) or self.streams.get(None)
+        to = to or next((self.streams.get(one) for one in reversed(self.listens)), None)
         if self in self.server.ends and to is not None:
             to(json.dumps({"jsonrpc": "2.0", **message}).encode())
             over, answers = self.over.get(stream), "method" not in message
@@ -348,6 +360,11 @@ class Web(End):
             if said is not None:
                 asyncio.get_running_loop().call_soon(self.take, said)
             await over
+        except asyncio.CancelledError:
+            if self.server.modern and self in self.server.ends:  # so a modern request is cancelled
+                gone = {"requestId": stream, "reason": "the stream was closed"}
+                self.take({"method": "notifications/cancelled", "params": gone})
+            raise
         finally:
             self.streams.pop(stream, None)
             self.over.pop(stream, None)

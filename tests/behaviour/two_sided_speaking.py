@@ -57,6 +57,8 @@ class Speaking(Hostile):
         elif form is not None and not honest:
             ((kind, body),) = form.items()
             said = {kind: {**body, "x": text}}
+            if isinstance(body.get("requestState"), str):
+                said[kind]["requestState"] = f"state-of-{server} {one.mark} "
         if end.server.modern and "resultType" not in said["result"]:
             said["result"]["resultType"] = "complete"
         end.say(one.ident, id=one.ident, **said)
@@ -95,7 +97,7 @@ class Speaking(Hostile):
 
     @staticmethod
     def _asks_in_its_answer(end: End, one: Work, text: str, more: dict[str, Any]) -> None:
-        end.answered(one)
+        del end.work[one.ident]  # and yet it is not over
         _, put = end.numbered()
         form = {"requestedSchema": {"type": "object", "properties": {}}}
         form = {"message": f"{text} put-{put}", **form}
@@ -242,10 +244,10 @@ class Speaking(Hostile):
             self.house.promised(server, kind)
             end.say(None, method=what, params=meta)
         honest = server != "evil" and found
-        return self._changed(server, what) if honest else None
+        return self._changed(server, kind) if honest else None
 
-    async def _changed(self, server: str, what: str) -> None:
-        every = [one for one in self.house.listeners(server) if one.credit[what] > 0]
+    async def _changed(self, server: str, kind: str) -> None:
+        every, what = self.house.listeners(server, kind), f"notifications/{kind}/list_changed"
         heard = [(one.name, what, self.house.told[one.name, what]) for one in every]
         await self.house.rest()
         await self.house.pass_time(1.5)
