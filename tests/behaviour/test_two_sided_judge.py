@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.behaviour.two_sided import House, Loop
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Question
 from tests.behaviour.two_sided_facts import HOSTS, MARK, SERVERS, visible
+from tests.behaviour.two_sided_scene import inside
 from tests.behaviour.two_sided_servers import Put
-
-
-def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> House:
-    """A house in which something happened."""
-    loop = Loop()
-    house = House(folder)
-
-    async def whole() -> None:
-        await house.open()
-        try:
-            await act(house)
-        finally:
-            await house.close()
-
-    try:
-        loop.run_until_complete(asyncio.wait_for(whole(), 600))
-    finally:
-        loop.close()
-    return house
 
 
 async def everybody_calls(house: House) -> None:

@@ -258,7 +258,9 @@ class Calling(Speaking):
 
     async def _stopped(self, given_up: list[Asked]) -> None:
         await self.house.rest()
-        await self.house.pass_time(0.1)  # those who closed a connection are looked for a little later
+        await self.house.pass_time(
+            0.1
+        )  # those who closed a connection are looked for a little later
         self.house.must_stop(given_up)
 
     @rule(who=callers, number=which)

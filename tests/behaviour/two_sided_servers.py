@@ -83,6 +83,9 @@ class Watches(Protocol):
     def shared(self, end: End) -> bool:
         """Whether a connection is the one that is not a session's own."""
 
+    async def rest(self) -> None:
+        """Let everybody do what there is to do."""
+
     def promised(self, server: str, kind: str) -> None:
         """A server has announced another list."""
 
