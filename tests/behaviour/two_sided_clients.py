@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +18,6 @@ from gatewright.wire.mcp import (
     META_VERSION,
     request_headers,
 )
-from gatewright.wire.sse import SseParser
 from tests.behaviour.two_sided_facts import (
     EXTENSIONS,
     HOSTS,
@@ -32,6 +30,7 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_posts import Post
 
 __all__ = ["Client", "Question", "Sees"]
 
@@ -91,10 +90,7 @@ class Client:
         """Begin anew, with ids that begin anew."""
         self.ident = 0
         self.times += 1
-        for method in {method for method, _ in self.spent}:
-            heard = [count for (one, _), count in self.spent.items() if one == method]
-            self.credit[method] -= max(heard)
-        self.spent.clear()
+        self._spent()
         self.acks: dict[int, dict[str, Any]] = {}
         """What was granted to each request to listen."""
         self.open: dict[int, Asked] = {}
@@ -105,9 +101,7 @@ class Client:
         self.holds: dict[str, str] = {}
         """What of that was granted, and by which server."""
         self.session = ""
-        self.posts: set[_Post] = set()
-        self.stated: dict[str, int] = {}
-        """The states that it was given, and for how many rounds."""
+        self.posts: dict[Post, None] = {}
         if self.host.wire == "pipe":
             front = self.house.gateway.front
             caller = front.identify("websocket", self.key)
@@ -117,12 +111,22 @@ class Client:
             theirs, self.pipe = pair(door, _Ear(self))
             door.attach(theirs)
         if not self.modern:
-            info = {"name": self.name, "version": "1"}
-            can = dict(_CAN)
-            if self.host.mgp:
-                can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-            hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
-            self.say(id=0, method="initialize", params=hello)
+            self._greet()
+
+    def _greet(self) -> None:
+        info = {"name": self.name, "version": "1"}
+        can = dict(_CAN)
+        if self.host.mgp:
+            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+        hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
+        self.say(id=0, method="initialize", params=hello)
+
+    def _spent(self) -> None:
+        """What it heard on its former connection it does not hear again."""
+        for method in {method for method, _ in self.spent}:
+            heard = [count for (one, _), count in self.spent.items() if one == method]
+            self.credit[method] -= max(heard)
+        self.spent.clear()
 
     def close(self) -> None:
         """Go away."""
@@ -133,7 +137,7 @@ class Client:
         for post in list(self.posts):
             post.leave()
         if self.session:
-            _Post(self, "DELETE", b"", {}, None)
+            Post(self, "DELETE", b"", {}, None)
         self.session = ""
 
     # -- what it says
@@ -153,7 +157,7 @@ class Client:
             except Closed:
                 return
         elif self.modern or self.session or said.get("method") == "initialize":
-            _Post(self, "POST", data, self._headers(said), said.get("id"))
+            Post(self, "POST", data, self._headers(said), said.get("id"))
 
     def _headers(self, said: Any) -> dict[str, str]:
         if not self.modern:
@@ -283,7 +287,7 @@ class Client:
         elif ident == 0:
             self.say(method="notifications/initialized")
             if self.host.wire == "http":
-                _Post(self, "GET", b"", {}, None)
+                Post(self, "GET", b"", {}, None)
         elif ident in self.open:
             self._ended(ident, said.get("result"))
 
@@ -346,66 +350,3 @@ class _Ear:
 
     def closed(self, reason: str) -> None:
         """The gateway has gone (`Receiver`)."""
-
-
-class _Post:
-    """One HTTP request, made of the gateway's application without a socket."""
-
-    def __init__(
-        self, client: Client, verb: str, body: bytes, headers: dict[str, str], stream: Any
-    ) -> None:
-        self.stream = stream
-        self._client, self._body = client, body or None
-        self._gone = asyncio.Event()
-        self._parser: SseParser | None = None
-        self._whole = b""
-        sent = {
-            "host": "127.0.0.1",
-            "authorization": f"Bearer {client.key}",
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream"
-            if verb == "POST"
-            else "text/event-stream",
-            **headers,
-        }
-        if client.session:
-            sent["mcp-session-id"] = client.session
-        profile = f"/{client.host.profile}" if client.host.profile else ""
-        scope = {"type": "http", "method": verb, "path": f"/mcp{profile}", "query_string": b""}
-        scope["headers"] = [(name.lower().encode(), one.encode()) for name, one in sent.items()]
-        client.posts.add(self)
-        app = client.house.gateway.app
-        self.task = asyncio.get_running_loop().create_task(app(scope, self._receive, self._send))
-        self.task.add_done_callback(lambda _: client.posts.discard(self))
-
-    def leave(self) -> None:
-        """Close the connection."""
-        self._gone.set()
-
-    async def _receive(self) -> dict[str, Any]:
-        if self._body is not None:
-            body, self._body = self._body, None
-            return {"type": "http.request", "body": body}
-        await self._gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        if self._gone.is_set():
-            return
-        if message["type"] == "http.response.start":
-            headers = dict(message["headers"])
-            self._client.session = headers.get(b"mcp-session-id", b"").decode() or (
-                self._client.session
-            )
-            if headers.get(b"content-type", b"").startswith(b"text/event-stream"):
-                self._parser = SseParser(1 << 26)
-            return
-        data = message.get("body", b"")
-        if self._parser is not None:
-            for event in self._parser.feed(data):
-                if event.data:
-                    self._client.take(json.loads(event.data), self.stream)
-            return
-        self._whole += data
-        if not message.get("more_body") and self._whole[:1] == b"{":
-            self._client.take(json.loads(self._whole), self.stream)

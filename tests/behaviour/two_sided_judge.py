@@ -109,14 +109,7 @@ class Judge:
             known = self.asked.get(one)
             if known is None or wrote - known.servers:
                 self.fault(f"{name} heard another server than the one it asked", said)
-        kind = {"notifications/progress": "progress", "notifications/message": "log"}.get(
-            str(method)
-        )
-        self.told.update((one, kind) for one in marks if kind)
-        if method in _STATUS:
-            self.told.update((str(number), "task") for _, number in tasks_told(text))
-        elif method is not None and method.startswith(("notifications/resources", *_LISTED)):
-            self.told[name, str((said.get("params") or {}).get("uri", method))] += 1
+        self._count(name, said, marks)
         self._stream(client, said, stream, marks)
         if method is None:
             self._answer(client, said, wrote)
@@ -125,6 +118,16 @@ class Judge:
         else:
             self._notice(client, said, wrote)
         self._forged(client, said, wrote)
+
+    def _count(self, name: str, said: Any, marks: set[str]) -> None:
+        """Keep what somebody heard of its own."""
+        method = str(said.get("method"))
+        kind = {"notifications/progress": "progress", "notifications/message": "log"}.get(method)
+        self.told.update((one, kind) for one in marks if kind)
+        if method in _STATUS:
+            self.told.update((str(number), "task") for _, number in tasks_told(json.dumps(said)))
+        elif method.startswith(("notifications/resources", *_LISTED)):
+            self.told[name, str((said.get("params") or {}).get("uri", method))] += 1
 
     def _stream(self, client: Client, said: Any, stream: int | None, marks: set[str]) -> None:
         """Over HTTP what a request is about stands on its own stream, and nothing else. Questions and log lines of a server on a pipe name

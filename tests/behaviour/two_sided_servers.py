@@ -18,28 +18,15 @@ from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
 from gatewright.transport.memory import MemoryPipe, pair
 from gatewright.upstream.spec import ServerSpec
-from gatewright.wire.mcp import META_SERVER_INFO, META_SUBSCRIPTION
-from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, mark_of
+from gatewright.wire.mcp import META_SUBSCRIPTION
+from tests.behaviour.two_sided_facts import SERVERS, mark_of
+from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
 __all__ = ["End", "Made", "Put", "Server", "Watches", "Work"]
 
-_LISTS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
 _AT_ONCE = frozenset(
     {"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
 )
-_CAPABILITIES: dict[str, Any] = {
-    "tools": {"listChanged": True},
-    "prompts": {"listChanged": True},
-    "resources": {"subscribe": True, "listChanged": True},
-    "logging": {},
-    "completions": {},
-    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
-}
 
 
 class Work(NamedTuple):
@@ -119,11 +106,11 @@ class Server:
 
         if "web" in SERVERS[self.name]:
 
-            async def hello(link: HttpLink) -> None:
+            async def meet(link: HttpLink) -> None:
                 await greet(link, hand())
 
             web = Web(self)
-            link = HttpLink(spec, around.info, around.sink, web.wire, hello)
+            link = HttpLink(spec, around.info, around.sink, web.wire, meet)
             link.answer_outside(around.outside)
             link.admit_by(around.admits)
             await link.start()
@@ -208,40 +195,15 @@ class End:
     def _result(self, method: str, mark: str) -> dict[str, Any]:
         name = self.server.name
         if method in ("initialize", "server/discover"):
-            return self._hello()
-        if method in _LISTS:
-            found: dict[str, Any] = {_LISTS[method]: self._listed(method)}
+            return hello(name, modern=self.server.modern)
+        if method in LISTS:
+            entries = listed(method, name, self.server.foreign)
+            found: dict[str, Any] = {LISTS[method]: entries}
         elif method == "completion/complete":
             found = {"completion": {"values": [f"about {mark} by-{name}"]}}
         else:
             found = {}
         return {"resultType": "complete", **found} if self.server.modern else found
-
-    def _hello(self) -> dict[str, Any]:
-        info, can = {"name": self.server.name, "version": "1"}, dict(_CAPABILITIES)
-        if "mgp" in SERVERS[self.server.name]:
-            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-        if self.server.modern:
-            meta = {META_SERVER_INFO: info}
-            more = {"supportedVersions": [MODERN], "capabilities": can, "_meta": meta}
-            return {"resultType": "complete", **more}
-        return {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}
-
-    def _listed(self, method: str) -> list[dict[str, Any]]:
-        name = self.server.name
-        words, names = {"description": f"by-{name}"}, [name, self.server.foreign or name]
-        if method == "tools/list":
-            schema, task = {"type": "object"}, {"taskSupport": "optional"}
-            return [
-                {"name": one, "inputSchema": schema, "execution": task, **words}
-                for one in ("do", "no")
-            ]
-        if method == "prompts/list":
-            return [{"name": "p", "arguments": [{"name": "a"}], **words}]
-        uris = [f"{one}://r" for one in dict.fromkeys(names)]
-        if method == "resources/list":
-            return [{"uri": uri, "name": uri, **words} for uri in (*uris, "any://r")]
-        return [{"uriTemplate": f"{uri}/{{x}}", "name": uri, **words} for uri in uris]
 
     def _of_tasks(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What it says of its tasks, whoever asks: to a server all callers are one client."""

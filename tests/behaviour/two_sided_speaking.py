@@ -116,7 +116,7 @@ class Speaking(Hostile):
             return None
         end, ident = every[number % len(every)]
         if former:  # of what it never asked, and of what has an answer
-            over = [one for one in ("q0", *map("q{}".format, range(1, end.server.count + 1)))]
+            over = [f"q{one}" for one in range(end.server.count + 1)]
             ident = next(one for one in over if one not in end.asked)
             end.withdraw(ident)
             return None
