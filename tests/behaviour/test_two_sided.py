@@ -28,7 +28,7 @@ _SEED = os.environ.get("GATEWRIGHT_MODEL_SEED", "")
 class TwoSided(Calling):
     """See the module's text."""
 
-    @rule(seconds=st.sampled_from([0.1, 0.1, 1.5, 1.5, 40.0]))
+    @rule(seconds=st.sampled_from([0.1, 0.1, 0.1, 1.5, 1.5, 1.5, 7.0, 40.0]))
     @inside
     def time_goes_by(self, seconds: float) -> Coroutine[Any, Any, None]:
         return self.house.pass_time(seconds)

@@ -319,3 +319,23 @@ def test_a_link_leads_whom_it_was_shown_to_and_nobody_else(tmp_path: Path) -> No
         assert work_of(house, read)[0] is end
 
     played(tmp_path, act)
+
+
+@pytest.mark.parametrize("method", ["notifications/tasks", "notifications/tasks/status"])
+@pytest.mark.parametrize(
+    ("server", "owner", "other"),
+    [("new", "dan", "bob"), ("net", "ann", "eve"), ("one", "ann", "gus")],
+)
+def test_how_a_task_stands_is_no_word_of_anothers_call(
+    tmp_path: Path, method: str, server: str, owner: str, other: str
+) -> None:
+    """In either dialect, while one session alone waits for that server."""
+
+    async def act(house: House) -> None:
+        end, ident, _ = await task(house, owner, server)
+        _, _, theirs = await calls(house, other, server)
+        for stream in (None, theirs.ident):
+            end.say(stream, method=method, params=end.task(ident))
+            await house.rest()
+
+    played(tmp_path, act)

@@ -12,7 +12,7 @@ from gatewright.upstream.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked, visible
 from tests.behaviour.two_sided_speaking import Speaking, any_work, asking
-from tests.behaviour.two_sided_steps import anything, callers, inside, servers, which
+from tests.behaviour.two_sided_steps import anything, callers, inside, servers, where, which
 
 __all__ = ["Calling"]
 
@@ -149,6 +149,7 @@ class Calling(Speaking):
             params = {"notifications": {**wanted, "resourceSubscriptions": [uri]}}
             client.request("subscriptions/listen", params, whose)
 
+    @where(lambda house: house.links)
     @rule(who=callers, other=callers, number=which)
     @inside
     def a_client_follows_a_link(self, who: str, other: str, number: int) -> None:
@@ -157,9 +158,11 @@ class Calling(Speaking):
         if not shown:
             return
         uri = shown[number % len(shown)]
-        mine = self.house.links.get((host.agent, host.profile), {}).get(uri, set())
+        mine = frozenset(self.house.links.get((host.agent, host.profile), {}).get(uri, ()))
         target = unwrap_uri(uri)  # that form needs nobody to have shown it
-        whose = frozenset(mine if target is None else {target.server}) & visible(who)
+        seen = visible(who)
+        mine = seen if len(seen) == 1 else mine  # all goes there that nobody else could have
+        whose = frozenset(mine if target is None else {target.server}) & seen
         client = self.house.clients[who]
         client.request("resources/read", {"uri": uri}, whose, may=bool(whose))
 
@@ -229,14 +232,13 @@ class Calling(Speaking):
 
     # -- questions, and what it gives up
 
+    @where(lambda house: any(one.asked for one in house.clients.values()))
     @rule(number=any_work, one=which, progress=st.booleans())
     @inside
     def a_client_answers_what_it_was_asked(
         self, number: int, one: int, progress: bool
     ) -> Coroutine[Any, Any, None] | None:
         asked = [each for each in self.house.clients.values() if each.asked]
-        if not asked:
-            return None
         client = asked[number % len(asked)]
         question = client.answer(one, progress and one > 3)
         return None if question is None else self._answered(client, question)
@@ -245,15 +247,15 @@ class Calling(Speaking):
         await self.house.rest()
         self.house.must_be_answered(client, question)
 
-    @rule(who=callers, number=which)
+    @where(lambda house: any(one.open for one in house.clients.values()))
+    @rule(who=which, number=which)
     @inside
-    def a_client_cancels(self, who: str, number: int) -> Coroutine[Any, Any, None] | None:
-        client = self.house.clients[who]
-        waits = None
-        if client.open:
-            asked = client.open[sorted(client.open)[number % len(client.open)]]
-            waits = None if client.parked(asked) else self._stopped([asked])
-            client.cancel(number)
+    def a_client_cancels(self, who: int, number: int) -> Coroutine[Any, Any, None] | None:
+        waiting = [one for one in self.house.clients.values() if one.open]
+        client = waiting[who % len(waiting)]
+        asked = client.open[sorted(client.open)[number % len(client.open)]]
+        waits = None if client.parked(asked) else self._stopped([asked])
+        client.cancel(number)
         return waits
 
     async def _stopped(self, given_up: list[Asked]) -> None:

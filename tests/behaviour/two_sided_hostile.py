@@ -9,7 +9,7 @@ from hypothesis.stateful import rule
 
 from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.behaviour.two_sided_facts import KINDS
-from tests.behaviour.two_sided_steps import Steps, anything, inside, servers, which
+from tests.behaviour.two_sided_steps import Steps, anything, inside, servers, where, which
 
 __all__ = ["RESULTS", "Hostile"]
 
@@ -67,6 +67,7 @@ class Hostile(Steps):
                 said = {"error": {"code": 1, "message": "by-evil"}} if error else {"result": {}}
                 end.say(None, id=number, **said)
 
+    @where(lambda house: house.works("evil"))
     @rule(number=which, tag=st.sampled_from(["", "number", "token", "name"]))
     @inside
     def the_hostile_one_logs_about_a_call(self, number: int, tag: str) -> None:

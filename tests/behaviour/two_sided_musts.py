@@ -30,6 +30,18 @@ class Musts(Judge):
         every = [one for one in self.clients.values() if one.listens_for(kind)]
         return [one for one in every if server in visible(one.name)]
 
+    def every_question(self) -> list[tuple[End, str]]:
+        """The questions that servers have put."""
+        return [(end, one) for end in self.every_end() for one in end.asked]
+
+    def every_task(self) -> list[tuple[End, str]]:
+        """The tasks that servers have."""
+        return [(end, one) for end in self.every_end() for one in end.tasks]
+
+    def every_idle(self) -> list[End]:
+        """The connections on which something was answered, and nothing waits."""
+        return [end for end in self.every_end() if end.past and not end.work]
+
     def every_end(self) -> list[End]:
         """All connections of servers."""
         return [end for server in self.servers.values() for end in server.ends]

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from gatewright.wire.mcp import META_SUBSCRIPTION
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import KINDS, SERVERS
 from tests.behaviour.two_sided_hostile import RESULTS, Hostile
 from tests.behaviour.two_sided_servers import End, Work
-from tests.behaviour.two_sided_steps import inside, servers, which
+from tests.behaviour.two_sided_steps import inside, servers, where, which
 
 __all__ = ["Speaking", "any_work", "asking"]
 
@@ -27,18 +28,17 @@ _SAYS_WHAT_WAITS = ("tools/call", "prompts/get", "resources/read")
 class Speaking(Hostile):
     """See the module's text."""
 
-    def _work(self, number: int) -> tuple[End, Work] | None:
+    def _work(self, number: int) -> tuple[End, Work]:
         found = self.house.every_work()
-        return found[number % len(found)] if found else None
+        return found[number % len(found)]
 
     # -- about calls
 
+    @where(House.every_work)
     @rule(number=any_work, form=st.sampled_from([None, "task", "link", "anothers", *RESULTS]))
     @inside
     def a_server_answers(self, number: int, form: Any) -> None:
-        found = self._work(number)
-        if found is not None:
-            self._answers(*found, form)
+        self._answers(*self._work(number), form)
 
     def _answers(self, end: End, one: Work, form: Any) -> None:
         honest, server = not end.server.hostile, end.server.name
@@ -72,12 +72,11 @@ class Speaking(Hostile):
             return {"result": end.make_task(one.mark.partition("-")[0])}
         return None
 
+    @where(House.every_work)
     @rule(number=any_work, method=asking, page=st.booleans())
     @inside
     def a_server_asks(self, number: int, method: str, page: bool) -> None:
-        found = self._work(number)
-        if found is not None:
-            self._asks(*found, method, page)
+        self._asks(*self._work(number), method, page)
 
     def _asks(self, end: End, one: Work, method: str, page: bool) -> None:
         whole = {each.mark.partition("-")[0] for each in end.work.values()}
@@ -106,14 +105,13 @@ class Speaking(Hostile):
         words = {"inputRequests": wanted, "requestState": state}
         end.say(one.ident, id=one.ident, result={"resultType": "input_required", **words})
 
+    @where(House.every_question)
     @rule(number=any_work, former=st.booleans())
     @inside
     def a_server_takes_a_question_back(
         self, number: int, former: bool
     ) -> Coroutine[Any, Any, None] | None:
-        every = [(end, one) for end in self.house.every_end() for one in end.asked]
-        if not every:
-            return None
+        every = self.house.every_question()
         end, ident = every[number % len(every)]
         if former:  # of what it never asked, and of what has an answer
             over = [f"q{one}" for one in range(end.server.count + 1)]
@@ -127,15 +125,13 @@ class Speaking(Hostile):
         await self.house.rest()
         self.house.must_be_forgotten(put)
 
+    @where(House.every_work)
     @rule(number=any_work, kind=st.sampled_from(["log", "log", "progress", "done"]))
     @inside
     def a_server_speaks_of_its_work(
         self, number: int, kind: str
     ) -> Coroutine[Any, Any, None] | None:
-        found = self._work(number)
-        if found is None:
-            return None
-        end, one = found
+        end, one = self._work(number)
         text = f"about {one.mark} by-{end.server.name}"
         if kind == "done":
             pages = end.server.pages or ["e0"]
@@ -162,26 +158,25 @@ class Speaking(Hostile):
         if waits and not client.parked(asked):
             self.house.must_hear(asked.who, kind, heard, one.mark)
 
+    @where(House.every_idle)
     @rule(number=any_work)
     @inside
     def a_server_speaks_of_what_is_over(self, number: int) -> None:
         """It names no call, and works for nobody."""
-        found = [end for end in self.house.every_end() if end.past and not end.work]
-        if found:
-            end = found[number % len(found)]
-            text = f"about {end.past[number % len(end.past)]} by-{end.server.name}"
-            end.say(None, method="notifications/message", params={"level": "info", "data": text})
+        found = self.house.every_idle()
+        end = found[number % len(found)]
+        text = f"about {end.past[number % len(end.past)]} by-{end.server.name}"
+        end.say(None, method="notifications/message", params={"level": "info", "data": text})
 
     # -- about tasks, resources and lists
 
+    @where(House.every_task)
     @rule(number=any_work, other=st.booleans())
     @inside
     def a_server_says_how_a_task_stands(
         self, number: int, other: bool
     ) -> Coroutine[Any, Any, None] | None:
-        every = [(end, one) for end in self.house.every_end() for one in end.tasks]
-        if not every:
-            return None
+        every = self.house.every_task()
         end, ident = every[number % len(every)]
         made = end.tasks[ident]
         heard = self.house.told[str(made), "task"]
