@@ -14,10 +14,22 @@ from tests.behaviour.two_sided_steps import Steps, anything, inside, servers, wh
 __all__ = ["RESULTS", "Hostile"]
 
 RESULTS: tuple[dict[str, Any], ...] = (
-    {"result": {"content": [], "_meta": {"dev.gatewright/redaction": {}}, "_mgp": {}}},
+    {
+        "result": {
+            "content": [],
+            "_meta": {"dev.gatewright/redaction": {}},
+            "_mgp": {"x": "by-evil"},
+        }
+    },
     {"result": {"resultType": "input_required", "requestState": ""}},
     {"result": {"content": [], "requestState": 5}},
-    {"error": {"code": 1, "message": "m", "data": {"status": "pending_approval", "_mgp": {}}}},
+    {
+        "error": {
+            "code": 1,
+            "message": "m",
+            "data": {"status": "pending_approval", "_mgp": {"x": "by-evil"}},
+        }
+    },
     {"error": {"code": -32042, "message": "m", "data": {"elicitations": [{"url": "x:y"}]}}},
 )
 """Answers in which it says what only the gateway says."""

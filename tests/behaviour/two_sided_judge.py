@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatewright.stores.reader import AuditReader
 from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
@@ -30,6 +29,7 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_record import unrecorded
 from tests.behaviour.two_sided_servers import End, Made, Work
 
 __all__ = ["Judge"]
@@ -51,9 +51,6 @@ _OWN_ACCOUNT = frozenset(
     }
 )
 """What the gateway asks for itself, or for all who wish for it."""
-_ONCE = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
-_NAMED = _ONCE - {"completion/complete"}
-"""The record of these names the server, too."""
 _LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
 _OF_A_TASK = frozenset({"tasks/get", "tasks/result", "tasks/cancel", "tasks/update"})
 _STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
@@ -134,8 +131,9 @@ class Judge:
         no request: they go to the newest of the same session."""
         asked = client.open.get(stream) if stream is not None else None
         piped = not any("web" in SERVERS[one] for one in sources(json.dumps(said)))
-        newest = said.get("id") is not None or said.get("method") == "notifications/message"
-        if "method" in said and piped and newest:
+        question = "method" in said and said.get("id") is not None
+        question = question or "inputRequests" in (said.get("result") or {})
+        if piped and (question or said.get("method") == "notifications/message"):
             asked = None
         if asked is not None and marks - {asked.mark}:
             self.fault(f"{client.name} heard on one stream what belongs to another", said)
@@ -282,7 +280,8 @@ class Judge:
         for holder in (said.get("result"), data, said.get("params")):
             found = holder if isinstance(holder, dict) else {}
             meta = found.get("_meta") if isinstance(found.get("_meta"), dict) else {}
-            if "_mgp" in found and "odd" not in wrote:
+            theirs = not client.host.mgp or sources(json.dumps(found.get("_mgp")))
+            if "_mgp" in found and theirs and "odd" not in wrote:
                 self.fault(f"{client.name} got what only the gateway says", said)
             if any(str(key).startswith(_OURS) for key in meta or {}):
                 self.fault(f"{client.name} got what only the gateway says", said)
@@ -386,15 +385,4 @@ class Judge:
 
     def judge_record(self) -> None:
         """The record names each call that a server got: who called, what, and where."""
-        found: Counter[tuple[str, str, str]] = Counter()
-        for record in AuditReader(self.folder / "state").tail(10_000_000):
-            target, actor = record.get("target") or {}, record.get("actor") or {}
-            method = str(record.get("method", "tools/call"))
-            found[str(actor.get("id")), method, str(target.get("server_id"))] += 1
-            found[str(actor.get("id")), method, ""] += 1
-        for (agent, method, server), count in self.served.items():
-            key = agent, method, server if method in _NAMED else ""
-            if found[key] < count and method in _ONCE:
-                self.faults.append(f"the record names {found[key]} of {count}: {key}")
-            elif not found[key]:
-                self.faults.append(f"the record names none of {key}")
+        self.faults += unrecorded(self.folder / "state", self.served)
