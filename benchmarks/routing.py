@@ -1,19 +1,22 @@
 """Are mistakes in who is told what noticed? Mutants of the routing between callers and servers (`routing.toml`), made by hand, each one run
 against the tests that mirror its file, those of the routing, and the two-sided model.
 
-    python -m benchmarks.routing [--survivors] [--area tasks,logs] [--model] [--steps 2000]
+    python -m benchmarks.routing [--survivors] [--area tasks,logs] [--model] [--steps 2000] [--siblings upstream/hub.py,links/link.py]
 
 Each stands in a copy of the package, never in the tree. A mutant whose text is no longer there is an error: it has to follow
-the code. With `--model` the model alone judges.
+the code. With `--model` the model alone judges. With `--siblings` the mutants are not those of the table but made of files by
+rule (`siblings`): each comparison in them that decides whom something is about is taken to hold always, and never.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +24,7 @@ from benchmarks.overlay import SOURCE, caught, overlaid, twins
 from benchmarks.processes import ROOT, Trouble
 from benchmarks.rows import Row
 
-__all__ = ["MUTANTS", "Mutant", "main", "mutated"]
+__all__ = ["MUTANTS", "Mutant", "main", "mutated", "siblings"]
 
 TARGET = 95.0
 PATIENCE_S = 240.0
@@ -29,7 +32,8 @@ STEPS = 2000
 MODEL = ("tests/behaviour/test_two_sided.py",)
 ROUTING = (
     "tests/links/test_questions_whose.py tests/links/test_questions.py tests/links/test_link.py tests/upstream/test_screen.py "
-    "tests/upstream/test_asking.py tests/upstream/test_hub.py tests/serving/test_peer.py tests/serving/test_parked.py"
+    "tests/upstream/test_asking.py tests/upstream/test_hub.py tests/serving/test_peer.py tests/serving/test_parked.py "
+    "tests/behaviour/test_two_sided_routes.py"
 ).split()
 """What is quick and no twin of the file may fail as well."""
 
@@ -59,8 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--area", default="", help="only these, separated by commas")
     parser.add_argument("--model", action="store_true", help="the two-sided model alone judges")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of the model")
+    parser.add_argument("--siblings", default="", help="those of these files, made by rule")
     options = parser.parse_args(arguments)
-    chosen = [one for one in MUTANTS if not options.area or one.area in options.area.split(",")]
+    chosen = _chosen(options.siblings, options.area)
     by: Counter[str] = Counter()
     steps = {"GATEWRIGHT_MODEL_STEPS": str(options.steps)}
     with overlaid() as overlay:
@@ -78,6 +83,48 @@ def main(arguments: list[str] | None = None) -> int:
     row = Row("mutation.routing", share, "%", target=TARGET, test="ours >=", extras=extras)
     print(row.as_json(), flush=True)
     return 0
+
+
+def _chosen(files: str, areas: str) -> list[Mutant]:
+    if files:
+        found = ((path, (SOURCE / path).read_text(encoding="utf-8")) for path in files.split(","))
+        return [one for path, text in found for one in siblings(path, text)]
+    return [one for one in MUTANTS if not areas or one.area in areas.split(",")]
+
+
+_WHOM = re.compile(
+    r"session|owner|caller|party|server|profile|door|token|ident|\bid\b|\.id\b|uri|exchange|call\b|connection|state|made|stream|link|"
+    r"subscri|elicit|holder|seat|key|kind|sole|candidates|ghosts|pending|running|asks|known"
+)
+"""Words by which code says whom something is about."""
+
+
+def siblings(path: str, text: str) -> Iterator[Mutant]:
+    """Every comparison in a file that says whom something is about, taken to hold always and never."""
+    seen: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        said = ast.get_source_segment(text, node) if isinstance(node, ast.Compare) else None
+        if said is None or not _WHOM.search(said) or not isinstance(node, ast.Compare):
+            continue
+        place = _place(text, node)
+        for found in ("True", "False"):
+            before, after = place[0] + said + place[1], f"{place[0]}({found}){place[1]}"
+            if (before + found) not in seen and text.count(before) == 1:
+                seen.add(before + found)
+                yield Mutant("siblings", path, before, after)
+
+
+def _place(text: str, node: ast.Compare) -> tuple[str, str]:
+    """What stands around a comparison, from the beginning of its line to the end; more lines where that is elsewhere, too."""
+    lines = text.splitlines(keepends=True)
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    head = lines[first].encode()[: node.col_offset].decode()
+    tail = lines[last].encode()[node.end_col_offset :].decode().rstrip("\n")
+    whole = "".join(lines[first : last + 1])
+    while first and text.count(whole) > 1:
+        first -= 1
+        head, whole = lines[first] + head, lines[first] + whole
+    return head, tail
 
 
 def mutated(one: Mutant, text: str) -> str:

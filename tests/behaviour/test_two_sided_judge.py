@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.behaviour.two_sided import House, Loop
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Question
 from tests.behaviour.two_sided_facts import HOSTS, MARK, SERVERS, visible
+from tests.behaviour.two_sided_scene import inside
 from tests.behaviour.two_sided_servers import Put
-
-
-def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> House:
-    """A house in which something happened."""
-    loop = Loop()
-    house = House(folder)
-
-    async def whole() -> None:
-        await house.open()
-        try:
-            await act(house)
-        finally:
-            await house.close()
-
-    try:
-        loop.run_until_complete(asyncio.wait_for(whole(), 60))
-    finally:
-        loop.close()
-    return house
 
 
 async def everybody_calls(house: House) -> None:
@@ -46,7 +26,7 @@ async def everybody_calls(house: House) -> None:
 async def one_call(house: House, name: str, server: str) -> None:
     client = house.clients[name]
     client.request("tools/call", {"name": f"{server}__do"}, frozenset({server}))
-    await house.turns(30)
+    await house.rest()
     ((end, one),) = house.servers[server].work()
     text = f"about {one.mark} by-{server}"
     end.say(one.ident, method="notifications/message", params={"level": "info", "data": text})
@@ -54,13 +34,13 @@ async def one_call(house: House, name: str, server: str) -> None:
     end.say(one.ident, method="notifications/progress", params=told)
     if not end.server.modern:
         end.ask("elicitation/create", one, text, {})
-        await house.turns(30)
+        await house.rest()
         client.answer(0)
-        await house.turns(30)
+        await house.rest()
         assert not end.asked
     del end.work[one.ident]
     end.say(one.ident, id=one.ident, result={"resultType": "complete", "content": []})
-    await house.turns(30)
+    await house.rest()
     assert client.open == {}
 
 
@@ -81,7 +61,7 @@ _BY_ONE = {"x": "by-one"}
 TO_CLIENTS: dict[str, dict[str, Any]] = {
     "heard of": {"method": "notifications/message", "params": {"data": "about bob-1"}},
     "may not see": {"method": "notifications/message", "params": {"logger": "odd", "x": "by-odd"}},
-    "a task of another agent": {"id": 1, "result": {"x": "task-of-bob"}},
+    "a task of another client": {"id": 1, "result": {"x": "task-of-bob.0"}},
     "another server than": {"id": 1, "result": {"x": "about ann-1 by-two"}},
     "was answered by": {"id": 1, "result": {"x": "by-two"}},
     "never asked": {"id": 99, "result": {}},
@@ -139,14 +119,14 @@ TO_SERVERS: dict[str, dict[str, Any]] = {
     "its caller waits for": {"method": "notifications/cancelled", "params": {"requestId": -1}},
     "how far another is": {
         "method": "notifications/progress",
-        "params": {"progressToken": "p1", "message": "says-bob"},
+        "params": {"progressToken": "p1", "message": "says-bob/one.q1"},
     },
     "did not ask for": {"id": "q9", "result": {}},
-    "answered for": {"id": "q1", "result": {"x": "answer-of-bob"}},
+    "bob answered one.q1 in place of one.q1": {"id": "q1", "result": {"x": "answer-of-bob/one.q1"}},
     "for another call": {
         "id": 20,
         "method": "tools/call",
-        "params": {"name": "do", "requestState": "state-of-one bob-1", **_OF_ANN},
+        "params": {"name": "do", "requestState": "state-of-one bob-1 put-one.q1", **_OF_ANN},
     },
     "than its owner": {
         "id": 20,
@@ -165,12 +145,13 @@ def test_what_nobody_may_hear_is_a_fault(tmp_path: Path) -> None:
         client = house.clients["ann"]
         client.request("tools/call", {"name": "one__do"}, frozenset({"one"}))
         client.request("tasks/get", {"taskId": "T-1"}, frozenset({"one"}))
-        await house.turns(30)
+        await house.rest()
         client.ident, client.open = 1, {1: house.asked["ann-1"]}
         ((end, one),) = house.servers["one"].work()
-        end.asked["q1"], end.tokens["p1"] = Put("roots/list", one.mark), one.mark
-        end.tasks["T-1"] = "bob"
-        client.asked = [Question("g7", "roots/list", one.mark, frozenset({"one"}))]
+        end.asked["q1"] = Put("roots/list", one.mark)
+        end.tokens["p1"] = one.mark, "one.q1"
+        end.make_task("bob")
+        client.asked = [Question("g7", "roots/list", one.mark)]
         for fault, said in TO_CLIENTS.items():
             house.faults.clear()
             house.judge_client(client, {"jsonrpc": "2.0", **said}, None)

@@ -12,31 +12,26 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import gatewright.stores.audit as stores
 import gatewright.upstream.server as upstream
 from gatewright.compose.gateway import Gateway
 from gatewright.links.connect import Around
+from gatewright.links.http_link import HttpLink
 from gatewright.links.link import Link
+from gatewright.links.pipe_link import PipeLink
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
 from gatewright.upstream.spec import ServerSpec
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import CONFIG, HOSTS, KINDS, SERVERS, visible
-from tests.behaviour.two_sided_judge import Judge
-from tests.behaviour.two_sided_servers import Server, Work
+from tests.behaviour.two_sided_loop import Loop, Waited
+from tests.behaviour.two_sided_musts import Musts
+from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
 
 __all__ = ["House", "Loop"]
 
 
-class Loop(asyncio.SelectorEventLoop):
-    """A loop whose clock can be put forward."""
-
-    ahead = 0.0
-
-    def time(self) -> float:
-        return super().time() + self.ahead
-
-
-class House(Judge):
+class House(Musts):
     """The gateway and everybody around it."""
 
     gateway: Gateway
@@ -45,11 +40,11 @@ class House(Judge):
         super().__init__(folder)
         self.servers = {name: Server(self, name) for name in SERVERS}
         self.keys: dict[str, str] = {}
-        self._reach = vars(upstream)["reach"]
+        self._reach, self._flusher = vars(upstream)["reach"], vars(stores)["Flusher"]
 
     async def open(self) -> None:
         """Start the gateway, and let every client connect."""
-        vars(upstream)["reach"] = self.reach
+        vars(upstream)["reach"], vars(stores)["Flusher"] = self.reach, Waited
         settings = build([parse(CONFIG, Path("mgp.toml"))], {}, self.folder / "state")
         self.gateway = Gateway(settings)
         await self.gateway.__aenter__()
@@ -64,25 +59,26 @@ class House(Judge):
                 self.clients[name] = Client(self, name, self.keys[host.agent])
             else:
                 known.connect()
-        await self.turns(40)
+        await self.rest()
 
     async def shut(self) -> None:
         """Stop the gateway."""
         for client in self.clients.values():
             client.close()
-        await self.turns()
+        await self.rest()
         for asked in self.asked.values():
             asked.gone = True  # calls that run as tasks end with the gateway, too
         await self._hurried(self.gateway.__aexit__(None, None, None))
         for server in self.servers.values():
             for end in list(server.ends):
                 end.close()
+        await self.rest()
 
     async def _hurried(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something long: its pauses are over at once."""
         task = asyncio.ensure_future(work)
+        await self.rest()
         while not task.done():
-            await asyncio.wait([task], timeout=0.002)
             await self.pass_time(0.5)
         await task
 
@@ -96,16 +92,18 @@ class House(Judge):
         try:
             await self.shut()
         finally:
-            vars(upstream)["reach"] = self._reach
+            vars(upstream)["reach"], vars(stores)["Flusher"] = self._reach, self._flusher
         self.judge_record()
 
     async def reach(self, spec: ServerSpec, around: Around, capabilities: Any) -> Link:
         """Take the place of `upstream.reach`."""
         return await self.servers[spec.id].reach(spec, around, capabilities)
 
-    def works(self, server: str) -> list[Work]:
-        """The requests that a server has not answered."""
-        return [one for _, one in self.servers[server].work()]
+    def shared(self, end: End) -> bool:
+        link = self.gateway.supervisor.fleet.servers[end.server.name]._main.link
+        if isinstance(link, HttpLink):
+            return isinstance(end, Web) and link.wire is end.wire
+        return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed."""
@@ -121,24 +119,30 @@ class House(Judge):
         for end in list(server.ends):
             end.close()
         keeper = self.gateway.supervisor.fleet.servers[name]._main
-        for _ in range(2000):
-            if server.ends and keeper.link is not None and keeper.link.open:
-                break
+        for _ in range(200):
             keeper._poke.set()
             await self.pass_time(0.05)
             if "web" in SERVERS[name]:
                 return  # noticed with the next request
-        await self.turns()
+            if server.ends and keeper.link is not None and keeper.link.open:
+                break
+        else:
+            self.fault(f"{name} was not connected again", name)
+
+    def now(self) -> float:
+        return self._loop.time()
+
+    @property
+    def _loop(self) -> Loop:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, Loop)
+        return loop
 
     async def pass_time(self, seconds: float) -> None:
         """Let time go by at once."""
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, Loop)
-        loop.ahead += seconds
-        self.ahead += seconds
-        await self.turns()
+        self._loop.put_forward(seconds)
+        await self.rest()
 
-    async def turns(self, count: int = 14) -> None:
-        """Let everybody have a turn."""
-        for _ in range(count):
-            await asyncio.sleep(0)
+    async def rest(self) -> None:
+        """Let everybody do what there is to do."""
+        await self._loop.rest()

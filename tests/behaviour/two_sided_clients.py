@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from typing import Any, NamedTuple, Protocol
@@ -15,10 +14,10 @@ from gatewright.transport.memory import MemoryPipe, pair
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
     META_LOG_LEVEL,
+    META_SUBSCRIPTION,
     META_VERSION,
     request_headers,
 )
-from gatewright.wire.sse import SseParser
 from tests.behaviour.two_sided_facts import (
     EXTENSIONS,
     HOSTS,
@@ -26,9 +25,12 @@ from tests.behaviour.two_sided_facts import (
     MODERN,
     Asked,
     about,
+    puts,
     sources,
+    tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_posts import Post
 
 __all__ = ["Client", "Question", "Sees"]
 
@@ -37,12 +39,12 @@ _TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 
 
 class Question(NamedTuple):
-    """What a client was asked: where it answers, and what goes along."""
+    """What a client was asked: where it answers, which questions of servers that are (`puts`), and what goes along."""
 
     ident: Any
     method: str
     mark: str
-    servers: frozenset[str]
+    puts: tuple[str, ...] = ()
     state: str = ""
     keys: tuple[str, ...] = ()
     token: Any = None
@@ -53,8 +55,10 @@ class Sees(Protocol):
 
     gateway: Gateway
     asked: dict[str, Asked]
-    tasks: dict[str, dict[str, set[str]]]
-    ahead: float
+    links: dict[tuple[str, str], dict[str, set[str]]]
+
+    def now(self) -> float:
+        """The time, in seconds."""
 
     def judge_client(self, client: Client, said: Any, stream: int | None) -> None:
         """Look at one message."""
@@ -73,21 +77,31 @@ class Client:
         self.listed: dict[str, set[str]] = {}
         """By URI: the servers of which that is a resource, as the lists say."""
         self.credit: Counter[str] = Counter()
-        """How often it may still hear that lists have changed."""
+        """How often it may hear that lists have changed."""
+        self.spent: Counter[tuple[str, Any]] = Counter()
+        """How often it has heard it, on its connection or in answer to each request to listen."""
+        self.tasks: dict[str, int] = {}
+        """By the id that it was given: the number of each task that was made for it."""
+        self.times = 0
+        """How often it has connected."""
         self.connect()
 
     def connect(self) -> None:
         """Begin anew, with ids that begin anew."""
         self.ident = 0
+        self.times += 1
+        self._spent()
+        self.acks: dict[int, dict[str, Any]] = {}
+        """What was granted to each request to listen."""
         self.open: dict[int, Asked] = {}
         self.asked: list[Question] = []
         self.elicited: set[str] = set()
         self.wants: dict[str, set[str]] = {}
         """What it has subscribed to, and whose that is."""
+        self.holds: dict[str, str] = {}
+        """What of that was granted, and by which server."""
         self.session = ""
-        self.posts: set[_Post] = set()
-        self.stated: dict[str, int] = {}
-        """The states that it was given, and for how many rounds."""
+        self.posts: dict[Post, None] = {}
         if self.host.wire == "pipe":
             front = self.house.gateway.front
             caller = front.identify("websocket", self.key)
@@ -97,12 +111,22 @@ class Client:
             theirs, self.pipe = pair(door, _Ear(self))
             door.attach(theirs)
         if not self.modern:
-            info = {"name": self.name, "version": "1"}
-            can = dict(_CAN)
-            if self.host.mgp:
-                can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-            hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
-            self.say(id=0, method="initialize", params=hello)
+            self._greet()
+
+    def _greet(self) -> None:
+        info = {"name": self.name, "version": "1"}
+        can = dict(_CAN)
+        if self.host.mgp:
+            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+        hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
+        self.say(id=0, method="initialize", params=hello)
+
+    def _spent(self) -> None:
+        """What it heard on its former connection it does not hear again."""
+        for method in {method for method, _ in self.spent}:
+            heard = [count for (one, _), count in self.spent.items() if one == method]
+            self.credit[method] -= max(heard)
+        self.spent.clear()
 
     def close(self) -> None:
         """Go away."""
@@ -113,7 +137,7 @@ class Client:
         for post in list(self.posts):
             post.leave()
         if self.session:
-            _Post(self, "DELETE", b"", {}, None)
+            Post(self, "DELETE", b"", {}, None)
         self.session = ""
 
     # -- what it says
@@ -133,7 +157,7 @@ class Client:
             except Closed:
                 return
         elif self.modern or self.session or said.get("method") == "initialize":
-            _Post(self, "POST", data, self._headers(said), said.get("id"))
+            Post(self, "POST", data, self._headers(said), said.get("id"))
 
     def _headers(self, said: Any) -> dict[str, str]:
         if not self.modern:
@@ -154,7 +178,7 @@ class Client:
         self.count += 1
         mark = f"{self.name}-{self.count}"
         asked = self.house.asked[mark] = Asked(mark, method, servers & visible(self.name), may)
-        asked.at = self.house.ahead
+        asked.at = self.house.now()
         asked.token = f"t{self.count % 3}"
         asked.params = {**params, "_meta": {MARK: mark, "progressToken": asked.token}}
         self.send(asked, ident)
@@ -167,42 +191,77 @@ class Client:
             return
         self.ident += 1
         self.open[self.ident] = asked
+        asked.idents.append(self.ident)
         self.say(id=self.ident, method=asked.method, params={**asked.params, **more})
 
-    def cancel(self, number: int) -> None:
+    def cancel(self, number: int) -> Asked:
         """Give a request up."""
         ident = sorted(self.open)[number % len(self.open)]
         asked = self.open.pop(ident)
         asked.gone = True
-        self.asked = [one for one in self.asked if one.ident != ident]
         if self.host.wire == "http" and self.modern:
             for post in [one for one in self.posts if one.stream == ident]:
                 post.leave()
         else:
             self.say(method="notifications/cancelled", params={"requestId": ident})
+        return asked
 
-    def answer(self, number: int, progress: bool = False) -> None:
+    def unknown(self, number: int) -> int:
+        """An id under which it waits for nothing: of a call that goes on under another one, where there is any, of what is
+        over, or one that it has not used yet."""
+        former = [ident for one in self.open.values() for ident in one.idents[:-1]]
+        over = [ident for ident in range(1, self.ident + 1) if ident not in self.open]
+        if number < 5 and (former or over):
+            found = former or over
+            return found[number % len(found)]
+        return self.ident + 1 + number
+
+    @property
+    def waits_for(self) -> list[tuple[str, str]]:
+        """The resources that it was granted word of, and whose each is."""
+        listened = [one for ident, one in self.acks.items() if ident in self.open]
+        uris = [uri for one in listened for uri in one.get("resourceSubscriptions") or ()]
+        return [*self.holds.items(), *((uri, next(iter(self.wants[uri]))) for uri in uris)]
+
+    def listens_for(self, kind: str) -> bool:
+        """Whether it hears that such lists have changed."""
+        if not self.modern:
+            return True
+        return any(
+            one.get(f"{kind}ListChanged") for at, one in self.acks.items() if at in self.open
+        )
+
+    def parked(self, asked: Asked) -> bool:
+        """Whether a request of its waits for its own answer, under no id."""
+        return any(one.state and one.mark == asked.mark for one in self.asked)
+
+    def answer(self, number: int, progress: bool = False) -> Question | None:
         """Answer a question that is open, or say how far that is."""
         if not self.asked:
-            return
+            return None
         at = number % len(self.asked)
         one = self.asked[at]
         if progress:
-            params = {"progressToken": one.token, "progress": 1, "message": f"says-{self.name}"}
+            message = f"says-{self.name}/{''.join(one.puts)}"
+            params = {"progressToken": one.token, "progress": 1, "message": message}
             self.say(method="notifications/progress", params=params)
-            return
+            return None
         del self.asked[at]
         if not self.modern:
-            self.say(id=one.ident, result=self.words(one.method))
+            self.say(id=one.ident, result=self.words(one.method, "".join(one.puts)))
         elif one.ident in self.open:
             asked = self.open.pop(one.ident)
             asked.sent += 1
-            answers = {key: self.words(one.method) for key in one.keys}
+            given = zip(one.keys, one.puts, strict=True)
+            answers = {key: self.words(one.method, put) for key, put in given}
             self.send(asked, requestState=one.state, inputResponses=answers)
+        else:
+            return None
+        return one
 
-    def words(self, method: str) -> dict[str, Any]:
-        """The answer to a question, which says who gives it."""
-        mine = f"answer-of-{self.name}"
+    def words(self, method: str, put: str = "") -> dict[str, Any]:
+        """The answer to a question, which says who gives it, and to what."""
+        mine = f"answer-of-{self.name}/{put}"
         if method == "roots/list":
             return {"roots": [{"uri": f"file:///{mine}"}]}
         if method == "sampling/createMessage":
@@ -219,40 +278,59 @@ class Client:
         if "method" in said:
             if ident is not None:
                 self._asked(ident, said)
+            elif said["method"] == "notifications/cancelled":
+                gone = (said.get("params") or {}).get("requestId")
+                self.asked = [one for one in self.asked if one.ident != gone]
+            elif said["method"] == "notifications/subscriptions/acknowledged":
+                params = said["params"]
+                self.acks[params["_meta"][META_SUBSCRIPTION]] = params["notifications"]
         elif ident == 0:
             self.say(method="notifications/initialized")
             if self.host.wire == "http":
-                _Post(self, "GET", b"", {}, None)
+                Post(self, "GET", b"", {}, None)
         elif ident in self.open:
-            self._ended(ident, said.get("result") or {})
+            self._ended(ident, said.get("result"))
 
     def _asked(self, ident: Any, said: Any) -> None:
         params, text = said.get("params") or {}, json.dumps(said)
         if isinstance(params.get("elicitationId"), str):
             self.elicited.add(params["elicitationId"])
         mark, token = next(iter(about(text)), ""), (params.get("_meta") or {}).get("progressToken")
-        whose = frozenset(sources(text))
-        self.asked.append(Question(ident, said["method"], mark, whose, token=token))
+        self.asked.append(Question(ident, said["method"], mark, tuple(puts(text)), token=token))
 
-    def _ended(self, ident: int, found: Any) -> None:
+    def _ended(self, ident: int, result: Any) -> None:
+        found = result or {}
         if found.get("resultType") == "input_required":
-            wanted, text = found.get("inputRequests") or {}, json.dumps(found)
+            wanted = found.get("inputRequests") or {}
             for one in wanted.values():
                 if isinstance((one.get("params") or {}).get("elicitationId"), str):
                     self.elicited.add(one["params"]["elicitationId"])
             method = next((one["method"] for one in wanted.values()), "elicitation/create")
-            state, whose = str(found.get("requestState", "")), frozenset(sources(text))
-            mark = self.open[ident].mark
+            whose = tuple("".join(puts(json.dumps(one))) for one in wanted.values())
+            state, mark = str(found.get("requestState", "")), self.open[ident].mark
             self.asked.append(Question(ident, method, mark, whose, state, tuple(wanted)))
             return
         asked = self.open.pop(ident)
+        asked.heard = json.dumps(found)
         self.asked = [one for one in self.asked if not (one.state and one.ident == ident)]
+        if result is not None:
+            self._got(asked, found)
+
+    def _got(self, asked: Asked, found: Any) -> None:
+        """Remember what an answer gives a right to."""
+        text = json.dumps(found)
         task = (found.get("task") or {}).get("taskId")
         if found.get("resultType") == "task":
             task = found.get("taskId")
-        if isinstance(task, str):
-            mine = self.house.tasks.setdefault(self.host.agent, {})
-            mine.setdefault(task, set()).update(asked.servers)
+        if isinstance(task, str) and asked.method == "tools/call":
+            self.tasks[task] = next(number for _, number in tasks_told(text))
+        uri = str(asked.params.get("uri"))
+        if asked.method == "resources/subscribe" and uri in self.wants:
+            self.holds[uri] = next(iter(asked.servers), "")
+        for one in found.get("content") or ():
+            if isinstance(one, dict) and one.get("type") == "resource_link":
+                mine = self.house.links.setdefault((self.host.agent, self.host.profile), {})
+                mine.setdefault(one["uri"], set()).update(sources(text))
         if asked.method == "resources/list":
             self.listed = {}
             for one in found.get("resources", ()):
@@ -272,66 +350,3 @@ class _Ear:
 
     def closed(self, reason: str) -> None:
         """The gateway has gone (`Receiver`)."""
-
-
-class _Post:
-    """One HTTP request, made of the gateway's application without a socket."""
-
-    def __init__(
-        self, client: Client, verb: str, body: bytes, headers: dict[str, str], stream: Any
-    ) -> None:
-        self.stream = stream
-        self._client, self._body = client, body or None
-        self._gone = asyncio.Event()
-        self._parser: SseParser | None = None
-        self._whole = b""
-        sent = {
-            "host": "127.0.0.1",
-            "authorization": f"Bearer {client.key}",
-            "content-type": "application/json",
-            "accept": "application/json, text/event-stream"
-            if verb == "POST"
-            else "text/event-stream",
-            **headers,
-        }
-        if client.session:
-            sent["mcp-session-id"] = client.session
-        profile = f"/{client.host.profile}" if client.host.profile else ""
-        scope = {"type": "http", "method": verb, "path": f"/mcp{profile}", "query_string": b""}
-        scope["headers"] = [(name.lower().encode(), one.encode()) for name, one in sent.items()]
-        client.posts.add(self)
-        app = client.house.gateway.app
-        self.task = asyncio.get_running_loop().create_task(app(scope, self._receive, self._send))
-        self.task.add_done_callback(lambda _: client.posts.discard(self))
-
-    def leave(self) -> None:
-        """Close the connection."""
-        self._gone.set()
-
-    async def _receive(self) -> dict[str, Any]:
-        if self._body is not None:
-            body, self._body = self._body, None
-            return {"type": "http.request", "body": body}
-        await self._gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        if self._gone.is_set():
-            return
-        if message["type"] == "http.response.start":
-            headers = dict(message["headers"])
-            self._client.session = headers.get(b"mcp-session-id", b"").decode() or (
-                self._client.session
-            )
-            if headers.get(b"content-type", b"").startswith(b"text/event-stream"):
-                self._parser = SseParser(1 << 26)
-            return
-        data = message.get("body", b"")
-        if self._parser is not None:
-            for event in self._parser.feed(data):
-                if event.data:
-                    self._client.take(json.loads(event.data), self.stream)
-            return
-        self._whole += data
-        if not message.get("more_body") and self._whole[:1] == b"{":
-            self._client.take(json.loads(self._whole), self.stream)

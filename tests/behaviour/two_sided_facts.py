@@ -1,7 +1,7 @@
 """Who stands around the gateway of the two-sided model, and the words by which a message says whom it is about.
 
-A mark, `ann-7`, names the request of a client that a message is about; `by-one` which server wrote it; `task-of-ann` whose agent's
-task it speaks of. Everybody writes them truthfully, so that whoever reads another's has been told what is another's.
+A mark, `ann-7`, names the request of a client that a message is about; `by-one` which server wrote it; `task-of-ann.3` which task, whose that
+is, it speaks of; `put-one.q2` which question of a server it is, and `answer-of-ann/one.q2` who answers which. Everybody writes them truthfully, so that whoever reads another's has been told what is another's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ __all__ = [
     "Asked",
     "Hosted",
     "about",
+    "answers",
     "mark_of",
+    "puts",
     "sources",
     "tasks_told",
     "visible",
@@ -60,6 +62,7 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "own": {"share": "session"},
     "new": {"era": "modern"},
     "far": {"web": True},
+    "net": {"web": True, "era": "modern"},
     "odd": {"mgp": True},
     "evil": {},
 }
@@ -67,12 +70,12 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
 KINDS = ("tools", "prompts", "resources")
 
 _GRANTS = {
-    "ann": ("one", "two", "own", "new", "far", "evil"),
+    "ann": ("one", "two", "own", "new", "far", "net", "evil"),
     "bob": ("one", "new", "odd", "evil"),
     "cid": ("evil",),
     "dan": tuple(SERVERS),
-    "eve": ("one", "new", "far", "evil"),
-    "fay": ("two", "own", "far"),
+    "eve": ("one", "new", "far", "net", "evil"),
+    "fay": ("two", "own", "far", "net"),
     "gus": ("one", "odd", "evil"),
 }
 _NARROW = ("one", "new", "evil")
@@ -110,21 +113,25 @@ class Asked:
         self.who = mark.partition("-")[0]
         self.gone = False
         """Whether its client gave it up, or went away."""
-        self.withdrawn = False
-        """Whether its server has taken a question about it back."""
+        self.idents: list[int] = []
+        """The ids under which its client sent it on its present connection; the last is the one that counts."""
         self.params: dict[str, Any] = {}
         self.sent = 1
         """How often its client sent it."""
         self.got: dict[str, int] = {}
         """How often each server got it."""
         self.token: Any = None
+        self.heard = ""
+        """The answer that its client got."""
         self.at = 0.0
         """When it was asked, in the seconds that tests let go by."""
 
 
 _MARK = re.compile(rf"\b({'|'.join(HOSTS)})-\d+\b")
 _SOURCE = re.compile(rf"\bby-({'|'.join(SERVERS)})\b")
-_TASK = re.compile(r"\btask-of-(\w+)")
+_TASK = re.compile(r"\btask-of-(\w+)\.(\d+)")
+_PUT = re.compile(r"\bput-(\w+\.q\d+)\b")
+_ANSWER = re.compile(r"\banswer-of-(\w+)/([\w.]*)")
 
 
 def about(text: str) -> set[str]:
@@ -137,9 +144,19 @@ def sources(text: str) -> set[str]:
     return set(_SOURCE.findall(text))
 
 
-def tasks_told(text: str) -> set[str]:
-    """The agents whose tasks it speaks of."""
-    return set(_TASK.findall(text))
+def tasks_told(text: str) -> set[tuple[str, int]]:
+    """The clients whose tasks it speaks of, and the number of each."""
+    return {(who, int(number)) for who, number in _TASK.findall(text)}
+
+
+def puts(text: str) -> set[str]:
+    """The questions in a message: the server and its id of each."""
+    return set(_PUT.findall(text))
+
+
+def answers(text: str) -> set[tuple[str, str]]:
+    """Who has answered in a message, and what."""
+    return set(_ANSWER.findall(text))
 
 
 def mark_of(said: Any) -> str:

@@ -8,27 +8,29 @@ may reach it, once, and answers to its own questions from whom they were about.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatewright.stores.reader import AuditReader
 from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
     HOSTS,
     KINDS,
     MARK,
+    SERVERS,
     Asked,
     about,
+    answers,
     mark_of,
+    puts,
     sources,
     tasks_told,
     visible,
 )
-from tests.behaviour.two_sided_servers import End, Work
+from tests.behaviour.two_sided_record import unrecorded
+from tests.behaviour.two_sided_servers import End, Made, Work
 
 __all__ = ["Judge"]
 
@@ -49,10 +51,8 @@ _OWN_ACCOUNT = frozenset(
     }
 )
 """What the gateway asks for itself, or for all who wish for it."""
-_ONCE = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
-_NAMED = _ONCE - {"completion/complete"}
-"""The record of these names the server, too."""
 _LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
+_OF_A_TASK = frozenset({"tasks/get", "tasks/result", "tasks/cancel", "tasks/update"})
 _STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
 _PATIENCE_S = 20.0
 """Nothing is given up earlier."""
@@ -71,13 +71,16 @@ class Judge:
         """By mark, all that clients ever asked."""
         self.served: Counter[tuple[str, str, str]] = Counter()
         """Agent, method and server of each call that a server got."""
-        self.tasks: dict[str, dict[str, set[str]]] = {}
-        """By agent: the tasks that it was given, and the servers that may have made each."""
+        self.made: list[Made] = []
+        """All tasks that servers made, by their numbers."""
+        self.links: dict[tuple[str, str], dict[str, set[str]]] = {}
+        """By agent and profile: the resources that results named to it, and which servers' results those were."""
+        self.back: set[str] = set()
+        """The questions that servers have taken back."""
         self.clients: dict[str, Client] = {}
         self.told: Counter[tuple[str, str]] = Counter()
-        """How often a client heard of a request of its own while that ran: by mark, `progress` or `log`."""
-        self.ahead = 0.0
-        """How many seconds tests have let go by."""
+        """How often a client heard of a request of its own while that ran: by mark, `progress` or `log`; of a task of its own, by
+        its number; and of a resource or a list, by its own name and what that is."""
         self.roots: Counter[str] = Counter()
         """How often clients said that their roots are others, by the server that may hear of it."""
 
@@ -97,16 +100,13 @@ class Judge:
             self.fault(f"{name} heard of {marks}", said)
         if wrote - seen:
             self.fault(f"{name} heard a server that it may not see", said)
-        if tasks_told(text) - {client.host.agent}:
-            self.fault(f"{name} heard of a task of another agent", said)
+        if any(who != name for who, _ in tasks_told(text)):
+            self.fault(f"{name} heard of a task of another client", said)
         for one in marks:
             known = self.asked.get(one)
             if known is None or wrote - known.servers:
                 self.fault(f"{name} heard another server than the one it asked", said)
-        kind = {"notifications/progress": "progress", "notifications/message": "log"}.get(
-            str(method)
-        )
-        self.told.update((one, kind) for one in marks if kind)
+        self._count(name, said, marks)
         self._stream(client, said, stream, marks)
         if method is None:
             self._answer(client, said, wrote)
@@ -116,12 +116,29 @@ class Judge:
             self._notice(client, said, wrote)
         self._forged(client, said, wrote)
 
+    def _count(self, name: str, said: Any, marks: set[str]) -> None:
+        """Keep what somebody heard of its own."""
+        method = str(said.get("method"))
+        kind = {"notifications/progress": "progress", "notifications/message": "log"}.get(method)
+        self.told.update((one, kind) for one in marks if kind)
+        if method in _STATUS:
+            self.told.update((str(number), "task") for _, number in tasks_told(json.dumps(said)))
+        elif method.startswith(("notifications/resources", *_LISTED)):
+            self.told[name, str((said.get("params") or {}).get("uri", method))] += 1
+
     def _stream(self, client: Client, said: Any, stream: int | None, marks: set[str]) -> None:
-        """Over HTTP what a request is about stands on its own stream, and nothing else."""
+        """Over HTTP what a request is about stands on its own stream, and nothing else. Questions and log lines of a server on a pipe name
+        no request: they go to the newest of the same session."""
         asked = client.open.get(stream) if stream is not None else None
+        piped = not any("web" in SERVERS[one] for one in sources(json.dumps(said)))
+        question = "method" in said and said.get("id") is not None
+        question = question or "inputRequests" in (said.get("result") or {})
+        if piped and (question or said.get("method") == "notifications/message"):
+            asked = None
         if asked is not None and marks - {asked.mark}:
             self.fault(f"{client.name} heard on one stream what belongs to another", said)
-        if client.host.wire == "http" and stream is None and marks and "method" in said:
+        beside = client.host.wire == "http" and stream is None and "method" in said
+        if beside and any(one.mark in marks for one in client.open.values()):
             self.fault(f"{client.name} heard of a request beside its stream", said)
 
     def _answer(self, client: Client, said: Any, wrote: set[str]) -> None:
@@ -204,9 +221,10 @@ class Judge:
         known = [self.asked[one].token for one in about(json.dumps(said)) if one in self.asked]
         return params.get("progressToken") in (known or [one.token for one in client.open.values()])
 
-    def _changed(self, client: Client, _: Any, __: set[str], said: Any) -> bool:
-        client.credit[said["method"]] -= 1
-        return client.credit[said["method"]] >= 0
+    def _changed(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
+        ident = (params.get("_meta") or {}).get(META_SUBSCRIPTION)
+        client.spent[said["method"], ident] += 1
+        return client.spent[said["method"], ident] <= client.credit[said["method"]]
 
     def _taken_back(self, client: Client, params: Any, _: set[str], __: Any) -> bool:
         """A question ends with its call, with its server, by its server's word, or when its time is over."""
@@ -214,31 +232,36 @@ class Judge:
         asked = self.asked.get(found[0].mark) if found else None
         if (
             asked is None
-            or asked.withdrawn
+            or self.back.intersection(found[0].puts)
             or self.late(asked)
             or asked not in client.open.values()
         ):
             return not client.modern
         return not any(
-            one.mark == asked.mark for server in asked.servers for one in self.works(server)
+            one.mark == asked.mark for server in asked.servers for _, one in self.works(server)
         )
 
-    def works(self, server: str) -> Sequence[Work]:
+    def works(self, server: str) -> Sequence[tuple[End, Work]]:
         """The requests that a server has not answered."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The time, in seconds."""
         raise NotImplementedError
 
     def late(self, asked: Asked) -> bool:
         """Whether somebody may have given it up because its time is over."""
-        return self.ahead - asked.at >= _PATIENCE_S
+        return self.now() - asked.at >= _PATIENCE_S
 
-    def withdrawn(self, mark: str) -> None:
-        """A server has taken back what it asked about a request."""
-        if mark in self.asked:
-            self.asked[mark].withdrawn = True
+    def withdrawn(self, put: str) -> None:
+        """A server has taken back what it asked."""
+        self.back.add(put)
 
-    def _stands(self, client: Client, params: Any, wrote: set[str], _: Any) -> bool:
-        mine = self.tasks.get(client.host.agent, {}).get(str(params.get("taskId")))
-        return mine is not None and wrote <= mine
+    def _stands(self, client: Client, params: Any, wrote: set[str], said: Any) -> bool:
+        mine = client.tasks.get(str(params.get("taskId")))
+        if mine is None or {number for _, number in tasks_told(json.dumps(said))} != {mine}:
+            return False
+        return wrote <= {self.made[mine].end.server.name}
 
     def _subscription(self, client: Client, params: Any, said: Any) -> None:
         meta = params.get("_meta") or {}
@@ -257,7 +280,8 @@ class Judge:
         for holder in (said.get("result"), data, said.get("params")):
             found = holder if isinstance(holder, dict) else {}
             meta = found.get("_meta") if isinstance(found.get("_meta"), dict) else {}
-            if "_mgp" in found and "odd" not in wrote:
+            theirs = not client.host.mgp or sources(json.dumps(found.get("_mgp")))
+            if "_mgp" in found and theirs and "odd" not in wrote:
                 self.fault(f"{client.name} got what only the gateway says", said)
             if any(str(key).startswith(_OURS) for key in meta or {}):
                 self.fault(f"{client.name} got what only the gateway says", said)
@@ -287,8 +311,16 @@ class Judge:
             self._asked(end, said, self.asked.get(mark))
         elif method == "notifications/roots/list_changed" and self.roots[name]:
             return  # of the session that has the connection, which its server asks
+        elif method == "tasks/list" and self._lists_tasks(end):
+            return  # the page that a caller asked for, whose every entry is looked at on its way back
         elif method not in _OWN_ACCOUNT:
             self.fault(f"{name} was asked what nobody asked", said)
+
+    def _lists_tasks(self, end: End) -> bool:
+        """Whether somebody whose tasks are on a connection waits for a list of them."""
+        mine = {self.made[number].who for number in end.tasks.values()}
+        waiting = (one for name in mine for one in self.clients[name].open.values())
+        return any(one.method == "tasks/list" for one in waiting)
 
     def _asked(self, end: End, said: Any, asked: Asked | None) -> None:
         name, method, params = end.server.name, said["method"], said["params"]
@@ -300,20 +332,29 @@ class Judge:
         asked.got[name] = asked.got.get(name, 0) + 1
         if method == "tools/call" and asked.got[name] > asked.sent and not end.server.modern:
             self.fault(f"{name} got a call twice", said)
-        owner = end.tasks.get(str(params.get("taskId")), HOSTS[asked.who].agent)
-        if method.startswith("tasks/") and owner != HOSTS[asked.who].agent:
+        number = end.tasks.get(str(params.get("taskId")))
+        if method in _OF_A_TASK and (number is None or self.made[number].who != asked.who):
             self.fault(f"{name} was asked about a task by another than its owner", said)
-        state = params.get("requestState")
-        if state is not None and state != f"state-of-{name} {params['_meta'][MARK]}":
+        self._served(end, asked)
+        state, mark = str(params.get("requestState", "")), params["_meta"][MARK]
+        if state and not state.startswith(f"state-of-{name} {mark} "):
             self.fault(f"{name} got a state that it gave for another call", said)
-        self._words(end, said, asked.mark)
+        self._words(end, said, asked.mark, "".join(puts(state)))
         if asked.got[name] == 1:  # what harms nothing is asked again where a connection broke
             self.served[HOSTS[asked.who].agent, method, name] += 1
 
-    def _words(self, end: End, said: Any, mark: str) -> None:
-        words = set(re.findall(r"answer-of-(\w+)", json.dumps(said)))
-        if words - {mark.partition("-")[0]} and not (end.server.hostile and not mark):
-            self.fault(f"{words} answered for {mark}", said)
+    def _served(self, end: End, asked: Asked) -> None:
+        """A server that each session has for itself never has two of them on one connection."""
+        end.served.add((asked.who, self.clients[asked.who].times))
+        if SERVERS[end.server.name].get("share") == "session" and len(end.served) > 1:
+            self.fault(f"{end.server.name} serves several on one connection", asked.params)
+
+    def _words(self, end: End, said: Any, mark: str, put: str) -> None:
+        """Who answers is whom it was put to, and it answers that."""
+        who = mark.partition("-")[0]
+        for name, what in answers(json.dumps(said)):
+            if what != put or (name != who and not (end.server.hostile and not mark)):
+                self.fault(f"{name} answered {what} in place of {put} for {mark}", said)
 
     def _cancelled(self, end: End, said: Any) -> None:
         found = end.work.get(said["params"].get("requestId"))
@@ -322,10 +363,10 @@ class Judge:
             self.fault(f"{end.server.name} was told to stop what its caller waits for", said)
 
     def _progress(self, end: End, said: Any) -> None:
-        token, words = said["params"].get("progressToken"), said["params"].get("message", "")
-        mark = end.tokens.get(token)
-        who = str(words).removeprefix("says-")
-        if mark is None or (mark and mark.partition("-")[0] != who):
+        token, words = said["params"].get("progressToken"), str(said["params"].get("message"))
+        mark, put = end.tokens.get(token, ("?", ""))
+        who, _, what = words.removeprefix("says-").partition("/")
+        if what != put or (mark and mark.partition("-")[0] != who):
             self.fault(f"{end.server.name} was told how far another is", said)
 
     def _response(self, end: End, said: Any) -> None:
@@ -335,28 +376,13 @@ class Judge:
             if ident not in end.loose:
                 self.fault(f"{end.server.name} got an answer that it did not ask for", said)
             return
-        if put.mark:
-            self._words(end, said, put.mark)
-        elif (
-            not end.server.hostile
-            and "answer-of" in json.dumps(said)
-            and put.method != "roots/list"
-        ):
+        if put.mark or end.server.hostile or not answers(json.dumps(said)):
+            self._words(end, said, put.mark, f"{end.server.name}.{ident}")
+        elif put.method != "roots/list":
             self.fault(f"{end.server.name} was answered though it asked nobody", said)
 
     # -- the record
 
     def judge_record(self) -> None:
         """The record names each call that a server got: who called, what, and where."""
-        found: Counter[tuple[str, str, str]] = Counter()
-        for record in AuditReader(self.folder / "state").tail(10_000_000):
-            target, actor = record.get("target") or {}, record.get("actor") or {}
-            method = str(record.get("method", "tools/call"))
-            found[str(actor.get("id")), method, str(target.get("server_id"))] += 1
-            found[str(actor.get("id")), method, ""] += 1
-        for (agent, method, server), count in self.served.items():
-            key = agent, method, server if method in _NAMED else ""
-            if found[key] < count and method in _ONCE:
-                self.faults.append(f"the record names {found[key]} of {count}: {key}")
-            elif not found[key]:
-                self.faults.append(f"the record names none of {key}")
+        self.faults += unrecorded(self.folder / "state", self.served)

@@ -18,28 +18,15 @@ from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
 from gatewright.transport.memory import MemoryPipe, pair
 from gatewright.upstream.spec import ServerSpec
-from gatewright.wire.mcp import META_SERVER_INFO, META_SUBSCRIPTION
-from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, mark_of
+from gatewright.wire.mcp import META_SUBSCRIPTION
+from tests.behaviour.two_sided_facts import SERVERS, mark_of
+from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
-__all__ = ["End", "Put", "Server", "Watches", "Work"]
+__all__ = ["End", "Made", "Put", "Server", "Watches", "Work"]
 
-_LISTS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
 _AT_ONCE = frozenset(
     {"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
 )
-_CAPABILITIES: dict[str, Any] = {
-    "tools": {"listChanged": True},
-    "prompts": {"listChanged": True},
-    "resources": {"subscribe": True, "listChanged": True},
-    "logging": {},
-    "completions": {},
-    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
-}
 
 
 class Work(NamedTuple):
@@ -58,14 +45,33 @@ class Put(NamedTuple):
     mark: str
 
 
+class Made(NamedTuple):
+    """A task that a server made: on which connection, under which id, and for which client."""
+
+    end: End
+    ident: str
+    who: str
+    shared: bool
+    """Whether that is the connection of all who share it."""
+
+
 class Watches(Protocol):
     """Who sees what servers get."""
 
     def judge_server(self, end: End, said: Any) -> None:
         """Look at one message."""
 
-    def withdrawn(self, mark: str) -> None:
-        """A server has taken back what it asked about a request."""
+    made: list[Made]
+    """All tasks that were ever made, by their numbers."""
+
+    def withdrawn(self, put: str) -> None:
+        """A server has taken back what it asked."""
+
+    def shared(self, end: End) -> bool:
+        """Whether a connection is the one that is not a session's own."""
+
+    async def rest(self) -> None:
+        """Let everybody do what there is to do."""
 
     def promised(self, server: str, kind: str) -> None:
         """A server has announced another list."""
@@ -81,8 +87,12 @@ class Server:
         self.ends: list[End] = []
         self.foreign = ""
         """Whose names a hostile server lists as its own, where it does."""
-        self.kept: dict[str, str] = {}
-        """The tasks of a server that keeps them beyond a connection: id → agent."""
+        self.kept: dict[str, int] = {}
+        """The tasks of a server that keeps them beyond a connection, by id: their numbers."""
+        self.count = 0
+        """How many questions it has put."""
+        self.pages: list[str] = []
+        """The ids of the pages that it has sent somebody to."""
 
     def work(self) -> list[tuple[End, Work]]:
         return [(end, one) for end in self.ends for one in end.work.values()]
@@ -96,11 +106,11 @@ class Server:
 
         if "web" in SERVERS[self.name]:
 
-            async def hello(link: HttpLink) -> None:
+            async def meet(link: HttpLink) -> None:
                 await greet(link, hand())
 
             web = Web(self)
-            link = HttpLink(spec, around.info, around.sink, web.wire, hello)
+            link = HttpLink(spec, around.info, around.sink, web.wire, meet)
             link.answer_outside(around.outside)
             link.admit_by(around.admits)
             await link.start()
@@ -109,6 +119,7 @@ class Server:
         piped.answer_outside(around.outside)
         piped.admit_by(around.admits)
         pipe, end.pipe = pair(piped, end)
+        end.link = piped
         self.ends.append(end)
         await piped.greet(pipe, hand())
         return piped
@@ -123,11 +134,19 @@ class End:
         self.asked: dict[str, Put] = {}
         self.loose: set[Any] = set()
         """Ids of questions that were put about nothing that anybody knows of."""
-        self.tokens: dict[Any, str] = {}
-        """The progress tokens of its questions, and whom each was put to, by mark."""
-        self.listens: list[Any] = []
-        self.tasks = server.kept if "web" in SERVERS[server.name] else {}
-        self.count = 0
+        self.tokens: dict[Any, tuple[str, str]] = {}
+        """The progress tokens of its questions: about whose request each is, and which one it is."""
+        self.listens: dict[Any, frozenset[str]] = {}
+        """What it is listened to for, by the id of the request."""
+        self.subscribed: set[str] = set()
+        """The resources that are subscribed to."""
+        self.stopped: set[Any] = set()
+        """What it was told to stop, by id."""
+        self.past: list[str] = []
+        """The marks of what it has answered."""
+        self.served: set[tuple[str, int]] = set()
+        """The clients for which it worked, by the number of their connection."""
+        self.tasks: dict[str, int] = server.kept if "web" in SERVERS[server.name] else {}
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         """Send one message; `stream` is the request on whose stream it goes, where there are any."""
@@ -141,11 +160,19 @@ class End:
         """Look at a message, and answer what needs no rule."""
         self.server.house.judge_server(self, said)
         method, ident = said.get("method"), said.get("id")
+        mark, params = mark_of(said), said.get("params") or {}
+        if method == "notifications/cancelled":
+            self.stopped.add(params.get("requestId"))
+            self.listens.pop(params.get("requestId"), None)
         if method is None or ident is None:
             return
-        mark, params = mark_of(said), said.get("params") or {}
+        if method == "resources/subscribe":
+            self.subscribed.add(params["uri"])
+        elif method == "resources/unsubscribe":
+            self.subscribed.discard(params["uri"])
         if method == "subscriptions/listen":
-            self.listens.append(ident)
+            wanted = (params.get("notifications") or {}).get("resourceSubscriptions") or ()
+            self.listens[ident] = frozenset(wanted)
             note = "notifications/subscriptions/acknowledged"
             self.say(ident, method=note, params={"_meta": {META_SUBSCRIPTION: ident}})
         elif method.startswith("tasks/"):
@@ -155,43 +182,28 @@ class End:
         else:
             self.say(ident, id=ident, result=self._result(method, mark))
 
+    @property
+    def wanted(self) -> set[str]:
+        """The resources that somebody wants to hear of."""
+        return self.subscribed.union(*self.listens.values())
+
+    def answered(self, one: Work) -> None:
+        """It has answered a request."""
+        del self.work[one.ident]
+        self.past.append(one.mark)
+
     def _result(self, method: str, mark: str) -> dict[str, Any]:
         name = self.server.name
         if method in ("initialize", "server/discover"):
-            return self._hello()
-        if method in _LISTS:
-            found: dict[str, Any] = {_LISTS[method]: self._listed(method)}
+            return hello(name, modern=self.server.modern)
+        if method in LISTS:
+            entries = listed(method, name, self.server.foreign)
+            found: dict[str, Any] = {LISTS[method]: entries}
         elif method == "completion/complete":
             found = {"completion": {"values": [f"about {mark} by-{name}"]}}
         else:
             found = {}
         return {"resultType": "complete", **found} if self.server.modern else found
-
-    def _hello(self) -> dict[str, Any]:
-        info, can = {"name": self.server.name, "version": "1"}, dict(_CAPABILITIES)
-        if "mgp" in SERVERS[self.server.name]:
-            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-        if self.server.modern:
-            meta = {META_SERVER_INFO: info}
-            more = {"supportedVersions": [MODERN], "capabilities": can, "_meta": meta}
-            return {"resultType": "complete", **more}
-        return {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}
-
-    def _listed(self, method: str) -> list[dict[str, Any]]:
-        name = self.server.name
-        words, names = {"description": f"by-{name}"}, [name, self.server.foreign or name]
-        if method == "tools/list":
-            schema, task = {"type": "object"}, {"taskSupport": "optional"}
-            return [
-                {"name": one, "inputSchema": schema, "execution": task, **words}
-                for one in ("do", "no")
-            ]
-        if method == "prompts/list":
-            return [{"name": "p", "arguments": [{"name": "a"}], **words}]
-        uris = [f"{one}://r" for one in dict.fromkeys(names)]
-        if method == "resources/list":
-            return [{"uri": uri, "name": uri, **words} for uri in (*uris, "any://r")]
-        return [{"uriTemplate": f"{uri}/{{x}}", "name": uri, **words} for uri in uris]
 
     def _of_tasks(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What it says of its tasks, whoever asks: to a server all callers are one client."""
@@ -204,23 +216,31 @@ class End:
 
     def task(self, ident: str) -> dict[str, Any]:
         """One task as it is told of."""
-        words = f"by-{self.server.name} task-of-{self.tasks[ident]}"
+        number = self.tasks[ident]
+        words = f"by-{self.server.name} task-of-{self.server.house.made[number].who}.{number}"
         told = {"taskId": ident, "status": "working", "ttl": 600_000, "ttlMs": 600_000}
         made = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
         return {**told, **made, "statusMessage": words, "who": words}
 
-    def make_task(self, agent: str) -> dict[str, Any]:
+    def make_task(self, who: str) -> dict[str, Any]:
         """One more; each connection counts from one, as all servers do."""
-        ident = f"T-{len(self.tasks) + 1}"
-        self.tasks[ident] = agent
+        ident, every = f"T-{len(self.tasks) + 1}", self.server.house.made
+        self.tasks[ident] = len(every)
+        every.append(Made(self, ident, who, self.server.house.shared(self)))
         return {"resultType": "task", **self.task(ident), "task": self.task(ident)}
+
+    def numbered(self) -> tuple[str, str]:
+        """The next question: its id, and what it is called in its words."""
+        self.server.count += 1
+        ident = f"q{self.server.count}"
+        return ident, f"{self.server.name}.{ident}"
 
     def ask(self, method: str, one: Work | None, words: str, more: dict[str, Any]) -> None:
         """Put a question, about a request or about none."""
-        self.count += 1
-        ident, token = f"q{self.count}", f"p{self.count}"
+        ident, put = self.numbered()
+        token, words = f"p{self.server.count}", f"{words} put-{put}"
         self.asked[ident] = Put(method, one.mark if one else "")
-        self.tokens[token] = one.mark if one else ""
+        self.tokens[token] = one.mark if one else "", put
         params: dict[str, Any] = {"_meta": {"progressToken": token, "w": words}, **more}
         if method == "elicitation/create":
             form = {"type": "object", "properties": {}}
@@ -233,10 +253,9 @@ class End:
 
     def withdraw(self, ident: str) -> None:
         """Take a question back. Its answer may be on its way."""
-        put = self.asked.pop(ident, None)
-        if put is not None:
+        if self.asked.pop(ident, None) is not None:
             self.loose.add(ident)
-            self.server.house.withdrawn(put.mark)
+            self.server.house.withdrawn(f"{self.server.name}.{ident}")
         self.say(None, method="notifications/cancelled", params={"requestId": ident})
 
 
@@ -244,6 +263,11 @@ class Pipe(End):
     """A connection over a pipe in memory."""
 
     pipe: MemoryPipe
+    link: Link
+
+    def reaches(self, link: Link) -> bool:
+        """Whether it is the other end of a link."""
+        return self.link is link
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         if self in self.server.ends:
@@ -278,6 +302,7 @@ class Web(End):
 
     def say(self, stream: int | None = None, **message: Any) -> None:
         to = self.streams.get(stream) or self.streams.get(None)
+        to = to or next((self.streams.get(one) for one in reversed(self.listens)), None)
         if self in self.server.ends and to is not None:
             to(json.dumps({"jsonrpc": "2.0", **message}).encode())
             over, answers = self.over.get(stream), "method" not in message
@@ -300,6 +325,11 @@ class Web(End):
             if said is not None:
                 asyncio.get_running_loop().call_soon(self.take, said)
             await over
+        except asyncio.CancelledError:
+            if self.server.modern and self in self.server.ends:  # so a modern request is cancelled
+                gone = {"requestId": stream, "reason": "the stream was closed"}
+                self.take({"method": "notifications/cancelled", "params": gone})
+            raise
         finally:
             self.streams.pop(stream, None)
             self.over.pop(stream, None)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
 
 from gatewright.wire.methods import WORDS
 from tests.behaviour.two_sided import House, Loop
 from tests.behaviour.two_sided_facts import HOSTS, SERVERS
 from tests.wire.spellings import spellings
 
-__all__ = ["Steps", "anything", "callers", "inside", "servers", "which"]
+__all__ = ["Steps", "anything", "callers", "inside", "servers", "where", "which"]
 
 callers = st.sampled_from(sorted(HOSTS))
 servers = st.sampled_from(sorted(SERVERS))
@@ -35,13 +35,19 @@ def inside(act: Callable[..., Any]) -> Callable[..., None]:
         waits = act(self, **words)
         if waits is not None:
             await waits
-        await self.house.turns()
+        await self.house.rest()
+        self.house.must_be_wanted()
 
     @wraps(act)
     def rule_(self: Steps, **words: Any) -> None:
         self.loop.run_until_complete(step(self, words))
 
     return rule_
+
+
+def where(there: Callable[[House], Any]) -> Callable[[Any], Any]:
+    """A step that is only made where there is something to do."""
+    return precondition(lambda self: bool(there(self.house)))
 
 
 class Steps(RuleBasedStateMachine):

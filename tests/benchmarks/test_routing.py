@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.processes import ROOT, Trouble
-from benchmarks.routing import MUTANTS, Mutant, mutated
+from benchmarks.routing import MUTANTS, Mutant, mutated, siblings
 
 
 @pytest.mark.parametrize("one", MUTANTS, ids=lambda one: f"{one.area}:{one.path}:{one.before[:30]}")
@@ -27,3 +27,13 @@ def test_every_place_where_something_is_led_to_somebody_has_mutants() -> None:
     assert areas >= {"list_changed", "resources", "subscriptions", "elicitation", "states"}
     assert areas >= {"dispatch", "lanes", "notifications", "sessions", "sendable"}
     assert len(MUTANTS) == len(set(MUTANTS)) >= 100
+
+
+def test_siblings_are_made_of_every_comparison_that_says_whom_something_is_about() -> None:
+    text = "def f(owner, call, more):\n    if more > 1:\n        return owner == call.owner\n    return owner == call.owner\n"
+    found = [mutated(one, text) for one in siblings("x.py", text)]
+    for each in found:
+        compile(each, "x.py", "exec")
+    assert sorted(one.count("(True)") for one in found) == [0, 0, 1, 1]
+    assert all("more > 1" in one for one in found)
+    assert len(set(found)) == 4

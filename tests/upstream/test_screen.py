@@ -234,6 +234,20 @@ def test_an_event_loses_what_is_the_gateways_and_nothing_else() -> None:
     assert screen.event(called(), plain) is plain
 
 
+@pytest.mark.parametrize("key", OURS)
+def test_a_question_loses_what_is_the_gateways_and_nothing_else(key: str) -> None:
+    able = type(LEGACY)(LEGACY.revision, {"elicitation": {}, "sampling": {}, "roots": {}})
+    asked, form = called(client=able), {"message": "who?", "requestedSchema": {}}
+    sample = {"messages": [], "maxTokens": 1}
+    for method, params in ((ELICIT, form), ("sampling/createMessage", sample), ("roots/list", {})):
+        screen, meta = House().screen, {"progressToken": 5, "y": 2}
+        question = Question(method, {**params, "_meta": {**meta, key: 1}})
+        found = screen.question(asked, question).params
+        assert found == screen.question(asked, Question(method, {**params, "_meta": meta})).params
+        assert found is not None
+        assert found["_meta"] == meta
+
+
 def test_the_end_of_a_page_is_told_to_who_was_asked_to_open_it_alone() -> None:
     house = House()
     able = type(LEGACY)(LEGACY.revision, {"elicitation": {"url": {}}})

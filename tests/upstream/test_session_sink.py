@@ -65,6 +65,15 @@ async def test_roots_are_those_of_whoever_waits_and_then_as_they_were_last_shown
         await sink.outside(Question("sampling/createMessage"))
 
 
+async def test_nothing_that_a_server_writes_beside_its_question_for_roots_reaches_a_caller() -> (
+    None
+):
+    sink, back = SessionSink(Server(), "mine"), FakeBack(roots={"roots": []})
+    with sink.waits(back):
+        await sink.outside(Question("roots/list", {"_meta": {"dev.gatewright/x": 1}, "y": 1}))
+    assert back.questions == [Question("roots/list")]
+
+
 async def test_the_first_call_waits_for_a_server_that_asks_for_roots_and_for_no_other() -> None:
     sink = SessionSink(Server(), "mine")
     await sink.roots_told(LINK, None)

@@ -258,3 +258,12 @@ async def test_a_session_with_its_own_child_has_its_own_wishes() -> None:
         await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "a")
         facts = said(await ask(supervisor, "asker/facts", session="a"))
         assert "resources/unsubscribe" in facts["methods"]
+
+
+async def test_nobody_listens_to_a_server_that_is_closed() -> None:
+    """A listening request, or the pause after its end, would otherwise live on for as long as the process."""
+    before = asyncio.all_tasks()
+    async with running(python("modern_asker")) as supervisor:
+        await ask(supervisor, "modern_asker/end_listening")
+        assert any("_listening" in str(one) for one in asyncio.all_tasks() - before)
+    assert [str(one) for one in asyncio.all_tasks() - before if "_listening" in str(one)] == []

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.wire import mcp
+from gatewright.wire.methods import NOTIFICATIONS, WORDS
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -155,3 +156,10 @@ def test_integers_compare_as_numbers() -> None:
         headers = {"mcp-method": "x", "mcp-param-n": said}
         flaw = mcp.check_headers(headers, "x", {"arguments": {"n": value}}, annotations)
         assert (flaw is None) == agrees
+
+
+def test_what_no_call_has_sent_is_of_the_server() -> None:
+    """Every notification of MCP's that servers send is about one call of its sender's, or told apart from all calls."""
+    of_a_call = {f"notifications/{one}" for one in ("cancelled", "progress", "message")}
+    sent = {one.method for one in WORDS if "server" in one.by and not one.extension}
+    assert {one for one in sent if one.startswith(NOTIFICATIONS)} == of_a_call | mcp.OF_THE_SERVER

@@ -183,7 +183,9 @@ class Screen:
             self._elicited[ident] = call.session
             if len(self._elicited) > _REMEMBERED:
                 self._elicited.popitem(last=False)
-        return found
+        params = found.params if isinstance(found.params, dict) else {}
+        clean = self._params(question.method, params)
+        return found if clean is params else replace(found, params=clean)
 
     def event(self, call: Call, event: Event) -> Event | None:
         """An event of a call as its caller may see it, or None where it is not for that one."""

@@ -120,7 +120,7 @@ class Server:
             task.cancel()
         keepers = [self._main, *self._lanes.all()]
         self._lanes.clear()
-        await asyncio.gather(*(keeper.close(reason) for keeper in keepers))
+        await asyncio.gather(self.wishes.close(), *(keeper.close(reason) for keeper in keepers))
         while self._leaving:
             await asyncio.wait(list(self._leaving))
 

@@ -64,7 +64,7 @@ class SessionSink:
             )
         try:
             if self._waiting:
-                self._roots = await self._waiting[-1].ask(question)
+                self._roots = await self._waiting[-1].ask(Question(question.method))
             return dict(self._roots or {"roots": []})
         finally:
             self._told.set()

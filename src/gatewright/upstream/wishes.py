@@ -181,6 +181,13 @@ class Wishes:
         for uri in uris:
             await link.fetch("resources/unsubscribe", {"uri": uri}, _PATIENCE_S)
 
+    async def close(self) -> None:
+        """Listen no more. Returns when that has ended."""
+        listen, self._listen = self._listen, None
+        if listen is not None:
+            listen.cancel()
+            await asyncio.wait([listen])
+
     async def renew(self, link: Link) -> None:
         """Tell a new connection everything that is wanted."""
         self._level = None

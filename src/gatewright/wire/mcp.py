@@ -44,6 +44,7 @@ OF_THE_SERVER = frozenset(
         "notifications/resources/updated",
         "notifications/subscriptions/acknowledged",
         "notifications/elicitation/complete",
+        "notifications/tasks",
         "notifications/tasks/status",
     }
 )

@@ -1,0 +1,103 @@
+"""What has to arrive in the two-sided model: silence is a mistake of who is told what as well. Asked once everybody has come to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gatewright.upstream.names import unwrap_uri
+from tests.behaviour.two_sided_clients import Client, Question
+from tests.behaviour.two_sided_facts import SERVERS, Asked, visible
+from tests.behaviour.two_sided_judge import Judge
+from tests.behaviour.two_sided_servers import End, Server, Work
+
+__all__ = ["Musts"]
+
+
+class Musts(Judge):
+    """See the module's text."""
+
+    servers: dict[str, Server]
+
+    def works(self, server: str) -> list[tuple[End, Work]]:
+        return self.servers[server].work()
+
+    def every_work(self) -> list[tuple[End, Work]]:
+        """The requests that servers have not answered."""
+        return [one for server in self.servers.values() for one in server.work()]
+
+    def listeners(self, server: str, kind: str) -> list[Client]:
+        """The clients that hear when a list of a server has changed."""
+        every = [one for one in self.clients.values() if one.listens_for(kind)]
+        return [one for one in every if server in visible(one.name)]
+
+    def every_question(self) -> list[tuple[End, str]]:
+        """The questions that servers have put."""
+        return [(end, one) for end in self.every_end() for one in end.asked]
+
+    def every_task(self) -> list[tuple[End, str]]:
+        """The tasks that servers have."""
+        return [(end, one) for end in self.every_end() for one in end.tasks]
+
+    def every_idle(self) -> list[End]:
+        """The connections on which something was answered, and nothing waits."""
+        return [end for end in self.every_end() if end.past and not end.work]
+
+    def every_end(self) -> list[End]:
+        """All connections of servers."""
+        return [end for server in self.servers.values() for end in server.ends]
+
+    def must_stop(self, given_up: Iterable[Asked]) -> None:
+        """A server is told to stop what its caller gave up."""
+        marks = {one.mark for one in given_up}
+        for end, one in self.every_work():
+            if one.mark in marks and one.ident not in end.stopped:
+                self.fault(f"{end.server.name} was not told that its caller gave up", one.mark)
+
+    def must_be_answered(self, client: Client, question: Question) -> None:
+        """What a client answers gets to the server that asks."""
+        asked = self.asked.get(question.mark)
+        if client.modern and (asked is None or asked.gone or self.late(asked)):
+            return
+        for end in self.every_end():
+            for ident in end.asked:
+                if f"{end.server.name}.{ident}" in question.puts:
+                    self.fault(f"{end.server.name} did not get the answer to {ident}", question)
+
+    def must_be_forgotten(self, put: str) -> None:
+        """A client learns that it need not answer any more."""
+        for client in self.clients.values():
+            if not client.modern and any(put in one.puts for one in client.asked):
+                self.fault(f"{client.name} was not told that {put} was taken back", put)
+
+    def must_hear(self, who: str, what: str, before: int, about: str = "") -> None:
+        """Somebody has heard once more of what is its own."""
+        if self.told[about or who, what] <= before:
+            self.fault(f"{who} did not hear of {what}", about)
+
+    def must_be_of(self, client: Client, number: int, text: str) -> None:
+        """Whoever asks about a task of its own hears of that one."""
+        if f"task-of-{client.name}.{number}" not in text:
+            self.fault(f"{client.name} did not hear of its task {number}", text)
+
+    def holders(self, end: End, uri: str) -> list[tuple[Client, str]]:
+        """The legacy clients that wait for word of a server's resource, and what each calls it."""
+        name, evil = end.server.name, self.servers["evil"].foreign
+        found = []
+        for client in self.clients.values():
+            for own, server in client.waits_for:
+                target = unwrap_uri(own)
+                same = own == uri if target is None else target == (name, uri)
+                if same and server == name and (target is not None or evil not in uri):
+                    found.append((client, own))
+        return found
+
+    def must_be_wanted(self) -> None:
+        """A server knows of each resource of its that somebody waits for."""
+        for client in self.clients.values():
+            for own, server in client.waits_for:
+                target = unwrap_uri(own)
+                uri = own if target is None else target.name
+                ends = self.servers[server].ends
+                shared = SERVERS[server].get("share") != "session"
+                if shared and ends and not any(uri in end.wanted for end in ends):
+                    self.fault(f"{server} was not told that {client.name} waits for {uri}", own)
