@@ -188,9 +188,10 @@ class Gateway:
             local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
             startup_wait_s=settings.gateway.startup_wait_s,
         )
-        self.supervisor.looks, self.supervisor.shelved = (
+        self.supervisor.looks, self.supervisor.shelved, self.supervisor.catalogue.reserved = (
             self.pinning.look_ahead,
             self.pinning.shelved,
+            self.pinning.reserved(),
         )
         self.supervisor.permits = self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
