@@ -68,6 +68,7 @@ from gatewright.redaction import HELD, PROCESS, prepare
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
+from gatewright.serving.nearby import Nearby
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
 from gatewright.settings.reaching import typed_for
@@ -245,7 +246,7 @@ class Gateway:
             completed=self._judges.completed,
         )
         self.front = Front(
-            kernel=self._tasks,
+            kernel=Nearby(self._tasks),
             announced=self._tasks.announced,
             upstream=self.supervisor,
             identify=found.authenticate.identify,
