@@ -10,7 +10,8 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,9 @@ __all__ = [
     "STATE",
     "VARIABLES",
     "Typed",
+    "as_heard",
+    "heard_elsewhere",
+    "is_heard_elsewhere",
     "line_to_type",
     "program",
     "to_type",
@@ -126,9 +130,40 @@ _PLAIN = Typed()
 _TYPED: ContextVar[Typed] = ContextVar("gatewright_typed", default=_PLAIN)
 
 
+_OWN: ContextVar[Typed] = ContextVar("gatewright_typed_here", default=_PLAIN)
+
+
 def typed_as(typed: Typed) -> None:
     """From now on, in this context and all that are made of it, commands are shown like that."""
     _TYPED.set(typed)
+    _OWN.set(typed)
+
+
+@contextmanager
+def heard_elsewhere() -> Iterator[None]:
+    """While inside, commands are shown without the folders and files of this machine: whoever hears them is not at it."""
+    former = _TYPED.set(_PLAIN)
+    try:
+        yield
+    finally:
+        _TYPED.reset(former)
+
+
+def is_heard_elsewhere() -> bool:
+    """Whether this is inside of `heard_elsewhere`."""
+    return _TYPED.get() is _PLAIN and _OWN.get() is not _PLAIN
+
+
+def as_heard(text: str) -> str:
+    """A text with commands in it as they are shown now, wherever it was made."""
+    own = _OWN.get()
+    if not is_heard_elsewhere():
+        return text
+    if own.variables:
+        text = text.replace(own.variables, "")
+    if own.file:
+        text = text.replace(f" --config {shlex.quote(own.file)}", "")
+    return text.replace(f"{own.program} ", f"{_PLAIN.program} ")
 
 
 def to_type(words: str, *names: str, file: Path | None = None, known: bool = True) -> str:

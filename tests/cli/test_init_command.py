@@ -109,3 +109,24 @@ def test_what_a_host_cannot_give_is_told_and_the_rest_is_written(shell: Shell) -
     nobody = shell.run("init", "--from", "nobody-at-all", "--config", "other.toml")
     assert nobody.code != 0
     assert (shell.folder / "other.toml").exists()
+
+
+def test_a_place_that_cannot_remember_costs_a_question_and_not_the_command(shell: Shell) -> None:
+    """What is written works; that it is the user's own is asked about once where that could not be kept."""
+    shell.accepting = False
+    shell.environment["XDG_STATE_HOME"] = "/proc/self/nothing"  # where nobody makes a folder
+    first = shell.run("server", "add", "y", "--", "true")
+    assert (first.code, "could not be kept" in first.err) == (0, True), first.err
+    (shell.folder / "mgp.toml").unlink()
+    done = shell.run("init")
+    assert (done.code, (shell.folder / "mgp.toml").exists()) == (0, True), done.err
+    assert "that it is yours could not be kept" in done.err
+    assert "trust.json cannot be written" in done.err
+    added = shell.run("server", "add", "x", "--config", "mgp.toml", "--", "true")
+    assert added.code == 0, added.err
+    assert '"true"' in (shell.folder / "mgp.toml").read_text()
+    assert shell.run("config", "check").code == 6
+    assert shell.run("config", "check", "--config", "mgp.toml").code == 0
+    shell.environment["XDG_STATE_HOME"] = str(shell.folder / "state-home")
+    assert shell.run("config", "trust").code == 0
+    assert shell.run("config", "check").code == 0

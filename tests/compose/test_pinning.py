@@ -254,3 +254,22 @@ async def test_tools_of_a_server_to_come_are_judged_by_the_settings_to_come(
     await made.look_ahead("srv", [tool()], settings(tmp_path, "approve"))
     assert [step[0] for step in trail.steps] == ["held"]
     made.close()
+
+
+@pytest.mark.parametrize("pin", ["first-use", "off"])
+def test_names_are_kept_for_the_next_run_in_every_mode(
+    tmp_path: Path, trail: Trail, pin: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Pinning(Pins(tmp_path / "names.db", clock=lambda: 1.0), trail)
+    made.adopt(settings(tmp_path, pin))
+    names = made.reserved()
+    for server in ("srv", "gatewright", "mgp"):
+        names.put(server, ["wipe"])
+    made.close()
+    again = Pinning(Pins(tmp_path / "names.db", clock=lambda: 1.0), trail)
+    found = again.reserved()
+    assert [found.of(one) for one in ("srv", "gatewright", "mgp")] == [{"wipe"}, set(), set()]
+    again.close()
+    found.put("srv", ["other"])
+    assert found.of("srv") == {"other"}
+    assert "not kept for the next start" in caplog.text

@@ -41,7 +41,10 @@ class Offered:
 
     version = 1
 
-    def __init__(self, *tools: tuple[Tool, About], hidden: Sequence[str] = ()) -> None:
+    def __init__(
+        self, *tools: tuple[Tool, About], hidden: Sequence[str] = (), missing: Sequence[str] = ()
+    ) -> None:
+        self._missing = missing
         self._tools = [tool for tool, _ in tools]
         self._about = {tool.target: about for tool, about in tools}
         self._hidden = hidden
@@ -58,3 +61,6 @@ class Offered:
 
     def about(self, tool: Tool) -> About:
         return self._about[tool.target]
+
+    def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
+        return name in self._missing

@@ -56,3 +56,11 @@ def test_what_the_caller_must_not_see_is_left_to_the_kernel() -> None:
     assert meant("secret__dig", "3") == meant("secret__dig", "4") == "secret__dig"
     assert meant("list", "9.9.9") == "list 9.9.9"
     assert meant("dig", caller=ROOT) == "secret__dig"
+
+
+def test_a_tools_own_name_is_of_several_also_while_one_of_them_is_away() -> None:
+    away = Offered((made("files", "read"), About("read", "1.1.0")), missing=["read"])
+    ids = ToolIds(lambda: away)
+    assert ids("", ANN, "read", None) == "read"
+    assert ids("", ANN, "read", "1.1.0") == "read"
+    assert ids("", ANN, "files__read", None) == "files__read"

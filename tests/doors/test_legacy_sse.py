@@ -184,3 +184,47 @@ async def test_a_host_that_does_not_read_is_cut() -> None:
         await within(host.stream.task)
         assert (await other.ask("ping"))["result"] == {}
         assert len(house.front.owners) == 1
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/messages/small", "/mcp/small", "/profiles/small/messages", "/sse/small", "/small/messages"],
+)
+async def test_a_stream_is_unknown_at_the_paths_of_a_profile(place: str) -> None:
+    """By the id in the query, and as the id of a session of HTTP."""
+    async with House() as house:
+        host = await connected(house)
+        query = host.path.partition("?")[2]
+        ping = rpc("ping", None, 1)
+        posted = await house.post(ping, path=f"{place}?{query}")
+        named = {"mcp-session-id": query.partition("=")[2], "mcp-protocol-version": "2025-11-25"}
+        again = await house.post(ping, path=place, headers=named)
+        assert again.status == 404
+        assert posted.status == 404 or place == "/mcp/small"  # which answers it itself
+        assert (await host.ask("ping", ident=7))["id"] == 7  # and nothing came before
+
+
+async def test_a_stream_is_of_the_profile_that_it_was_opened_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever leads there."""
+    async with House() as house:
+        route = house.app._route
+
+        def led(path: str) -> Any:
+            name = path.removesuffix("/small")
+            return (route(name)[0], "small") if name != path else route(path)
+
+        monkeypatch.setattr(house.app, "_route", led)
+        host = await connected(house)
+        query = host.path.partition("?")[2]
+        ping = rpc("ping", None, 1)
+        assert (await house.post(ping, path=f"/messages/small?{query}")).status == 404
+        stream = house.open(method="GET", path="/sse/small")
+        await stream.head()
+        path = (await stream.event()).data.decode()
+        assert (await house.post(ping, path=path)).status == 404
+        other = path.replace("/messages", "/messages/small")
+        assert (await house.post(ping, path=other)).status == 202
+        assert (await stream.message())["id"] == 1
+        assert (await host.ask("ping", ident=7))["id"] == 7

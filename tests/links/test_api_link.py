@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatewright.call import Answer, Failure, Refusal
@@ -249,3 +251,23 @@ async def test_a_file_cannot_send_calls_inside(api: Api, tmp_path: Path) -> None
     document["servers"] = []
     file.write_text(json.dumps(document))
     assert "base_url" in await refused(endpoint(str(file)))
+
+
+async def test_a_file_that_is_not_as_it_was_accepted_is_not_believed_at_any_connection(
+    api: Api, tmp_path: Path
+) -> None:
+    def place(digest: str) -> Endpoint:
+        made = endpoint(str(file), api.url)
+        assert made.api is not None
+        return msgspec.structs.replace(made, api=msgspec.structs.replace(made.api, digest=digest))
+
+    file = tmp_path / "api.json"
+    file.write_bytes(api.document)
+    spec = place(hashlib.sha256(api.document).hexdigest())
+    async with linked(spec) as link:
+        assert link.hello is not None
+    file.write_bytes(api.document + b" ")
+    assert "is not as it was accepted" in await refused(spec)
+    assert "is not as it was accepted" in await refused(place("not accepted"))
+    async with linked(place("")) as link:
+        assert link.hello is not None

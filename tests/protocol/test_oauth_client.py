@@ -62,12 +62,14 @@ def test_credentials_of_the_operator_are_for_their_own_issuer_only(issuer: str) 
     assert configured_client(SERVER, Identity("id", "secret", issuer)) is None
 
 
-def test_a_metadata_document_is_used_where_the_issuer_takes_it() -> None:
+def test_a_metadata_document_is_used_where_the_issuer_takes_it_and_promises_iss() -> None:
     ours = Identity(metadata_url="https://me.example/client.json")
     expected = Client(ISSUER, "https://me.example/client.json", "", "none", "document")
-    assert configured_client(SERVER, ours) == expected
-    assert configured_client(server(documents=False), ours) is None
-    assert configured_client(SERVER, Identity()) is None
+    promising = server(sends_issuer=True)
+    assert configured_client(promising, ours) == expected
+    assert configured_client(SERVER, ours) is None
+    assert configured_client(server(sends_issuer=True, documents=False), ours) is None
+    assert configured_client(promising, Identity()) is None
 
 
 @pytest.mark.parametrize(

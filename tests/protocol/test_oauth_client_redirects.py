@@ -12,6 +12,7 @@ from gatewright.protocol.oauth import AuthServer, Unusable
 from gatewright.protocol.oauth_client import (
     Client,
     Identity,
+    configured_client,
     redirect_uri_at,
     redirect_uri_for,
     registration,
@@ -43,25 +44,39 @@ def test_each_issuer_has_a_redirect_uri_of_its_own() -> None:
 ELSEWHERE = ("https://elsewhere.example/x", "https://as.example:444/x", "http://as.example/x")
 FIXED = Identity("i", "", ISSUER, redirect_uri=BACK)
 PUBLISHED = Identity(metadata_url="https://me.example/c.json")
+DOCUMENT_AT = Identity(
+    "", "", ISSUER, metadata_url="https://me.example/c.json", redirect_uri=f"{BACK}/mine"
+)
 
 
 @pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint"])
 @pytest.mark.parametrize("url", ELSEWHERE)
-@pytest.mark.parametrize(
-    ("identity", "origin"), [(FIXED, "configured"), (FIXED, "document"), (PUBLISHED, "document")]
-)
-def test_a_shared_redirect_uri_or_client_id_needs_one_origin_or_iss(
-    endpoint: str, url: str, identity: Identity, origin: Any
-) -> None:
-    client = Client(ISSUER, "i", origin=origin)
+def test_a_fixed_redirect_uri_needs_one_origin_or_iss(endpoint: str, url: str) -> None:
+    client = Client(ISSUER, "i", origin="configured")
     with pytest.raises(Unusable, match=r"not on the origin.*RFC 9207"):
-        redirect_uri_for(server(**{endpoint: url}), identity, client, BACK)
-    expected = identity.redirect_uri or redirect_uri_at(BACK, ISSUER)
+        redirect_uri_for(server(**{endpoint: url}), FIXED, client, BACK)
     for good in (server(), server(sends_issuer=True, **{endpoint: url})):
-        assert redirect_uri_for(good, identity, client, BACK) == expected
+        assert redirect_uri_for(good, FIXED, client, BACK) == BACK
     alone = Client(ISSUER, "i", origin="configured")
     found = redirect_uri_for(server(**{endpoint: url}), Identity("i", "", ISSUER), alone, BACK)
     assert found == redirect_uri_at(BACK, ISSUER)
+
+
+@pytest.mark.parametrize("identity", [PUBLISHED, DOCUMENT_AT])
+def test_a_document_is_used_where_iss_is_promised_and_has_a_redirect_uri_of_its_own(
+    identity: Identity,
+) -> None:
+    """One origin for all endpoints is not enough: a page there can send the browser on to another issuer."""
+    assert configured_client(server(), identity) is None
+    client = configured_client(server(sends_issuer=True), identity)
+    assert client is not None
+    assert client.origin == "document"
+    found = redirect_uri_for(server(sends_issuer=True), identity, client, BACK)
+    assert found == (identity.redirect_uri or f"{BACK}/document")
+    issuers = [ISSUER, "document", ""]
+    assert found not in {redirect_uri_at(BACK, one) for one in issuers}
+    with pytest.raises(Unusable, match=r"no clients by itself, and does not promise iss.*RFC 9207"):
+        registration(server(registration_endpoint=None), BACK)
 
 
 def test_a_fixed_redirect_uri_is_that_of_its_issuer_alone() -> None:

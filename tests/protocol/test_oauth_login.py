@@ -208,7 +208,11 @@ def test_the_metadata_document_comes_before_a_registration() -> None:
     machine = login(
         identity=Identity(metadata_url="https://me.example/c.json"), known=lambda *_: OURS
     )
-    step = after_metadata(machine, client_id_metadata_document_supported=True)
+    step = after_metadata(
+        machine,
+        client_id_metadata_document_supported=True,
+        authorization_response_iss_parameter_supported=True,
+    )
     assert query(step)["client_id"] == "https://me.example/c.json"
 
 

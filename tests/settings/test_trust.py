@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -69,6 +70,48 @@ def test_a_file_that_somebody_names_is_meant(folder: Path) -> None:
     assert len(load(environ=named, cwd=folder).servers) == 1
     with pytest.raises(NotAccepted):
         found(folder)
+
+
+@pytest.mark.parametrize("name", ["mgp.toml", "./mgp.toml", "../project/mgp.toml", "other.toml"])
+def test_a_relative_variable_leads_elsewhere_in_each_folder_so_its_file_is_asked_about(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "other.toml").write_text(SERVER)
+    named = {**environ(folder), "MGP_CONFIG_PATH": name}
+    with pytest.raises(NotAccepted):
+        load(environ=named, cwd=folder)
+    accept(read(Path(name)), environ(folder))
+    assert len(load(environ=named, cwd=folder).servers) == 1
+    assert len(load(folder / "mgp.toml", environ=named, cwd=folder).servers) == 1
+
+
+API = '[[servers]]\nid = "api"\nopenapi = "api.json"\nbase_url = "http://127.0.0.1:1"\n'
+
+
+def test_a_document_is_believed_as_it_was_accepted(folder: Path) -> None:
+    (folder / "api.json").write_text("{}")
+    (folder / "mgp.toml").write_text(API)
+    file = folder / "mgp.toml"
+    assert load(file, environ=environ(folder)).servers[0].accepted == ""
+    take(folder)
+    (one,) = load(environ=environ(folder), cwd=folder).servers
+    assert one.accepted == hashlib.sha256(b"{}").hexdigest()
+    source = FileSource(environ=environ(folder), cwd=folder)
+    source.load()
+    before = source.stamp()
+    (folder / "api.json").write_text('{"other": 1}')
+    assert source.stamp() != before
+    with pytest.raises(NotAccepted, match=r"file api\.json = other content"):
+        source.load()
+    take(folder)
+    assert source.load().servers[0].accepted == hashlib.sha256(b'{"other": 1}').hexdigest()
+    (folder / "api.json").unlink()
+    take(folder)
+    assert source.load().servers[0].accepted == "not read"
+    (folder / "mgp.toml").write_text(API.replace("api.json", "http://127.0.0.1:1/api.json"))
+    take(folder)
+    assert source.load().servers[0].accepted == ""
 
 
 def test_the_users_own_file_is_never_asked_about(folder: Path) -> None:

@@ -172,3 +172,19 @@ def test_longer_definitions_than_are_remembered_are_held(tmp_path: Path) -> None
     assert judge(pins, seen("a")) == ["pinned"]
     assert judge(pins, seen("b")) == ["pinned"]
     pins.close()
+
+
+def test_what_tools_are_called_is_kept_whether_they_are_pinned_or_not(tmp_path: Path) -> None:
+    pins = Pins(tmp_path / "names.db", clock=lambda: 100.0)
+    judge(pins, seen("old"), server="a")
+    assert pins.names() == {"a": ["old"]}
+    judge(pins, seen("old"), server="b")
+    pins.keep_names("b", ["two", "\ud800", "ö"])
+    pins.keep_names("b", ["one", "\ud800"])
+    pins.keep_names("c", ["x"])
+    pins.close()
+    again = Pins(tmp_path / "names.db", clock=lambda: 100.0)
+    assert again.names() == {"a": ["old"], "b": ["one", "\ud800"], "c": ["x"]}
+    again.forget("b", by="operator")
+    assert again.names() == {"a": ["old"], "c": ["x"]}
+    again.close()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlencode
+import errno
+from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import pytest
 from yarl import URL
 
 from gatewright.transport.landing import Landing, LandingTaken
+from tests.transport.http_peers import free_port
 
 
 def visited(landing: Landing, state: str = "right", issuer: str = "a1") -> str:
@@ -92,6 +95,57 @@ async def test_somebody_who_sends_no_request_disturbs_nobody() -> None:
             writer.close()
         assert (await get(f"{landing.url}/a1?state=right"))[0] == 200
         assert await waiting == f"{landing.url}/a1?state=right"
+
+
+@pytest.mark.parametrize("host", ["[::1]", "127.0.0.1", "127.0.0.2", "[::ffff:127.0.0.3]"])
+async def test_it_listens_where_the_redirect_uri_says(host: str) -> None:
+    port = free_port()
+    async with asyncio.timeout(20), Landing(port, host.strip("[]")) as landing:
+        back = f"http://{host}:{port}/back"
+        asked = urlencode({"state": "right", "redirect_uri": back})
+        waiting = landing.expect(f"https://as.example/authorize?{asked}")
+        assert (await get(f"{back}?state=right&code=1"))[0] == 200
+        assert await waiting == f"{back}?state=right&code=1"
+        place = urlsplit(landing.url)
+        assert (place.port, place.path) == (port, "/callback")
+        elsewhere = "127.0.0.1" if place.hostname != "127.0.0.1" else "::1"
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(elsewhere, port)
+
+
+async def test_localhost_is_both_addresses_or_none() -> None:
+    port = free_port()
+    async with asyncio.timeout(20), Landing(port, "localhost") as landing:
+        waiting = landing.expect(visited(landing))
+        assert (await get(f"http://[::1]:{port}/callback/a1?state=wrong"))[0] == 400
+        assert (await get(f"http://127.0.0.1:{port}/callback/a1?state=right"))[0] == 200
+        assert (await waiting).startswith(landing.url)
+    async with Landing(port, "::1"):
+        with pytest.raises(LandingTaken, match=f"port {port}"):
+            async with Landing(port, "localhost"):
+                pass
+
+
+@pytest.mark.parametrize("failing", [("::1",), ("::1", "127.0.0.1")])
+async def test_an_address_that_the_machine_does_not_have_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, failing: tuple[str, ...]
+) -> None:
+    genuine = asyncio.start_server
+
+    async def start(serve: Any, address: str, port: int, **more: Any) -> asyncio.Server:
+        if address in failing:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+        return await genuine(serve, address, port, **more)
+
+    monkeypatch.setattr(asyncio, "start_server", start)
+    port = free_port()
+    if len(failing) == 2:
+        with pytest.raises(LandingTaken, match=f"port {port}.*no such address"):
+            async with Landing(port, "localhost"):
+                pass
+        return
+    async with Landing(port, "localhost") as landing:
+        assert (await get(f"{landing.url}/a1"))[0] == 404
 
 
 async def test_a_port_in_use_is_named() -> None:

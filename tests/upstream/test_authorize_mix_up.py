@@ -23,7 +23,13 @@ import pytest
 from aiohttp import web
 
 from gatewright.links.authorization import NotAuthorized
-from gatewright.protocol.oauth_client import Identity, redirect_uri_at
+from gatewright.protocol.oauth import AuthServer
+from gatewright.protocol.oauth_client import (
+    Identity,
+    configured_client,
+    redirect_uri_at,
+    redirect_uri_for,
+)
 from gatewright.stores.logins import Logins
 from gatewright.upstream.authorize import Browser, OAuth
 from tests.upstream.guarded import BACK, AuthorizationServer, ProtectedServer, request, serving
@@ -72,6 +78,12 @@ NAMED = [
     Case(False, "missing", "names", "honest", "own", "kept", False, "registered"),
     Case(False, "missing", "sends", "steals", "own", "kept", False, "fixed"),
     Case(False, "missing", "forges", "steals", "own", "kept", False, "document"),
+    # The document is ours at both, and lists what each login with it asks for.
+    *(
+        Case(promised, iss, "sends", "own", "own", "kept", False, "document")
+        for promised in (False, True)
+        for iss in ("missing", "own")
+    ),
 ]
 
 
@@ -130,7 +142,10 @@ class Hostile(AuthorizationServer):
     def be(self, case: Case, state: str) -> None:
         """Do what the case says."""
         self.case, self.state, honest = case, state, self.honest.issuer
-        self.metadata = {"authorization_response_iss_parameter_supported": case.promised}
+        self.metadata = {
+            "authorization_response_iss_parameter_supported": case.promised,
+            "client_id_metadata_document_supported": case.identity == "document",
+        }
         self.response = {
             "missing": {},
             "own": {"iss": self.issuer},
@@ -207,9 +222,18 @@ class House:
             fixed = BACK if case.identity == "fixed" else ""
             return Identity("ours", "", issuer, redirect_uri=fixed)
         if documents:
-            honest.clients[DOCUMENT], honest.places[DOCUMENT] = "", {place}
+            honest.clients[DOCUMENT], honest.places[DOCUMENT] = "", self.listed()
             return Identity(metadata_url=DOCUMENT)
         return Identity()
+
+    def listed(self) -> set[str]:
+        """What our document lists: what a login with it asks for, at either of them."""
+        ours = Identity(metadata_url=DOCUMENT)
+        both = (
+            AuthServer(one, f"{one}/authorize", f"{one}/token", documents=True, sends_issuer=True)
+            for one in (self.honest.issuer, self.hostile.issuer)
+        )
+        return {redirect_uri_for(one, ours, configured_client(one, ours), BACK) for one in both}
 
     def secrets(self) -> set[str]:
         """What is nobody's business but the honest server's and ours."""
@@ -242,7 +266,7 @@ async def attacked(house: House, case: Case, folder: Path, *, switched: bool) ->
     identity = house.known(case)
     hostile = house.hostile
     hostile.heard.clear()
-    hostile.everything, hostile.clients, hostile.tokens = "", {}, {}
+    hostile.everything, hostile.clients, hostile.tokens = "", {DOCUMENT: ""}, {}
     house.good.published = {}
     logins = Logins(folder)
     ours = Browser(house.browse, BACK)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, Client, Failure
@@ -141,3 +142,23 @@ async def test_a_tool_that_failed_is_not_held_against_a_schema() -> None:
     outcome = await ran(registry)
     assert isinstance(outcome, Answer)
     assert outcome.tool_error
+
+
+def test_a_name_stays_its_owners_while_nobody_answers_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatewright.upstream.registered._MOST_LEFT", 1)
+    registry = Registry()
+    mine = msgspec.structs.replace(one(), owner="agent ann")
+    registry.add(mine)
+    registry.remove("tool", "1.0.0")
+    for owner in ("agent bob", ""):
+        with pytest.raises(Conflict, match="who is not connected") as caught:
+            registry.add(msgspec.structs.replace(one("2.0.0"), owner=owner))
+        assert caught.value.field == "name"
+    assert registry.add(msgspec.structs.replace(one("2.0.0"), owner="agent ann"))
+    registry.remove("tool", "2.0.0")
+    other = msgspec.structs.replace(one(), name="other", owner="agent ann")
+    registry.add(other)
+    registry.remove("other", "1.0.0")
+    assert registry.add(msgspec.structs.replace(one("3.0.0"), owner="agent bob"))

@@ -156,7 +156,8 @@ async def _log_in(settings: Settings, server: Server, port: int, *, opens: bool)
     from gatewright.upstream.authorize import Browser  # noqa: PLC0415
     from gatewright.upstream.login import log_in  # noqa: PLC0415
 
-    async with Landing(port) as landing:
+    back = urlsplit(server.auth.redirect_uri).hostname
+    async with Landing(port, back or "127.0.0.1") as landing:
 
         async def open_url(url: str) -> str:
             _registered(server, url)
@@ -175,10 +176,14 @@ def _registered(server: Server, url: str) -> None:
     auth = server.auth
     if auth.redirect_uri == back or client not in (auth.client_id, auth.client_metadata_url):
         return
-    place = "the document at client_metadata_url lists" if client != auth.client_id else "has"
-    whose = "" if client != auth.client_id else f"client {client} "
+    if client != auth.client_id:
+        note(
+            f"the redirect URI of logins with a document is {back}; see that the document at client_metadata_url lists it, and none "
+            "that ends in the digits of an issuer"
+        )
+        return
     note(
-        f"the redirect URI of this issuer is {back}; see that {whose}{place} it (one that was registered before, "
+        f"the redirect URI of this issuer is {back}; see that client {client} has it (one that was registered before, "
         "without the last part, goes on with redirect_uri in [servers.auth])"
     )
 

@@ -68,6 +68,7 @@ from gatewright.redaction import HELD, PROCESS, prepare
 from gatewright.rooms.callers import RoomCallers
 from gatewright.serving.front import Front
 from gatewright.serving.lasting import Dismissing
+from gatewright.serving.nearby import Nearby
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
 from gatewright.settings.reaching import typed_for
@@ -188,9 +189,10 @@ class Gateway:
             local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
             startup_wait_s=settings.gateway.startup_wait_s,
         )
-        self.supervisor.looks, self.supervisor.shelved = (
+        self.supervisor.looks, self.supervisor.shelved, self.supervisor.catalogue.reserved = (
             self.pinning.look_ahead,
             self.pinning.shelved,
+            self.pinning.reserved(),
         )
         self.supervisor.permits = self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
@@ -244,7 +246,7 @@ class Gateway:
             completed=self._judges.completed,
         )
         self.front = Front(
-            kernel=self._tasks,
+            kernel=Nearby(self._tasks),
             announced=self._tasks.announced,
             upstream=self.supervisor,
             identify=found.authenticate.identify,

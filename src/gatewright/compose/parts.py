@@ -159,7 +159,9 @@ def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str,
 def _api_of(server: said.Server) -> ApiPlace | None:
     if server.transport != "openapi":
         return None
-    return ApiPlace(server.openapi or "", server.base_url or "", server.credentials)
+    return ApiPlace(
+        server.openapi or "", server.base_url or "", server.credentials, server.accepted
+    )
 
 
 def _auth_of(auth: said.Auth) -> Auth:

@@ -13,11 +13,13 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from gatewright.call import Target, Tool
+from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.commands import to_type
 from gatewright.settings import Settings
+from gatewright.stores.errors import StoreError
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
+from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.slices import in_slices
 from gatewright.validators.lookalike import keys, twins
 from gatewright.validators.read_definition import Read, read_definition
@@ -213,6 +215,20 @@ class Pinning:
             both = zip(mine, keys(other), strict=True)
             if other != server and any(a.startswith(b) or b.startswith(a) for a, b in both):
                 yield from (_whole(other, tool.target.name) for tool in tools)
+
+    def reserved(self) -> Reserved:
+        """What the tools of all servers are called, and from now on kept here, for the next run. Raises `StoreError`."""
+        return Reserved(self._store.names(), self._keep_names)
+
+    def _keep_names(self, server: str, names: Collection[str]) -> None:
+        if server in (KERNEL, SHIPPED):
+            return
+        try:
+            self._store.keep_names(server, names)
+        except StoreError:
+            log.exception(
+                "server %s: what its tools are called is not kept for the next start", server
+            )
 
     def held(self, tool: Tool) -> str:
         """Why a tool is held back; empty where it is not."""

@@ -38,6 +38,7 @@ from gatewright.call import (
 from gatewright.commands import to_type
 from gatewright.compose.approving import by_operators
 from gatewright.compose.task_book import PREFIX, Entry, TaskBook
+from gatewright.doors.table import SPEAKING_MCP
 from gatewright.protocol import tasks, verdicts
 from gatewright.serving.front import Handler
 from gatewright.settings import Settings
@@ -51,9 +52,6 @@ from gatewright.wire.versions import is_modern
 __all__ = ["Queue", "Tasks", "tasks_of"]
 
 log = logging.getLogger("gatewright.tasks")
-
-_DOORS = frozenset({"http", "sse", "stdio", "websocket"})
-"""Those at which hosts speak MCP. Nobody at the others can ask how a task stands."""
 
 _Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
 
@@ -133,7 +131,8 @@ class Tasks:
 
     def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
         """How the call ends; with a task, where it waits for an operator and its caller takes one."""
-        if tasks.wanted(call) and call.kind == "tool" and call.door in _DOORS:
+        # Nobody at the other doors can ask how a task stands.
+        if tasks.wanted(call) and call.kind == "tool" and call.door in SPEAKING_MCP:
             return self._takes_task(call, back)
         return self._inner.handle(call, back)
 

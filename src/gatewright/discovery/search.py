@@ -49,6 +49,9 @@ class Offer(Protocol):
     def about(self, tool: Tool) -> About:
         """What is said about a tool."""
 
+    def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
+        """Whether a server that the caller may see calls a tool so that nobody can see now."""
+
 
 _Found = tuple[Shown, Tool, About]
 

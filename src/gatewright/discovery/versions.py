@@ -31,8 +31,8 @@ class ToolIds:
         visible = [one.tool for one in offer.visible(profile, caller) if one.tool is not None]
         if tool is None:
             tool = _only(one for one in visible if _own_name(offer, one) == tool_id)
-            if tool is None:
-                return tool_id
+            if tool is None or offer.is_missing(profile, caller, tool_id):
+                return tool_id  # of several, also where some of them are away
         elif all(tool.target != one.target for one in visible):
             return tool_id
         if not version:

@@ -24,6 +24,7 @@ from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
 from gatewright.serving.http_headers import HttpHeaders
 from gatewright.serving.http_reply import Send, Whole, send_json, send_plain
 from gatewright.serving.http_request import Connection, HttpRequest, Receive
+from gatewright.serving.nearby import is_near, is_passed_on, told
 from gatewright.serving.protected import WELL_KNOWN, Protected
 from gatewright.serving.streamable_http import StreamableHttp
 from gatewright.serving.websocket import SUBPROTOCOL, WebSocketDoor
@@ -40,7 +41,7 @@ class _Way:
     """Where a request with these headers leads, and whether its Host and Origin are ours (`flaw`): what follows from its
     head alone, as long as the names and profiles that are `ours` are the same."""
 
-    __slots__ = ("door", "flaw", "headers", "ours", "profile")
+    __slots__ = ("door", "flaw", "headers", "ours", "passed_on", "profile")
 
     def __init__(
         self, ours: _Ours, headers: HttpHeaders, flaw: str, door: Door | None, profile: str
@@ -50,6 +51,7 @@ class _Way:
         self.flaw = flaw
         self.door = door
         self.profile = profile
+        self.passed_on = is_passed_on(headers.values)
 
 
 _Ours = tuple[Guard, frozenset[str]]
@@ -88,32 +90,29 @@ class App:
     ) -> Answering:
         """One ASGI connection; `whole` is there where our own server makes the call."""
         if scope["type"] != "http":
-            return self._websocket(scope, receive, send)
+            return self._upgrade(scope, receive, send)
         head = None if whole is None else whole.head
         way: _Way | None = None if head is None else head.notes
         if way is None or way.ours is not self._ours:
             way = self._way(scope)
             if head is not None:
                 head.notes = way
+        connection = Connection(scope, receive, send, whole)
+        if is_near(scope, passed_on=way.passed_on):
+            return self._led(connection, way)
+        caller = self._front.identify("http", way.headers.credential)
+        return told(lambda: self._led(connection, way), caller)
+
+    def _led(self, connection: Connection, way: _Way) -> Answering:
+        """Through the door that the head names."""
         front, door, headers = self._front, way.door, way.headers
         if door is None or front.protected is not None:
-            return self._http(Connection(scope, receive, send, whole), way)
+            return self._http(connection, way)
         # Who it is may be another one with every request; all before follows from the head.
         caller = front.identify("http", headers.credential)
         if isinstance(caller, Refusal):
-            return self._nobody(Connection(scope, receive, send, whole), way, caller)
-        return door(
-            HttpRequest(
-                scope,
-                receive,
-                send,
-                whole,
-                headers,
-                caller,
-                way.profile,
-                front.refused,
-            )
-        )
+            return self._nobody(connection, way, caller)
+        return door(HttpRequest(*connection, headers, caller, way.profile, front.refused))
 
     def _way(self, scope: dict[str, Any]) -> _Way:
         headers = HttpHeaders(scope["headers"])
@@ -233,6 +232,13 @@ class App:
             return self.streamable, path[5:]
         return None, ""
 
+    def _upgrade(self, scope: dict[str, Any], receive: Receive, send: Send) -> Answering:
+        headers = dict(scope.get("headers", ()))
+        if is_near(scope, passed_on=is_passed_on(headers)):
+            return self._websocket(scope, receive, send)
+        caller = self._front.identify("websocket", bearer(headers))
+        return told(lambda: self._websocket(scope, receive, send), caller)
+
     async def _websocket(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             return
@@ -267,6 +273,13 @@ class App:
     async def groundhog_post(self, connection: Connection) -> None:
         """A POST that is Groundhog's whatever its path."""
         headers = HttpHeaders(connection.scope["headers"])
+        if is_near(connection.scope, passed_on=is_passed_on(headers.values)):
+            await self._groundhog_post(connection, headers)
+        else:
+            caller = self._front.identify("groundhog", headers.credential)
+            await told(lambda: self._groundhog_post(connection, headers), caller)
+
+    async def _groundhog_post(self, connection: Connection, headers: HttpHeaders) -> None:
         flaw = self._ours[0].refuses(headers.values)
         if flaw or self.groundhog is None:
             await refuse_place(connection.send, flaw or "host_refused")

@@ -1,7 +1,7 @@
 """HTTP+SSE as MCP 2024-11-05 had it: an event stream to the host, and a path to post to.
 
 The stream's first event names that path. The id in it is random and bound to the caller, and stays no
-proof of identity: each POST authenticates anew.
+proof of identity: each POST authenticates anew. Only the default profile has these paths.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qs
 
-from gatewright.call import Caller
 from gatewright.serving.duplex import Duplex
 from gatewright.serving.front import Front
 from gatewright.serving.http_reply import StreamWriter, one_line, send_plain
 from gatewright.serving.http_request import HttpRequest
 from gatewright.serving.lasting import lasting
+from gatewright.serving.peer import Peer
 from gatewright.transport.base import Closed
 from gatewright.wire import sse
 
@@ -68,7 +68,7 @@ class LegacySse:
             return
         query = parse_qs(http.scope["query_string"].decode("latin-1"))
         found = self._hosts.get(query.get("session_id", [""])[0])
-        if found is None or not _same(found[0].peer.caller, http.caller):
+        if found is None or not _is_of(found[0].peer, http):
             await http.refuse(404, "unknown session; open GET /sse first")
             return
         body = await http.body(self._front.frame_bytes)
@@ -90,9 +90,10 @@ class LegacySse:
             pipe.close()
 
 
-def _same(one: Caller, other: Caller) -> bool:
-    """Whether both are the same caller. Profiles are not asked for: this door has none."""
-    return (one.kind, one.id) == (other.kind, other.id)
+def _is_of(peer: Peer, http: HttpRequest) -> bool:
+    """Whether a stream is of who posts, at a path of the same profile."""
+    one, other = peer.caller, http.caller
+    return (one.kind, one.id, peer.profile) == (other.kind, other.id, http.profile)
 
 
 class _StreamPipe:

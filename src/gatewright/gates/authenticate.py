@@ -89,7 +89,7 @@ class Authenticate:
         self._keys = keys
         # By digest, so that how long a look-up takes says nothing about how much of a guess was right.
         self._tokens = {_digest(token): caller for token, caller in (tokens or {}).items()}
-        self._nobody: Caller | Refusal = ANONYMOUS if anonymous else _required()
+        self._nobody: Caller | None = ANONYMOUS if anonymous else None
         self._users = users or {}
         self._bearers = bearers
         self._known: dict[Caller, Caller] = {}
@@ -100,7 +100,7 @@ class Authenticate:
         if door in _OWNED_DOORS and credential is None:
             found = LOCAL
         elif credential is None:
-            found = self._nobody
+            found = self._nobody or _required()  # worded for whoever hears it
         else:
             verified = self._keys.verify(credential)
             found = verified if type(verified) is Caller else self._fixed(credential, verified)

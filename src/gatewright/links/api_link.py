@@ -11,6 +11,7 @@ it can do no harm: the origin that it was fetched from, or, for a file, a public
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from gatewright.call import Failure
+from gatewright.commands import to_type
 from gatewright.links.api_reading import Known, read
 from gatewright.links.authorization import Authorizer
 from gatewright.links.endpoint import ApiPlace, Endpoint
@@ -58,6 +60,11 @@ async def connect_api(
         raise UpstreamFailed("no document is configured")
     headers = spec.headers if _one_origin(place.document, place.base_url) else {}
     text = await _document(place.document, headers)
+    if place.digest and hashlib.sha256(text).hexdigest() != place.digest:
+        raise UpstreamFailed(
+            f"{place.document} is not as it was accepted with the configuration that names it; read it, then "
+            f"`{to_type('config trust')}` in that folder"
+        )
     try:
         known = await read(text, {name.lower() for name in spec.headers})
     except BadDocument as problem:

@@ -20,6 +20,8 @@ class ApiPlace(msgspec.Struct, frozen=True):
     document: str
     base_url: str = ""
     credentials: Mapping[str, str] = {}
+    digest: str = ""
+    """SHA-256 of the only content that a file may have, in hex; empty: any."""
 
     def __repr__(self) -> str:
         """Without credentials: a repr ends in logs."""

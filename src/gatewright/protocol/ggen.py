@@ -23,10 +23,12 @@ from gatewright.protocol.promises import COME_AGAIN
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
 from gatewright.wire.json_bounds import Limits
-from gatewright.wire.versions import LATEST_LEGACY, METHODS, Method
+from gatewright.wire.versions import LATEST_LEGACY, Method
+from gatewright.wire.versions import METHODS as OF_MCP
 
 __all__ = [
     "CLIENT",
+    "METHODS",
     "VALIDATE",
     "Asked",
     "Flawed",
@@ -45,9 +47,9 @@ VALIDATE = "tools/validate"
 CLIENT = Client(LATEST_LEGACY, info={"name": "ggen"})
 """How ggen's callers speak, as far as policy and servers are concerned: they can be asked nothing."""
 
-_METHODS: Mapping[str, Method] = {
+METHODS: Mapping[str, Method] = {
     **{
-        name: METHODS[name]
+        name: OF_MCP[name]
         for name in ("tools/list", "tools/call", "resources/list", "resources/read")
     },
     VALIDATE: Method("method"),
@@ -147,9 +149,9 @@ _NO_BEARER = 'auth must be {"type": "bearer", "token": "…"}'
 
 
 def _inbound(request: jsonrpc.Request) -> Inbound | Refusal:
-    spec = _METHODS.get(request.method)
+    spec = METHODS.get(request.method)
     if spec is None:
-        known = ", ".join(_METHODS)
+        known = ", ".join(METHODS)
         return Refusal(
             "method_not_found", f"there is no method {request.method[:100]!r}; there is {known}"
         )

@@ -129,14 +129,14 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def configured_client(server: AuthServer, identity: Identity) -> Client | None:
-    """Our identity without asking for one: pre-registered with this very issuer, else a metadata
-    document where the issuer takes those. None where we would have to register."""
+    """Our identity without asking for one: pre-registered with this very issuer, else a metadata document where the issuer takes
+    those and promises `iss` (RFC 9207). None where we would have to register."""
     if identity.client_id and identity.issuer == server.issuer:
         method = _method(server.auth_methods, identity.client_secret)
         return Client(
             server.issuer, identity.client_id, identity.client_secret, method, "configured"
         )
-    if identity.metadata_url and server.documents:
+    if identity.metadata_url and server.documents and server.sends_issuer:
         return Client(server.issuer, identity.metadata_url, "", "none", "document")
     return None
 
@@ -155,11 +155,22 @@ def redirect_uri_for(
     if client is None or client.origin == "registered":
         return redirect_uri_at(base, server.issuer)
     fixed = identity.redirect_uri if identity.issuer == server.issuer else ""
-    if (
-        fixed or client.origin == "document"
-    ):  # other issuers may have this URI, or take the same client id
+    if client.origin == "document":
+        # Every issuer that takes the document sends codes to all it lists: no login without `iss` waits there.
+        return fixed or f"{base}/{_OF_DOCUMENTS}"
+    if fixed:  # other issuers may have this URI
         _of_one_origin(server)
     return fixed or redirect_uri_at(base, server.issuer)
+
+
+_OF_DOCUMENTS = "document"
+"""The last part of the redirect URI that a client-id metadata document lists: one for all issuers, told apart by `iss`."""
+
+
+_NO_ISS = (
+    "does not promise iss in its responses (RFC 9207), and a client-id metadata document has the same client id and "
+    "redirect URI at every issuer, so a code of another issuer could be taken for its own"
+)
 
 
 def _of_one_origin(server: AuthServer) -> None:
@@ -177,8 +188,9 @@ def registration(server: AuthServer, redirect_uri: str) -> Form:
     """The request for an identity (RFC 7591). Raises `Unusable` where the issuer gives none, or would have us registered by
     somebody else than it sends our code to."""
     if server.registration_endpoint is None:
+        why = f", and {_NO_ISS}" if server.documents and not server.sends_issuer else ""
         raise Unusable(
-            f"the authorization server {server.issuer} registers no clients by itself; register one "
+            f"the authorization server {server.issuer} registers no clients by itself{why}; register one "
             "there and set client_id, issuer and, if it gave one, client_secret in [servers.auth]"
         )
     if not server.sends_issuer and not is_same_origin(

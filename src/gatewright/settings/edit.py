@@ -9,6 +9,7 @@ loads: an edit that would break the configuration is refused, and the old file s
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +19,12 @@ from typing import Any
 
 from gatewright.commands import to_type
 from gatewright.settings.build import build
-from gatewright.settings.documents import parse, read
+from gatewright.settings.documents import Document, parse, read
 from gatewright.settings.draft import Draft
 from gatewright.settings.lookup import state_directory
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.trust import accept, is_accepted
+from gatewright.stores.errors import StoreError
 from gatewright.stores.private_file import alone, replace_file
 
 __all__ = [
@@ -33,6 +35,8 @@ __all__ = [
     "set_server_value",
     "set_tool_value",
 ]
+
+log = logging.getLogger("gatewright.settings")
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -49,8 +53,8 @@ def editing(
 
     `new` is the text to begin with where there is no file yet; without it, that is an error. A
     symbolic link stays one: what it points to is changed, and it has to be there. A file that is new, or was accepted as it was
-    (`trust`), is accepted with the change; another stays as little accepted as it was. Raises `SettingsError`,
-    `StoreError` and `OSError`.
+    (`trust`), is accepted with the change, which is warned about where it cannot be kept; another stays as little accepted as it
+    was. Raises `SettingsError` and `OSError`.
     """
     target = path.resolve()
     if path.is_symlink() and not target.exists():
@@ -76,7 +80,20 @@ def editing(
             ended = draft.text.replace("\n", "\r\n") if crlf else draft.text
             replace_file(target, (_BOM if bom else b"") + ended.encode(), mode=mode)
             if ours:
-                accept(parse(draft.text, path), os.environ if environ is None else environ)
+                _accept(parse(draft.text, path), os.environ if environ is None else environ)
+
+
+def _accept(document: Document, environ: Mapping[str, str]) -> None:
+    """Have what was written accepted by that. Where this cannot be kept, nothing is lost but a question that is asked later."""
+    try:
+        accept(document, environ)
+    except StoreError as problem:
+        path = document.path.absolute()
+        log.warning(
+            "%s is written, but that it is yours could not be kept: %s. So where it is found it is asked about, once; --config uses it at once",
+            path,
+            problem,
+        )
 
 
 def _is_accepted(text: str, path: Path, environ: Mapping[str, str] | None) -> bool:

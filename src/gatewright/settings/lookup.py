@@ -2,7 +2,8 @@
 
 `--config` alone; else `$MGP_CONFIG_PATH` alone; else the project's file over the user's. The
 project's file is looked for from the working directory up to the root of its repository and no
-further. It was found and not named, so it counts only once it was accepted (`trust`).
+further. It was found and not named, so it counts only once it was accepted (`trust`); and so does what a relative
+`$MGP_CONFIG_PATH` leads to, which is another file in each folder.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import platformdirs
 
+from gatewright.settings.api import is_url
 from gatewright.settings.build import build, with_form
 from gatewright.settings.documents import MAX_BYTES, parse, read
 from gatewright.settings.gateway_form import is_form, read_form
-from gatewright.settings.model import Settings
+from gatewright.settings.model import Server, Settings
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.trust import check_accepted
 
@@ -44,12 +47,23 @@ def load(
     if config == STDIN:
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
-    if config is None and not variables.get("MGP_CONFIG_PATH"):
+    accepted: dict[Path, dict[str, str]] = {}
+    if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
         own = {*_user(variables)}
         for document in documents:
             if document.path not in own:
-                check_accepted(document, variables)
-    return build(documents, variables, state_directory(variables))
+                accepted[document.path] = check_accepted(document, variables)
+    settings = build(documents, variables, state_directory(variables))
+    servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
+    return msgspec.structs.replace(settings, servers=servers) if accepted else settings
+
+
+def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> Server:
+    """A server whose document is believed as it was accepted, and not as it stands there when it is read again."""
+    digests = accepted.get(server.origin.file)
+    if digests is None or not server.openapi or is_url(server.openapi):
+        return server
+    return msgspec.structs.replace(server, accepted=digests.get(server.openapi, "not accepted"))
 
 
 def given(content: bytes, variables: Mapping[str, str]) -> Settings:

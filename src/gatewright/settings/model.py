@@ -255,6 +255,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     openapi: str | None = None
     """The document of an API: an absolute path, or a URL."""
+    accepted: str = ""
+    """SHA-256 of that document, in hex, where it was accepted with the configuration; empty: whatever it says."""
     base_url: str | None = None
     """Where its calls go; None: where the document says, as far as that may count."""
     credentials: Mapping[str, str] = {}

@@ -29,7 +29,8 @@ def typed_for(settings: Settings, environ: Mapping[str, str]) -> Typed:
         variables = f"{STATE}={shlex.quote(str(folder))} "
     files = [one.absolute() for one in settings.files if one != STDIN]
     elsewhere = bool(files) and files != _everywhere(plain)
-    alone = is_loopback(settings.gateway.host)
+    others = settings.protocol.transport.host if settings.protocol is not None else "localhost"
+    alone = is_loopback(settings.gateway.host) and is_loopback(others)
     file = str(files[0]) if elsewhere else ""
     return Typed(program(), variables, file, always=False, local=alone)
 

@@ -24,7 +24,7 @@ from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.statements import KeyPath
 from gatewright.wire.visible import spelled
 
-__all__ = ["Entry", "changes", "digests", "effects", "entries"]
+__all__ = ["Entry", "changes", "contents", "digests", "effects", "entries"]
 
 _HARMLESS = frozenset(
     {("limits",), ("gateway", "name"), ("gateway", "startup_wait_s"), ("gateway", "port")}
@@ -38,6 +38,8 @@ _FILE_BYTES = 16 << 20
 _FILES_BYTES = 64 << 20
 """Of all files that one configuration names."""
 _FILES = 256
+_OF_FILE = "file:"
+"""What the identity of an entry begins with that stands for a file."""
 _LONG = 240
 _WHOLE = 4096
 """Characters of what is shown whole. What is longer is not asked about: nobody reads it."""
@@ -78,7 +80,17 @@ def _of_files(document: Document) -> Iterator[Entry]:
         if left < 0:
             what = f"the files that it names have more than {_FILES_BYTES} bytes together"
             raise SettingsError([Problem(Origin(document.path), "", what, "name smaller ones")])
-        yield Entry(f"file {name}", f"file:{name}", digest)
+        yield Entry(f"file {name}", f"{_OF_FILE}{name}", digest)
+
+
+def contents(document: Document, found: list[Entry]) -> dict[str, str]:
+    """Path → digest of the content, of the files among entries."""
+    folder = document.path.absolute().parent
+    return {
+        str(folder / one.identity.removeprefix(_OF_FILE)): one.value
+        for one in found
+        if one.identity.startswith(_OF_FILE)
+    }
 
 
 def digests(found: list[Entry], salt: str) -> dict[str, str]:

@@ -80,6 +80,8 @@ def _value_files(settings: Settings) -> Iterator[Path]:
         folder = server.origin.file.absolute().parent
         for text in server.written.values():
             yield from (folder / name for name in _FILE.findall(text))
+        if server.accepted:
+            yield Path(server.openapi or "")
     if any("${secret:" in text for one in settings.servers for text in one.written.values()):
         yield from (settings.storage.path / name for name in CHANGED)
 

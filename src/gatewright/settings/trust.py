@@ -18,7 +18,7 @@ import platformdirs
 from gatewright.commands import to_type
 from gatewright.settings.documents import Document
 from gatewright.settings.problems import Origin, Problem, SettingsError
-from gatewright.settings.review import Entry, changes, digests, effects, entries
+from gatewright.settings.review import Entry, changes, contents, digests, effects, entries
 from gatewright.stores.errors import StoreError
 from gatewright.stores.trust import Accepted, Trust
 
@@ -67,8 +67,9 @@ def place_of(path: Path) -> Path:
     return Path(os.path.realpath(path.absolute().parent)) / path.name
 
 
-def check_accepted(document: Document, environ: Mapping[str, str]) -> None:
-    """Raises `NotAccepted` for a file that was not accepted as it is now."""
+def check_accepted(document: Document, environ: Mapping[str, str]) -> dict[str, str]:
+    """The files that were accepted with it, by their path: SHA-256 of the content in hex. Raises `NotAccepted` for a file that
+    was not accepted as it is now."""
     try:
         accepted = trust_of(environ).accepted(place_of(document.path))
     except StoreError as problem:
@@ -78,8 +79,10 @@ def check_accepted(document: Document, environ: Mapping[str, str]) -> None:
     if accepted is None:
         raise NotAccepted(document, effects(document), changed=False)
     # Files that it names are opened only for somebody who once said yes to it.
-    if said := changes(entries(document), accepted.salt, accepted.entries):
+    found = entries(document)
+    if said := changes(found, accepted.salt, accepted.entries):
         raise NotAccepted(document, said, changed=True)
+    return contents(document, found)
 
 
 def is_accepted(document: Document, environ: Mapping[str, str]) -> bool:

@@ -16,7 +16,8 @@ has put it into the audit trail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -60,6 +61,7 @@ _MIGRATIONS = (
             server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, by TEXT NOT NULL
         ) STRICT""",
     ),
+    ("CREATE TABLE names (server TEXT PRIMARY KEY, tools TEXT NOT NULL) STRICT",),
 )
 _COLUMNS = "server, tool, standing, pinned, seen, digest, why, since, by"
 _WHAT = "the pinned definitions"
@@ -181,6 +183,22 @@ class Pins:
             self._rooms.clear()
         return now != before
 
+    def names(self) -> dict[str, list[str]]:
+        """What the tools of each server are called, as it listed them last, whether they are pinned or not."""
+        with self._database.reported(_WHAT):
+            pinned = self._database.execute("SELECT server, tool FROM pins").fetchall()
+            listed = self._database.execute("SELECT server, tools FROM names").fetchall()
+        found: dict[str, list[str]] = {}
+        for server, tool in pinned:  # of those that no version listed since there is this table
+            found.setdefault(server, []).append(tool)
+        return found | {server: json.loads(tools) for server, tools in listed}
+
+    def keep_names(self, server: str, tools: Collection[str]) -> None:
+        """Remember what the tools of a server are called from now on."""
+        text = json.dumps(sorted(tools))  # whatever characters a server uses
+        with self._database.changing(_WHAT):
+            self._database.execute("INSERT OR REPLACE INTO names VALUES (?, ?)", (server, text))
+
     # -- for operators -------------------------------------------------------------------------------
 
     def of(self, server: str | None = None) -> list[Pin]:
@@ -215,6 +233,7 @@ class Pins:
             forgotten = self._database.execute(
                 "DELETE FROM pins WHERE server = ?", (server,)
             ).rowcount
+            self._database.execute("DELETE FROM names WHERE server = ?", (server,))
             if forgotten:
                 self._note("forgotten", server, Seen("", "", ""), by)
             return forgotten

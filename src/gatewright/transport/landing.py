@@ -7,7 +7,9 @@ redirect URI of the login that waits and with the `state` that it made up; every
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
+import ipaddress
 from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,29 +25,59 @@ class LandingTaken(OSError):  # noqa: N818 - what happened
     """The port is in use, or may not be used."""
 
 
-class Landing:
-    """Use as an async context manager. `port` 0 takes any free one."""
+def _addresses(host: str) -> tuple[str, ...]:
+    """Where a browser goes that is sent to a loopback host: `localhost` is either."""
+    if host == "localhost":
+        return "127.0.0.1", "::1"
+    address = ipaddress.ip_address(host)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (str(mapped or address),)
 
-    def __init__(self, port: int) -> None:
+
+class Landing:
+    """Use as an async context manager. `port` 0 takes any free one of the first address of `host`, which is a loopback address or
+    `localhost`, where both addresses have to be free: on one of another program the answer would be that program's."""
+
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._port = port
-        self._server: asyncio.Server | None = None
+        self._addresses = _addresses(host)
+        self._servers: list[asyncio.Server] = []
         self._state = self._redirect_uri = ""
         self._arrived: asyncio.Future[str] | None = None
 
     @property
     def url(self) -> str:
         """Below which redirect URIs are: an address, not a name, as RFC 8252 §7.3 advises."""
-        return f"http://127.0.0.1:{self._port}{_PATH}"
+        first = self._addresses[0]
+        return f"http://{f'[{first}]' if ':' in first else first}:{self._port}{_PATH}"
 
     async def __aenter__(self) -> Landing:
         try:
-            self._server = await asyncio.start_server(
-                self._serve, "127.0.0.1", self._port, limit=_HEAD_BYTES
-            )
+            for address in self._addresses:
+                await self._listen(address)
+            if not self._servers:
+                raise OSError(errno.EADDRNOTAVAIL, "this machine has no such address")
         except OSError as problem:
-            raise LandingTaken(problem.errno, f"port {self._port}: {problem.strerror}") from None
-        self._port = self._server.sockets[0].getsockname()[1]
+            await self._close()
+            why = problem.strerror or str(problem)
+            raise LandingTaken(problem.errno, f"port {self._port}: {why}") from None
         return self
+
+    async def _listen(self, address: str) -> None:
+        try:
+            server = await asyncio.start_server(self._serve, address, self._port, limit=_HEAD_BYTES)
+        except OSError as problem:
+            if problem.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                return  # no IPv6, for instance: then no browser goes there either
+            raise
+        self._servers.append(server)
+        self._port = server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        for server in self._servers:
+            server.close()
+        for server in self._servers:
+            await server.wait_closed()
 
     async def __aexit__(
         self,
@@ -53,9 +85,7 @@ class Landing:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+        await self._close()
 
     def expect(self, visited: str) -> asyncio.Future[str]:
         """Expect the browser to come back from `visited`, the authorization URL: the address that it

@@ -8,7 +8,7 @@ things somebody may see, and then only looked up.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
 from gatewright.upstream.names import prefixes_of, wrap_uri
+from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View
@@ -64,7 +65,10 @@ class Catalogue:
         self.sight = sight
         self.linked = Linked()
         """What results named to whom."""
-        self._specs = {spec.id: spec for spec in specs}
+        self._specs = {spec.id: spec for spec in specs if spec.enabled}
+        self._away = {spec.id: spec for spec in specs if not spec.enabled}
+        self.reserved = Reserved()
+        """What the tools of all of them are called, whether they are there or not."""
         self._profiles = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, Shelf] = {}
@@ -74,10 +78,11 @@ class Catalogue:
 
     def user_of(self, name: str, but: str) -> str:
         """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty
-        where there is none. What begins as the names of a server's tools do is its own also while it is away."""
-        for server, spec in self._specs.items():
+        where there is none. What a server's tools are called, and what begins as their names do, is its own also while it is
+        away."""
+        for server, spec in {**self._specs, **self._away}.items():
             begins = f"{server}.", *prefixes_of(server, spec.prefix)
-            if server != but and name.startswith(begins):
+            if server != but and (name.startswith(begins) or name in self.reserved.of(server)):
                 return server
         for profile in self._profiles:
             tools = self.view(profile).tools
@@ -100,8 +105,28 @@ class Catalogue:
         spec = self._specs[server]
         ready = _ready(spec, listing, made)
         self._shelves[server] = ready or build_shelf(spec, listing, self._shelves.get(server))
+        self._reserve(server)
         self._changed()
         return True
+
+    def _shown(self) -> list[tuple[str, str | None, bool]]:
+        """What views depend on, besides what is on the shelves."""
+        every = {**self._specs, **self._away}.values()
+        return [(spec.id, spec.prefix, spec.enabled) for spec in every]
+
+    def _reserve(self, server: str) -> None:
+        """Remember what its tools are called, unless it could not say so."""
+        if "tools" not in self._listings[server].failures:
+            self.reserved.put(server, self._shelves[server].named)
+
+    def _absent(self) -> dict[str, Collection[str]]:
+        """Server → names of its tools that are on no shelf now."""
+        found: dict[str, Collection[str]] = {}
+        for server in (*self._specs, *self._away):
+            there = {tool.target.name for tool in self.shelf(server).tools}
+            if names := self.reserved.of(server) - there:
+                found[server] = names
+        return found
 
     def renewed(
         self,
@@ -114,15 +139,17 @@ class Catalogue:
         """The catalogue of another configuration. What servers said stays said, but for those in
         `fresh`, which are others than before and say that. `shelved` are shelves that were made already."""
         made = Catalogue(specs, profiles, sight)
+        made.reserved = self.reserved
         made.version = self.version + 1
         made.linked = self.linked
-        for spec in specs:
+        for spec in made._specs.values():
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:
                 made._listings[spec.id] = listing
                 made._shelves[spec.id] = self._reshelved(spec, listing, shelved.get(spec.id))
-        shown = _shown(self._specs.values()), self._profiles, self._shelves
-        if shown == (_shown(specs), made._profiles, made._shelves):
+                made._reserve(spec.id)
+        shown = self._shown(), self._profiles, self._shelves
+        if shown == (made._shown(), made._profiles, made._shelves):
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
 
@@ -165,7 +192,9 @@ class Catalogue:
         found = self._views.get(profile)
         if found is None:
             shown = self._profiles.get(profile, _NOTHING)
-            found = self._views[profile] = View(shown, self._specs, self._shelves)
+            found = self._views[profile] = View(
+                shown, self._specs, self._shelves, self._away, self._absent()
+            )
         return found
 
     def tool(self, profile: str, name: str) -> Tool | None:
@@ -246,6 +275,22 @@ class Catalogue:
         items = self.view(profile).items("tools/list")
         return [item for n, item in enumerate(items) if seen is None or n in seen]
 
+    def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
+        """Whether a server that the caller may see has a tool that it calls so, which cannot be seen now: the server is away or
+        has left it out, or the tool is held back."""
+        shown = self._profiles.get(profile, _NOTHING).servers
+        for server, names in self._absent().items():
+            within = not shown or server in shown
+            if within and name in names and self.sight.server(caller, server):
+                return True
+        named = (
+            tool
+            for server in self.servers(profile, caller)
+            for tool in self.shelf(server).tools
+            if tool.target.name == name
+        )
+        return any(self.sight.held(tool) for tool in named)
+
     def about(self, tool: Tool) -> About:
         """What is said about a tool beside its definition."""
         server = tool.target.server
@@ -289,11 +334,6 @@ def _ready(spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf | 
 def _judged(spec: ServerSpec) -> tuple[object, ...]:
     """What shelves depend on, besides what the server lists."""
     return spec.transport, spec.tools, spec.approver, spec.catalogue, spec.hints
-
-
-def _shown(specs: Iterable[ServerSpec]) -> list[tuple[str, str | None]]:
-    """What views depend on, besides what is on the shelves."""
-    return [(spec.id, spec.prefix) for spec in specs]
 
 
 def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:

@@ -3,13 +3,15 @@
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;
 each older one is a tool of its own, called `NAME.vVERSION`, so that gates judge exactly the version that runs.
-All versions of a name are of one owner: nobody takes over the calls of another's tool with a newer one.
+All versions of a name are of one owner: nobody takes over the calls of another's tool with a newer one, nor its name while its owner
+is not connected.
 What the gateway ships is there without a registration, and gives way to the first one of its name and version, and comes back when that
 goes.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +29,10 @@ from gatewright.wire.groundhog import META_TOOL
 from gatewright.wire.versions import LATEST_LEGACY
 
 __all__ = ["Conflict", "Registered", "Registry"]
+
+
+_MOST_LEFT = 10_000
+"""So many names of tools whose owners left are kept for them, until the gateway is started again."""
 
 
 class Conflict(Exception):  # noqa: N818 - a verdict
@@ -64,6 +70,8 @@ class Registry(LocalServer):
         self._kept: dict[tuple[str, str], Registered] = {}
         self._shipped: dict[tuple[str, str], Registered] = {}
         self._checks: dict[str, CompiledSchema] = {}
+        self._left: OrderedDict[str, str] = OrderedDict()
+        """Name → who answered for it last, of what is not offered any more."""
 
     @property
     def tools(self) -> Sequence[Registered]:
@@ -79,6 +87,10 @@ class Registry(LocalServer):
         key = one.name, one.version
         if any(other.name == one.name and other.owner != one.owner for other in self.tools):
             raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
+        if self._left.get(one.name, one.owner) != one.owner:
+            raise Conflict(
+                f"{one.name} is a tool that somebody else answers for, who is not connected", "name"
+            )
         known = self._kept.get(key)
         if known is not None and not known.shipped:
             if known.fingerprint == one.fingerprint:
@@ -92,8 +104,13 @@ class Registry(LocalServer):
 
     def remove(self, name: str, version: str) -> None:
         """Offer it no more; without effect where it is not there. What is shipped and gave way is back."""
-        if self._kept.pop((name, version), None) is None:
+        gone = self._kept.pop((name, version), None)
+        if gone is None:
             return
+        if gone.owner:
+            self._left[name] = gone.owner
+            if len(self._left) > _MOST_LEFT:
+                self._left.popitem(last=False)
         shipped = self._shipped.get((name, version))
         if shipped is not None:
             self._kept[name, version] = shipped

@@ -53,6 +53,9 @@ class Shelf(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     """The tools that its server lists and nobody sees, because they cannot be used safely or are too many: each with why."""
+    named: tuple[str, ...] = ()
+    """The own names of its tools, and those that an operator switched off or that are left out, as far as a list may
+    have so many."""
 
 
 class Shelved(msgspec.Struct, frozen=True):
@@ -93,7 +96,7 @@ def _steps(
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     left_out: list[tuple[str, str]] = []
-    tools = yield from _tools(spec, listing, known, warnings, left_out)
+    tools, named = yield from _tools(spec, listing, known, warnings, left_out)
     found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
     if len(found) > _TEMPLATES:
         warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
@@ -107,6 +110,7 @@ def _steps(
         templates,
         _few(warnings),
         tuple(left_out),
+        tuple(dict.fromkeys([*named[: spec.catalogue.tools], *(one.target.name for one in tools)])),
     )
 
 
@@ -127,13 +131,15 @@ def _tools(
     known: Mapping[str, Tool],
     warnings: list[str],
     left_out: list[tuple[str, str]],
-) -> Generator[None, None, list[Tool]]:
+) -> Generator[None, None, tuple[list[Tool], list[str]]]:
     found: list[Tool] = []
+    named: list[str] = []
     most = f"only the first {spec.catalogue.tools} tools are offered"
     for name, definition in _named(listing, "tools", "name", warnings):
         yield
         if not name:
             continue
+        named.append(name)
         word = spec.word(name)
         if word is not None and not word.enabled:
             continue
@@ -152,7 +158,7 @@ def _tools(
         found.append(tool)
     if any(why == most for _, why in left_out):
         warnings.append(most)
-    return found
+    return found, named
 
 
 def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:

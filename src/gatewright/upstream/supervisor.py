@@ -120,8 +120,7 @@ class Supervisor:
         return self.fleet.servers
 
     def _listable(self, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
-        enabled = [spec for spec in specs if spec.enabled]
-        return [*enabled, *(one.spec for one in self._local.values())]
+        return [*specs, *(one.spec for one in self._local.values())]
 
     def _made(self, spec: ServerSpec, authorizer: Authorizer | None) -> Server:
         """A server that speaks for its id only while it stands in the fleet."""

@@ -6,7 +6,7 @@ dotted one; all lead to the same `Tool`, so policy judges one subject whatever i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -91,21 +91,36 @@ class View:
     """The names of one profile."""
 
     def __init__(
-        self, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
+        self,
+        profile: Profile,
+        specs: Mapping[str, ServerSpec],
+        shelves: Mapping[str, Shelf],
+        away: Mapping[str, ServerSpec] | None = None,
+        absent: Mapping[str, Collection[str]] | None = None,
     ) -> None:
+        """`away` are servers that are switched off. `absent` are names of tools, by server, that are not on a shelf now and
+        whose owner may be back: nobody else is given what they are called."""
+        gone = [one for one in away or () if not profile.servers or one in profile.servers]
         wanted = [one for one in specs if not profile.servers or one in profile.servers]
         self.servers: tuple[str, ...] = tuple(one for one in wanted if one != KERNEL)
         foreign = [one for one in self.servers if one != SHIPPED]
         self.unprefixed = profile.unprefixed and len(foreign) == 1
+        known = {**specs, **(away or {})}
         self._prefixes = {
-            one: prefix for one in wanted if (prefix := specs[one].prefix) is not None
+            one: prefix for one in (*wanted, *gone) if (prefix := known[one].prefix) is not None
         }
         self._bare = self.servers if self.unprefixed else (SHIPPED,)
+        if profile.unprefixed and not foreign and len(gone) == 1:
+            self._bare = (*self._bare, *gone)
         self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
         self.tools: dict[str, Tool] = {}
         """By exposed, canonical (`server/tool`) and dotted name."""
         shelved = [shelves[one] for one in wanted if one in shelves]
-        self._place_tools(shelved, profile)
+        self._place_tools(
+            shelved,
+            profile,
+            [Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())],
+        )
         self._prompts = self._place_prompts(shelved)
         self._claims = Claims(shelved)
         self._uris = self._place_resources(shelved)
@@ -144,11 +159,13 @@ class View:
         found = [wrap_uri(resource), wrap_template(resource)]
         return found if unwrap_uri(resource.name) is not None else [*found, resource.name]
 
-    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
+    def _place_tools(
+        self, shelved: list[Shelf], profile: Profile, absent: Sequence[Target]
+    ) -> None:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
         names = expose_names(
-            tools,
+            [*tools, *absent],
             prefixes=self._prefixes,
             bare=self._bare,
             fixed={target: exposed for target, (exposed, _) in own.items()},

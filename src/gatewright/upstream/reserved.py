@@ -1,0 +1,31 @@
+"""Remembers which names the tools of each server had when it last listed them, so that nobody is given one while its owner is away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+__all__ = ["Reserved"]
+
+
+class Reserved:
+    """Server id → the own names of its tools, as it listed them last: in this run, else in an earlier one."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Collection[str]] | None = None,
+        keep: Callable[[str, Collection[str]], None] = lambda *_: None,
+    ) -> None:
+        """`known` is from earlier runs; `keep` is told of a server whose names are others than before."""
+        self._names = {server: frozenset(names) for server, names in (known or {}).items()}
+        self._keep = keep
+
+    def of(self, server: str) -> frozenset[str]:
+        """The names of a server's tools; none where it never listed any."""
+        return self._names.get(server, frozenset())
+
+    def put(self, server: str, names: Collection[str]) -> None:
+        """A server lists these now."""
+        now = frozenset(names)
+        if now != self.of(server):
+            self._names[server] = now
+            self._keep(server, now)
