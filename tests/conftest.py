@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -50,9 +52,16 @@ _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
 
-def pytest_runtest_teardown() -> None:
-    """What one test has the process hold as a secret is none in the next."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, Any, Any]:
+    """What one test has the process hold as a secret is none in the next, and no test keeps the run from being ended."""
     HELD.clear()
+    result = yield
+    if (left := signal.getsignal(signal.SIGTERM)) is not _end:
+        signal.signal(signal.SIGTERM, _end)
+        if left is not signal.SIG_DFL:  # what the loops leave where they had a handler
+            pytest.fail(f"it left a handler of SIGTERM behind: {left}")
+    return result
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -154,5 +163,11 @@ class _NothingSkipped:
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
 
 
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """End the run as Ctrl-C does: fixtures end what they have started."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
 # A shell that starts the suite in the background has it ignore Ctrl-C, and every command that a test starts as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, _end)
