@@ -12,6 +12,7 @@ arrives, and where such a thread was to wake that one it never does. `no_cover` 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -28,6 +29,10 @@ from gatewright.redaction import HELD
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Processes of one run compile the package once and not each for itself, also where the user has Python write nothing.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.
 os.environ["PATH"] = f"{Path(sys.executable).absolute().parent}{os.pathsep}{os.environ['PATH']}"
@@ -102,6 +107,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.stash[_left_out][mark] = len(left_out)
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: looking through it for garbage costs more than many a test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
@@ -144,7 +145,13 @@ def _heard(descriptor: int, kind: bytes) -> int:
 
 
 def _can_fork(asked: Mapping[str, Any]) -> bool:
-    plain = {"preexec_fn": None, "pass_fds": (), "shell": False, "close_fds": True, "executable": None}
+    plain = {
+        "preexec_fn": None,
+        "pass_fds": (),
+        "shell": False,
+        "close_fds": True,
+        "executable": None,
+    }
     plain |= {"gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1}
     if not hasattr(os, "pidfd_open") or any(asked[key] != value for key, value in plain.items()):
         return False
@@ -288,10 +295,8 @@ class _Forking:
         self._waiting.unregister(child)
         os.close(child)
         _, status = os.waitpid(pid, 0)
-        try:
+        with suppress(BrokenPipeError):  # nobody waits for it
             os.write(told_at, _SAID.pack(b"e", os.waitstatus_to_exitcode(status)))
-        except BrokenPipeError:
-            pass  # nobody waits for it
         os.close(told_at)
 
 
