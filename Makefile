@@ -6,14 +6,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := -qq --disable-pip-version-check --require-hashes
 TESTS ?=
+# Every core works; each takes tests from another that has more left. The longest folder stands first in the alphabet.
+SPREAD ?= -n auto --dist worksteal
+# The half of the suite that starts few processes.
+QUICK := $(addprefix --ignore=tests/,agents behaviour benchmarks cli conformance peers)
 CONFORMANCE ?= --client
 
-.PHONY: help setup serve test peers agents conformance bench check clean
+.PHONY: help setup serve test test-quick peers agents conformance bench check clean
 
 help:
 	@echo 'make setup        the environment in .venv (hash-checked, idempotent)'
 	@echo 'make serve        setup, then a gateway with examples/mgp.toml'
 	@echo 'make test         setup, then the whole test suite (TESTS="-k name" narrows it)'
+	@echo 'make test-quick   setup, then the half of it that starts few processes'
 	@echo 'make peers        the Node and Python peers that interoperability tests talk to'
 	@echo 'make agents       agents of LangChain, OpenAI and PydanticAI call tools through the gateway'
 	@echo 'make conformance  the official MCP conformance suites, server and client side'
@@ -39,7 +44,10 @@ serve: setup
 	$(BIN)/gatewright serve --config examples/mgp.toml
 
 test: setup
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest $(SPREAD) $(TESTS)
+
+test-quick: setup
+	$(BIN)/python -m pytest $(SPREAD) $(QUICK) $(TESTS)
 
 peers: setup
 	@sh scripts/peers $(PYTHON)

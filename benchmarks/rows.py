@@ -123,7 +123,7 @@ def main(run: Run, about: str, arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=Options.seconds, help="of one round")
     parser.add_argument("--generator", choices=("auto", "c", "python"), default="auto")
     asked = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _leave)
+    before = signal.signal(signal.SIGTERM, _leave)
     if not asked.json:
         print(_HEAD, flush=True)
     try:
@@ -134,6 +134,8 @@ def main(run: Run, about: str, arguments: list[str] | None = None) -> int:
     except Trouble as trouble:
         print(f"{run.__module__}: {trouble}", file=sys.stderr)
         return 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return 0
 
 

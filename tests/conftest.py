@@ -12,11 +12,14 @@ arrives, and where such a thread was to wake that one it never does. `no_cover` 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +29,10 @@ from gatewright.redaction import HELD
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Processes of one run compile the package once and not each for itself, also where the user has Python write nothing.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.
 os.environ["PATH"] = f"{Path(sys.executable).absolute().parent}{os.pathsep}{os.environ['PATH']}"
@@ -50,9 +57,16 @@ _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
 
-def pytest_runtest_teardown() -> None:
-    """What one test has the process hold as a secret is none in the next."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, Any, Any]:
+    """What one test has the process hold as a secret is none in the next, and no test keeps the run from being ended."""
     HELD.clear()
+    result = yield
+    if (left := signal.getsignal(signal.SIGTERM)) is not _end:
+        signal.signal(signal.SIGTERM, _end)
+        if left is not signal.SIG_DFL:  # what the loops leave where they had a handler
+            pytest.fail(f"it left a handler of SIGTERM behind: {left}")
+    return result
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,6 +107,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.stash[_left_out][mark] = len(left_out)
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: looking through it for garbage costs more than many a test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -154,5 +174,11 @@ class _NothingSkipped:
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
 
 
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """End the run as Ctrl-C does: fixtures end what they have started."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
 # A shell that starts the suite in the background has it ignore Ctrl-C, and every command that a test starts as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, _end)

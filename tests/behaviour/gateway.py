@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests import fork_server
+
 __all__ = ["COMMAND", "ROOT", "Gateway", "as_toml", "config", "running", "server"]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +66,7 @@ class Gateway:
 
     def cli(self, *words: str, check: bool = True, timeout: float = 60.0) -> str:
         """What a command prints, run against this gateway."""
-        done = subprocess.run(
+        done = fork_server.run(
             [*COMMAND, *words, "--config", str(self.file)],
             capture_output=True,
             timeout=timeout,
@@ -144,7 +146,7 @@ def running(folder: Path, content: dict[str, Any], *options: str) -> Iterator[Ga
     """A gateway with this configuration, until the block ends; then it has gone, with all it started."""
     path = write(folder, content)
     log = (folder / "gateway.log").open("wb")
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         [*COMMAND, "serve", "--config", str(path), "--port", "0", *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
 
 __all__ = ["DEMO", "EXAMPLES", "Served", "serving"]
@@ -46,7 +47,7 @@ class Served:
 def serving(shell: Shell, *arguments: str) -> Iterator[Served]:
     """`gatewright serve --port 0` with these arguments, until the block ends."""
     shell.accept()
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command("serve", "--port", "0", *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

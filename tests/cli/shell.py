@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gatewright.settings import SettingsError
+from tests import fork_server
 from tests.accepting import accept_file
 from tests.cli.schemas import conform
 
@@ -84,7 +84,7 @@ class Shell:
     ) -> Done:
         """Run one command on pipes. What it prints as JSON is held against its schema."""
         self.accept()
-        ended = subprocess.run(
+        ended = fork_server.run(
             self.command(*arguments),
             input=given,
             capture_output=True,
@@ -102,7 +102,7 @@ class Shell:
         The answers are typed once it has shown `after`."""
         self.accept()
         ours, theirs = os.openpty()
-        process = subprocess.Popen(
+        process = fork_server.Popen(
             self.command(*arguments),
             stdin=theirs,
             stdout=theirs,

@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.house_rules.tree import ROOT
 
+DEADLINE_S = 150.0
 PYTEST = "pytest"  # so that a search for skipped tests does not find this file
 _MEASURED = "[run]\nparallel = true\npatch = subprocess\n"
 _CONFTEST = (ROOT / "tests/conftest.py").read_text(encoding="utf-8")
 
 
 def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*_project(folder, test), *options],
+        cwd=folder / "project",
+        env=_clean(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+
+
+def _project(folder: Path, test: str) -> list[str]:
+    """The command that runs a project of this test, with our conftest."""
     inside = folder / "project" / "tests"
     inside.mkdir(parents=True)
     (inside / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
     (inside / "test_it.py").write_text(f"import pytest\n{test}", encoding="utf-8")
     (inside.parent / "pytest.ini").write_text("[pytest]\nmarkers = peers: x\n", encoding="utf-8")
     (inside.parent / ".coveragerc").write_text(_MEASURED, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+def _clean() -> dict[str, str]:
     inherited = ("PYTEST", "COVERAGE")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
-    return subprocess.run(
-        command,
-        cwd=inside.parent,
-        env=clean,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=150,
-    )
+    return {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +76,52 @@ def test_peer_tests_are_left_out_aloud_until_the_peers_are_installed(tmp_path: P
 def test_peer_tests_cannot_be_left_out_when_they_are_required(tmp_path: Path) -> None:
     run = _run(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\n", "--require-peers")
     assert run.returncode == 1
+
+
+ENDLESS = """
+import pathlib, select
+def test_a(begun):
+    pathlib.Path("at_work").touch()
+    select.select([], [], [], 100)
+@pytest.fixture
+def begun():
+    yield
+    pathlib.Path("ended").touch()
+"""
+
+
+@pytest.mark.parametrize("options", [("-s",), ("-s", "-n", "1")])
+def test_sigterm_ends_a_run_and_its_fixtures_end_what_they_have_started(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    at_work = tmp_path / "project" / "at_work"
+    with subprocess.Popen(
+        [*_project(tmp_path, ENDLESS), *options],
+        cwd=tmp_path / "project",
+        env=_clean(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        _appears(at_work, process)
+        process.terminate()
+        assert process.wait(DEADLINE_S) != 0
+    _appears(tmp_path / "project" / "ended")
+
+
+def test_a_handler_of_sigterm_that_a_test_leaves_behind_is_its_error(tmp_path: Path) -> None:
+    test = "import signal\ndef test_a(): signal.signal(signal.SIGTERM, lambda *a: None)\n"
+    run = _run(tmp_path, test + "def test_b(): pass\n")
+    assert run.returncode == 1
+    assert "it left a handler of SIGTERM behind" in run.stdout
+    assert "2 passed, 1 error" in run.stdout
+
+
+def _appears(path: Path, process: subprocess.Popen[bytes] | None = None) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not path.exists():
+        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None
+        select.select([], [], [], 0.01)
 
 
 STOPS = """

@@ -32,6 +32,7 @@ from gatewright.redaction.held import (
 )
 from gatewright.redaction.names import looks_issued
 from gatewright.redaction.patterns import Pattern
+from tests.costs import DOUBLED, grows
 
 KEY = b"k" * 32
 VALUES = (
@@ -275,17 +276,10 @@ def test_the_cost_grows_as_the_text_does(
     looking = knowing(*held).looking()
     assert looking is not None
 
-    def seconds(size: int) -> float:
-        text = made(size)
-        looking.find(text)
-        begun = time.perf_counter()
-        looking.find(text)
-        return time.perf_counter() - begun
-
-    def least(size: int) -> float:
-        return min(seconds(size) for _ in range(3))
-
-    assert least(512 * 1024) < 4 * 2.3 * max(least(128 * 1024), 0.0005)
+    small, large = made(128 * 1024), made(512 * 1024)
+    looking.find(large)
+    most = 4 * DOUBLED
+    assert grows(lambda: looking.find(small), lambda: looking.find(large), most) <= most
 
 
 def test_what_is_held_is_not_searched_for_again_however_much_else_is_found(

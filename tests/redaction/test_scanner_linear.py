@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -12,10 +9,9 @@ import pytest
 from benchmarks.hostile_texts import in_json, names, text
 from gatewright.redaction import PERSONAL, Redactor, without_secrets
 from gatewright.redaction.stream import WINDOW
+from tests.costs import DOUBLED, grows
 
 REDACTOR = Redactor(b"k" * 32, personal=frozenset(PERSONAL), terms=("Kestrel",), hidden=True)
-DOUBLED = 2.3
-MEASURABLE = 0.004
 SMALL, LARGE = 16 * 1024, 64 * 1024
 
 NAMED = (
@@ -42,31 +38,9 @@ NAMED = (
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """No collection of garbage while time is taken, and nothing left to compile."""
+def compiled() -> None:
+    """Nothing is left to compile."""
     REDACTOR.text("token: abcd1234 mysql -u a -phunter22 a@b.org")
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def cost(work: Callable[[], object]) -> float:
-    begun = time.thread_time()
-    work()
-    return time.thread_time() - begun
-
-
-def grows(small: Callable[[], object], large: Callable[[], object]) -> float:
-    """How many times the large one costs what the small one, which is four times smaller, does; the best of some runs."""
-    of_large = cost(large)
-    if of_large < MEASURABLE:
-        return 1.0
-    of_small = cost(small)
-    for _ in range(6):
-        if of_large <= DOUBLED**2 * of_small:
-            break
-        of_small, of_large = max(of_small, cost(small)), min(of_large, cost(large))
-    return of_large / of_small
 
 
 def some(every: int) -> list[str]:
@@ -121,7 +95,8 @@ def test_a_text_in_pieces_costs_what_its_length_says(name: str, size: int) -> No
         stream, said = REDACTOR.stream(), text(name, length)
         return [stream.feed(said[at : at + size]) for at in range(0, length, size)]
 
-    assert grows(lambda: fed(4096 * 4), lambda: fed(4096 * 16)) <= DOUBLED**2 * 1.5
+    most = DOUBLED**2 * 1.5
+    assert grows(lambda: fed(4096 * 4), lambda: fed(4096 * 16), most) <= most
 
 
 def test_pieces_of_a_hostile_text_wait_for_one_another_and_lose_nothing() -> None:

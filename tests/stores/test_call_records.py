@@ -201,7 +201,7 @@ class _Strange:
     "facts",
     [
         {"text": "\ud800"},
-        {"deep": __import__("functools").reduce(lambda inner, _: [inner], range(5000), [])},
+        {"deep": __import__("functools").reduce(lambda inner, _: [inner], range(20_000), [])},
         {"long": "x" * 100_000},
         {0.5: "\ud800"},
     ],

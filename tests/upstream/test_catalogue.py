@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.shelf import Shelved, build_shelf
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.view import Profile
+from tests.costs import cost
 from tests.upstream.rig import LEGACY
 from tests.upstream.test_shelf import listing, tool
 
@@ -214,16 +214,10 @@ def test_a_thousand_tools_are_listed_quickly_and_then_only_looked_up() -> None:
         tools = [tool(f"tool_{n}", description="d" * 100, inputSchema=schema) for n in range(500)]
         found.put(spec.id, listing(tools=tools))
     found.view("")
-    first = _seconds(lambda: found.list("tools/list", "", ANN, LEGACY))
-    again = min(_seconds(lambda: found.list("tools/list", "", ANN, LEGACY)) for _ in range(5))
+    first = cost(lambda: found.list("tools/list", "", ANN, LEGACY))
+    again = min(cost(lambda: found.list("tools/list", "", ANN, LEGACY)) for _ in range(5))
     assert len(names(found.list("tools/list", "", ANN, LEGACY))) == 1000
     assert again * 10 < first
-
-
-def _seconds(work: Any) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
 
 
 def test_a_shelf_that_was_made_is_taken_where_it_is_of_this_list_and_these_words() -> None:

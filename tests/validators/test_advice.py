@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from gatewright.validators.advice import without_advice
 from gatewright.validators.poisoning import HELD_AT, score, suspicion
+from tests.costs import grows
 
 HONEST = Path(__file__).with_name("honest_tools.txt")
 """Name and description, in the manner of tools that many people use; written before the rules were changed for them."""
@@ -68,13 +68,7 @@ def test_what_is_taken_out_is_the_clause_alone() -> None:
 
 
 def test_long_texts_cost_in_proportion_to_their_length() -> None:
-    def spent(times: int) -> float:
-        text = "do not include api keys do not include " * times
-        begun = time.thread_time()
-        without_advice(text)
-        return time.thread_time() - begun
-
-    spent(100)
-    small = min(spent(2000) for _ in range(3))
-    large = min(spent(8000) for _ in range(3))
-    assert large < 12 * max(small, 0.001)
+    words = "do not include api keys do not include "
+    without_advice(words)
+    small, large = words * 2000, words * 8000
+    assert grows(lambda: without_advice(small), lambda: without_advice(large), 12.0) <= 12.0

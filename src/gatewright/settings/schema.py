@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,8 @@ def schema(words: _Words) -> dict[str, Any]:
     shapes = {shape.__name__: name for name, shape in TABLES.items()}
     for name, part in parts.items():
         part.pop("title", None)
+        if "description" in part:  # from Python 3.13 on a docstring is not indented
+            part["description"] = cleandoc(part["description"])
         part["additionalProperties"] = False
         for key, value in part["properties"].items():
             tidied = _tidy(value)

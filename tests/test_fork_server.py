@@ -1,0 +1,118 @@
+"""The fork server starts commands as Python does: same output, same end, nothing of its own environment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import fork_server
+
+COMMAND = [sys.executable, "-m", "gatewright"]
+DEADLINE_S = 60.0
+CONFIG = '[gateway]\nname = "${env:GW_NAME}"\n'
+
+LINES: list[tuple[list[str], dict[str, str], str]] = [
+    (["--version"], {}, ""),
+    (["--help"], {"COLUMNS": "60"}, ""),
+    (["nothing"], {}, ""),
+    (["key", "list", "--json"], {}, ""),
+    (["config", "check", "--config", "own.toml"], {"GW_NAME": "é"}, ""),
+    (["config", "show", "--config", "own.toml", "--json"], {"GW_NAME": "é"}, ""),
+    (["config", "check", "--config", "-"], {}, '[gateway]\nname = "x"\nnaem = "y"\n'),
+]
+
+
+def _both(run: Any, folder: Path, words: list[str], more: dict[str, str], given: str) -> Any:
+    own = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONUTF8": "1"}
+    done = run(
+        [*COMMAND, *words],
+        input=given,
+        text=True,
+        capture_output=True,
+        cwd=folder,
+        env={**own, "GATEWRIGHT_STATE": str(folder / "state"), **more},
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("words", "more", "given"), LINES)
+def test_a_command_says_and_ends_the_same_both_ways(
+    tmp_path: Path, words: list[str], more: dict[str, str], given: str
+) -> None:
+    (tmp_path / "own.toml").write_text(CONFIG)
+    plain = _both(subprocess.run, tmp_path, words, more, given)
+    assert _both(fork_server.run, tmp_path, words, more, given) == plain
+    assert plain[1] or plain[2]
+
+
+def test_a_command_is_forked_unless_it_would_not_be_the_same(tmp_path: Path) -> None:
+    """On systems where it can be."""
+    can = hasattr(os, "pidfd_open") and not any(one.startswith("COVERAGE_") for one in os.environ)
+    own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    for words, environment, forked in (
+        (COMMAND, own, can),
+        (COMMAND, {**own, "PYTHONUTF8": "1"}, can),
+        (COMMAND, {**own, "PYTHONUTF8": "0"}, False),
+        (COMMAND, {**own, "LC_ALL": "no_SUCH"}, False),
+        (COMMAND, {**own, "COVERAGE_PROCESS_START": ""}, False),
+        ([sys.executable, "-I", "-m", "gatewright"], own, False),
+    ):
+        with fork_server.Popen([*words, "--version"], env=environment, stdout=-1) as process:
+            assert process.communicate(timeout=DEADLINE_S)[0].startswith(b"gatewright ")
+        assert (process.forked, process.returncode) == (forked, 0)
+
+
+def test_a_process_is_waited_for_signalled_and_in_the_session_that_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    for kind in (subprocess.Popen, fork_server.Popen):
+        for session in (True, False):
+            with kind(
+                [*COMMAND, "config", "check", "--config", "-"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.STDOUT,
+                cwd=tmp_path,
+                start_new_session=session,
+            ) as process:
+                assert process.poll() is None
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(0.01)
+                assert os.getsid(process.pid) == (process.pid if session else os.getsid(0))
+                process.kill()
+            assert process.returncode == -signal.SIGKILL
+
+
+def test_two_processes_end_one_before_the_other_and_hold_no_pipe_of_each_other(
+    tmp_path: Path,
+) -> None:
+    command = [*COMMAND, "config", "check", "--config", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with (
+        fork_server.Popen(command, cwd=tmp_path, **pipes) as first,
+        fork_server.Popen(command, cwd=tmp_path, **pipes) as second,
+    ):
+        for one in (first, second):
+            out, _ = one.communicate(b"", timeout=DEADLINE_S)
+            assert one.returncode == 0, out
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    command = [*COMMAND, "serve", "--port", "0", "--config", "none.toml"]
+    (tmp_path / "none.toml").write_text("")
+    with pytest.raises(subprocess.TimeoutExpired):
+        fork_server.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "GATEWRIGHT_STATE": str(tmp_path)},
+            timeout=0.1,
+            check=False,
+        )
