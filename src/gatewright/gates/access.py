@@ -47,6 +47,8 @@ _OPERATORS = ("mgp/", "gatewright/")
 """How the gateway's own methods begin."""
 
 _BY_ROLE = "owner"
+_ENOUGH = {"safe": "untrusted", "moderate": "community", "dangerous": "verified"}
+"""The least trust for each risk."""
 _ROLES = ("owner", "operator")
 _OPERATOR = ("operator",)
 _BY_CALLER = "caller_permission"
@@ -317,8 +319,8 @@ def _lacks(call: Call, permission: str) -> Refusal:
         )
     return Refusal(
         "permission_denied",
-        f"{call.caller.id} does not hold {ggen_permission(permission)}: the operator makes a key that does, "
-        f"with `{to_type('key create NAME --permission {}', ggen_permission(permission))}`",
+        f"{call.caller.id} does not hold {ggen_permission(permission)}"
+        f"{_key(call, '--permission {}', ggen_permission(permission))}",
         {"missing_permissions": [permission], "source": _BY_CALLER},
         gate=Access.name,
     )
@@ -329,6 +331,15 @@ def _scopes(caller: Caller) -> Iterable[str]:
     return dict.fromkeys(scope for said in caller.user for scope in said.scopes)
 
 
+def _key(call: Call, option: str, *names: str) -> str:
+    """What an operator can do about a caller who is limited by its key, as the end of a sentence."""
+    if call.caller.kind == "anonymous":
+        made = to_type(f"key create NAME {option}", *names)
+    else:
+        made = to_type(f"key create {{}} --another {option}", call.caller.id, *names)
+    return f": where its key says so, an operator makes another one with `{made}`"
+
+
 def _too_risky(call: Call) -> Refusal | None:
     rights, tool = rights_of(call.caller.user), call.tool
     if tool is None or not rights.too_risky(tool.security):
@@ -337,7 +348,7 @@ def _too_risky(call: Call) -> Refusal | None:
     return Refusal(
         "access_denied",
         f"{call.caller.id} is trusted as {rights.trust}, which is enough for tools up to the risk "
-        f"{rights.most_risk}; {tool.exposed} is {risk}",
+        f"{rights.most_risk}; {tool.exposed} is {risk}{_key(call, '--trust {}', _ENOUGH[risk])}",
         {"source": "trust_level", "trust_level": rights.trust, "risk_level": risk},
         gate=Access.name,
     )
@@ -355,7 +366,7 @@ def _outside(call: Call, details: Mapping[str, Any], path: str = "") -> Refusal:
     return Refusal(
         "path_not_allowed",
         f"{call.caller.id} may not touch what {path[1:] or call.name[:100]} names: "
-        f"{said['reason'].lower()}",
+        f"{said['reason'].lower()}{_key(call, '--resource PATTERN')}",
         said,
         gate=Access.name,
     )

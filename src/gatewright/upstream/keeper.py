@@ -287,7 +287,8 @@ class Keeper:
         waiting = pausing and self._next_at > now
         wait_ms = None if self._next_at == float("inf") else _ms(self._next_at - now)
         if self.state == "error" and waiting:
-            text = f"server {name} is down: {self.reason}"
+            anew = to_type("server restart {}", name)
+            text = f"server {name} is down: {self.reason}; `{anew}` tries again at once"
             return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
         if waiting and (self._next_at > deadline or tried or self.spec.transport != "stdio"):
             # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.
