@@ -76,7 +76,15 @@ ELSEWHERE = {
     "gates/access.py:_own:access_denied": "nothing of that name is there",
     # Links know no commands: `upstream.keeper` says what an operator can do.
     "links": "told by the keeper",
-    "sdk/client/calls.py:start:upstream_unavailable": "a client of an author's own",
+    "sdk/client/calls.py:_put_once:upstream_unavailable": "a client of an author's own",
+    "compose/registrations.py:run:upstream_unavailable": "whoever offers the tool connects again",
+    "upstream/builtin/access.py:_refused:permission_denied": "its two callers name one",
+    "upstream/dispatch.py:__call__:upstream_unavailable": "the server was taken out while the call was on its way",
+    "upstream/keeper.py:_hopeless:": "it passes with time: the server is being started",
+    "upstream/relisting.py:_again:restarting": "it passes with time",
+    # The reason is not written where the refusal is made, and is one that the request itself earns.
+    "doors/rest.py:refuse:": "a request that cannot be read",
+    "protocol/ggen.py:refusal_of:": "a request that cannot be read",
 }
 """Places that name no command, with what lifts them instead. The key ends with the reason, empty where it is not written there."""
 

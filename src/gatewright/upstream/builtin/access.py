@@ -111,9 +111,10 @@ class AccessMethods:
         if isinstance(asked, Failure):
             return asked
         if call.caller.kind != "operator" and asked.agent_id != call.caller.id:
+            where = f"{asked.server_id}/{asked.tool_name}" if asked.tool_name else asked.server_id
+            shows = to_type("grant show {} {}", asked.agent_id, where)
             return _refused(
-                f"only an operator may ask about others than {call.caller.id}, with "
-                f"`{to_type('grant show {}', asked.agent_id)}`"
+                f"only an operator may ask about others than {call.caller.id}, with `{shows}`"
             )
         allowed, word = self._authority.judged(
             call, asked.agent_id, asked.server_id, asked.tool_name
