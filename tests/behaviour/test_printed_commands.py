@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,7 +17,7 @@ import pytest
 
 from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.errors import SdkError
-from tests.behaviour.gateway import Gateway, config, running, server
+from tests.behaviour.gateway import ROOT, Gateway, config, running, server
 from tests.behaviour.hosts import host
 from tests.behaviour.test_hints import at_a_terminal
 
@@ -142,6 +143,45 @@ def test_a_key_is_made_by_the_command_that_is_shown(tmp_path: Path, key: str | N
             time.sleep(0.05)
         made = at_a_terminal(commands(said)[-1]).split()[0]
         assert end(gateway, "echo__echo", made, message="x")[0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "tool", "given"),
+    [
+        ("--trust untrusted", "echo__echo", {"message": "x"}),
+        ("--permission 'ToolInvoke(echo/other)'", "echo__echo", {"message": "x"}),
+        ("--resource '/srv/data/**'", "echo__echo", {"message": "/etc/hostname"}),
+    ],
+    ids=["trust", "permission", "resource"],
+)
+def test_a_key_that_may_do_more_is_made_by_the_command_that_is_shown(
+    tmp_path: Path, limits: str, tool: str, given: dict[str, str]
+) -> None:
+    """Each limit that a key can carry: the command makes one that carries less of it, for the same agent."""
+    content = config(
+        server("echo", tools={"echo": {"risk_level": "moderate"}}),
+        gateway={"anonymous": "deny"},
+    )
+    with running(tmp_path, content) as gateway:
+        typed = f"GATEWRIGHT_STATE={gateway.folder / 'state'} gatewright key create ann {limits}"
+        key = at_a_terminal(typed).split()[0]
+        passed, said = end(gateway, tool, key, **given)
+        assert not passed, said
+        better = at_a_terminal(commands(said)[-1]).split()[0]
+        assert end(gateway, tool, better, **given) == (True, given["message"])
+
+
+def test_a_server_that_failed_for_good_is_tried_anew_by_the_command_that_is_shown(
+    tmp_path: Path,
+) -> None:
+    """Its program is missing, and is there when the command is typed."""
+    program = tmp_path / "later"
+    one = {"id": "late", "command": str(program), "args": [], "restart": {"policy": "never"}}
+    with running(tmp_path, config(one)) as gateway:
+        assert "is not connected" in end(gateway, "late__echo", message="x")[1]
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/servers/echo.py\n")
+        program.chmod(0o755)
+        check_lifted(gateway, "late__echo", "server restart", message="x")
 
 
 def test_a_server_that_was_stopped_is_started_by_the_command_that_is_shown(tmp_path: Path) -> None:

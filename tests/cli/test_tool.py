@@ -77,7 +77,7 @@ def test_no_tool_is_an_empty_answer_with_a_word_about_grants(
     endpoint.replies["tools/list"] = lambda _: {"tools": []}
     done = shell.run("tool", "list")
     assert (done.code, done.out) == (0, "")
-    assert "[[grants]]" in done.err
+    assert "grant add AGENT SERVER" in done.err
 
 
 @pytest.mark.parametrize("name", ["demo__echo", "demo/echo"])

@@ -212,18 +212,22 @@ async def test_a_task_that_others_cancel_does_not_pretend_to_have_ended() -> Non
         peer.close()
 
 
-async def test_two_requests_of_one_id_do_not_end_each_other() -> None:
+async def test_a_request_of_an_id_that_runs_is_refused_and_the_first_goes_on() -> None:
     async with House() as house:
         house.script.does("echo", hang := Hang())
-        peer, replies = peer_of(house), [Kept(), Kept()]
+        peer, first, second, third = peer_of(house), Kept(), Kept(), Kept()
         effect = effect_of(peer, rpc("tools/call", CALL, 1))
-        tasks = [asyncio.create_task(peer.serve(effect, reply)) for reply in replies]
-        for _ in tasks:
-            await house.began()
-        peer.take(Cancelled(b"1"))
+        task = asyncio.create_task(peer.serve(effect, first))
+        await house.began()
+        await within(peer.serve(effect, second))
+        (refused,) = second.answers
+        assert b"a request of this id runs already" in refused.error
+        assert len(house.script.calls) == 1
         hang.end.set()
-        await within(asyncio.gather(*tasks))
-        assert [len(reply.answers) for reply in replies] == [1, 0]
+        await within(task)
+        assert len(first.answers) == 1
+        await within(peer.serve(effect, third))
+        assert len(house.script.calls) == 2
         peer.close()
 
 

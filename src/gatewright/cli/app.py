@@ -22,7 +22,7 @@ from gatewright.cli.habits import HABITS, NoColor, Quiet, Verbose, passed_on, ta
 from gatewright.cli.log_lines import watch_last_resort
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, report
-from gatewright.commands import to_type, typed_as, typed_here
+from gatewright.commands import STATE, to_type, typed_as, typed_here
 
 __all__ = ["COMMANDS", "run", "tree"]
 
@@ -216,7 +216,7 @@ def _known(problem: Exception) -> CliError:
     """What an exception of a lower layer means to whoever typed the command."""
     # Imported here: nobody pays for them but who has just seen one of them fail.
     from gatewright.settings import SettingsError  # noqa: PLC0415
-    from gatewright.stores.errors import StoreError  # noqa: PLC0415
+    from gatewright.stores.errors import StoreBusyError, StoreError  # noqa: PLC0415
 
     if isinstance(problem, SettingsError):
         return CliError(
@@ -224,6 +224,14 @@ def _known(problem: Exception) -> CliError:
             code="configuration",
             exit_code=Exit.USAGE,
             hint=f"correct the file; `{to_type('config check')}` reads it again",
+        )
+    if isinstance(problem, StoreBusyError):
+        return CliError(
+            str(problem),
+            code="busy",
+            exit_code=Exit.UNEXPECTED,
+            hint=f"the one that runs answers `{to_type('server list')}`; one beside it has a folder and a port of its own: "
+            f"{STATE}=FOLDER, and --port 0",
         )
     if isinstance(problem, StoreError):
         return CliError(str(problem), code="store", exit_code=Exit.UNEXPECTED, hint=_STORE)

@@ -17,6 +17,7 @@ from gatewright.cli.habits import HABITS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint
 from gatewright.commands import to_type
+from gatewright.patterns import Pattern
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import REASONS, reason_of
 from gatewright.wire.mcp import (
@@ -39,6 +40,11 @@ _PIECE = 1 << 16
 _NO_HEADERS: Mapping[tuple[str, ...], str] = {}
 _NO_FIELDS: Mapping[str, str] = {}
 _NO_CAPABILITIES: Mapping[str, Any] = {}
+_SHOWN = Pattern(r"`[^`]*gatewright ([^`]+)`")
+_PLACE = Pattern(r"[A-Z]+(?:/[A-Z]+)?")
+"""A word of a command that is still to be filled in."""
+_CLEAR_TEXT = "WRONG_VERSION_NUMBER"
+"""What TLS makes of an answer in clear text."""
 
 
 def ask(
@@ -103,7 +109,11 @@ def _asked(
     except TimeoutError:
         raise _unreachable(endpoint, f"said nothing for {patience_s:g} s") from None
     except (OSError, http.client.HTTPException) as problem:
-        raise _unreachable(endpoint, f"cannot be reached: {problem}") from None
+        raise _unreachable(
+            endpoint,
+            f"cannot be reached: {problem}",
+            clear=getattr(problem, "reason", "") == _CLEAR_TEXT,
+        ) from None
 
 
 def ask_all(
@@ -144,9 +154,17 @@ def from_error(error: Any) -> CliError:
         message if isinstance(message, str) and message else row.mgp_name,
         code=row.name,
         exit_code=row.exit,
-        hint=_hints().get(row.name) or _patience(data),
+        hint=_hint(body.get("message"), row.name, data),
         request_id=trace if isinstance(trace, str) else "",
     )
+
+
+def _hint(message: Any, reason: str, data: Mapping[str, Any]) -> str:
+    """What to do next. A message that names the whole command itself needs no other beside it, with less in it."""
+    shown = _SHOWN.search(message) if isinstance(message, str) else None
+    if shown is not None and not any(_PLACE.fullmatch(word) for word in shown[1].split()):
+        return ""
+    return _hints().get(reason) or _patience(data)
 
 
 def _hints() -> dict[str, str]:
@@ -242,11 +260,15 @@ def _tell(notification: jsonrpc.Notification) -> None:
         note(text)
 
 
-def _unreachable(endpoint: Endpoint, what: str) -> CliError:
+def _unreachable(endpoint: Endpoint, what: str, *, clear: bool = False) -> CliError:
+    """`clear` where whoever listens there speaks no TLS."""
     ours = "" if endpoint.pid is None else f" (gateway.json names process {endpoint.pid})"
+    plain = endpoint.url.replace("https://", "http://", 1)
     return CliError(
         f"the gateway at {endpoint.url} {what}{ours}",
         code="gateway_unreachable",
         exit_code=Exit.UNREACHABLE,
-        hint=f"start it with `{to_type('serve')}`",
+        hint=f"no TLS is spoken there: write {plain}"
+        if clear
+        else f"start it with `{to_type('serve')}`",
     )

@@ -29,6 +29,7 @@ from gatewright.configs.undo import Record, splice
 from gatewright.configs.whole_file import remove_folders, replace_text
 from gatewright.patterns import Pattern
 from gatewright.settings import state_directory
+from gatewright.validators.nearest import closest
 
 __all__ = [
     "Action",
@@ -84,11 +85,12 @@ def known_host(name: str) -> Host:
     """The host of that name. Raises `CliError` with those there are."""
     host = find_host(name)
     if host is None:
+        near = closest(name, HOSTS)
         raise CliError(
             f"no host is called {name!r}",
             code="usage",
             exit_code=Exit.USAGE,
-            hint=f"hosts: {', '.join(HOSTS)}",
+            hint=f"did you mean {' or '.join(near)}?" if near else f"hosts: {', '.join(HOSTS)}",
         )
     return host
 

@@ -165,7 +165,12 @@ def list_keys(config: Config = None, json: Json = False) -> None:
 @app.command()
 def revoke(
     id: Annotated[
-        str, typer.Argument(metavar="ID", help="As `key list` shows it.", autocompletion=key_ids)
+        str,
+        typer.Argument(
+            metavar="ID|NAME",
+            help="As `key list` shows it; a name where one key of it is in force.",
+            autocompletion=key_ids,
+        ),
     ],
     key: KeyText = None,
     config: Config = None,
@@ -175,13 +180,30 @@ def revoke(
     with _store(config) as (callers, settings):
         by = _operator(callers, key, settings)
         try:
-            ended = callers.revoke(id, by=by)
+            ended = callers.revoke(_named(callers, id), by=by)
         except KeyError:
             raise _no_key(id) from None
     if json:
         print_document(_shown(ended))
     else:
         note(f"key {ended.id} of {ended.name} is revoked")
+
+
+def _named(callers: Callers, word: str) -> str:
+    """The id of the key to end, by its id or the name of its agent. Raises `CliError` where a name has several in force."""
+    held = callers.held(word)
+    if len(held) > 1:
+        raise _ambiguous(word, held, "key revoke {}")
+    return held[0].id if held else word
+
+
+def _ambiguous(word: str, held: Sequence[Key], command: str) -> CliError:
+    return CliError(
+        f"{word} has {len(held)} keys in force: {', '.join(key.id for key in held)}",
+        code="ambiguous",
+        exit_code=Exit.USAGE,
+        hint=f"name one by its id: {to_type(command, held[-1].id)}",
+    )
 
 
 def _one(held: Sequence[Key], word: str) -> str:
@@ -191,12 +213,7 @@ def _one(held: Sequence[Key], word: str) -> str:
     if not found:
         raise KeyError(word)
     if len(found) > 1:
-        raise CliError(
-            f"{word} has {len(found)} keys in force: {', '.join(key.id for key in found)}",
-            code="ambiguous",
-            exit_code=Exit.USAGE,
-            hint=f"name one by its id: {to_type('key rotate {}', found[-1].id)}",
-        )
+        raise _ambiguous(word, found, "key rotate {}")
     return found[0].id
 
 

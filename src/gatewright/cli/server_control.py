@@ -12,7 +12,7 @@ from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json, KeyText, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.commands import to_type
+from gatewright.cli.subjects import absent
 
 __all__ = ["logs", "restart", "start", "stop"]
 
@@ -104,5 +104,5 @@ def _ask(where: Endpoint, verb: str, server: str, **more: Any) -> dict[str, Any]
         if problem.code == "method_not_found":
             problem.hint = "only operators may; leave --key out, or use an operator's key"
         elif problem.code == "not_found":
-            problem.hint = f"`{to_type('server list')}` shows what there is"
+            problem.hint = absent(where, server)
         raise

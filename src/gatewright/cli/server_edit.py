@@ -6,6 +6,7 @@ What a hand wrote in the file stays as it was written.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import takes_over
-from gatewright.cli.subjects import no_server, spelled, split
+from gatewright.cli.subjects import no_server, spelled, split, subject_of
 from gatewright.commands import to_type
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
@@ -121,6 +122,17 @@ def add(
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
     _told(settings, path, name, "added to", json=json)
+    if command and not _is_program(command[0], path):
+        note(
+            f"{command[0]} is no program that is found here: install it, or `{to_type('server rm {}', name, file=path)}`"
+        )
+
+
+def _is_program(command: str, path: Path) -> bool:
+    """Whether the gateway would find it, which looks from the folder of the file. What has variables in it is not known yet."""
+    if "${" in command:
+        return True
+    return shutil.which(path.absolute().parent / command if "/" in command else command) is not None
 
 
 def remove(name: Server, config: Config = None, json: Json = False) -> None:
@@ -183,6 +195,8 @@ def _switch_server(name: str, config: Path | None, *, json: bool, enabled: bool)
 def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -> None:
     settings = load(config)
     server, name = _tool(settings, tool)
+    if not enabled and not _is_hidden(settings, server, name):
+        name = subject_of(settings, f"{server}/{name}", config).tool or name
     path = _file_of(settings, server)
     with editing(path) as draft:
         set_tool_value(draft, server, name, "enabled", enabled)
@@ -203,6 +217,12 @@ def _tool(settings: Settings, tool: str) -> tuple[str, str]:
         exit_code=Exit.USAGE,
         hint=f"write SERVER/TOOL; servers: {_ids(settings)}",
     )
+
+
+def _is_hidden(settings: Settings, server: str, tool: str) -> bool:
+    """Whether the file says so already: lists do not have the tool then."""
+    found = settings.server(server)
+    return found is not None and tool in found.tools and not found.tools[tool].enabled
 
 
 def _file_of(settings: Settings, name: str) -> Path:

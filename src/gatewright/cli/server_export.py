@@ -12,8 +12,8 @@ import typer
 from gatewright.call import SHIPPED
 from gatewright.cli.names import server_names
 from gatewright.cli.options import Config, Json
-from gatewright.cli.output import CliError, Exit, print_document, print_text
-from gatewright.commands import to_type
+from gatewright.cli.output import print_document, print_text
+from gatewright.cli.subjects import no_server
 from gatewright.settings import Server, Settings, load
 from gatewright.settings.api import is_url
 from gatewright.settings.documents import read
@@ -45,12 +45,7 @@ def export(
     elif (server := settings.server(id)) is not None:
         table = _written(server)
     else:
-        raise CliError(
-            f"no server {id!r} in the configuration",
-            code="not_found",
-            exit_code=Exit.USAGE,
-            hint=f"`{to_type('config show')}` has them",
-        )
+        raise no_server(settings, id)
     if json:
         print_document(table)
         return

@@ -19,6 +19,7 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.subjects import no_server
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.permissions import DATABASE, Permissions, Word
@@ -86,12 +87,7 @@ def _canonical(names: list[str]) -> tuple[str, ...]:
 
 def _check(settings: Settings, id: str) -> None:
     if settings.server(id) is None:
-        raise CliError(
-            f"there is no server {id!r}",
-            code="not_found",
-            exit_code=Exit.USAGE,
-            hint=f"`{to_type('server list')}` shows what there is",
-        )
+        raise no_server(settings, id)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
-from gatewright.cli.subjects import seen_subject, spelled
+from gatewright.cli.subjects import no_server, seen_subject, spelled
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.pins import DATABASE, Pin, Pins
@@ -89,6 +89,8 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
         [(one.server, one.tool, one.standing, as_shown(one.since), one.why) for one in found],
     )
     if not found:
+        if id is not None and settings.server(id) is None:
+            raise no_server(settings, id)
         note("nothing is held back")
 
 

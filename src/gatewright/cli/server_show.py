@@ -15,6 +15,7 @@ from gatewright.cli.output import CliError, Exit, note, print_document, print_ro
 from gatewright.cli.running import endpoint
 from gatewright.commands import to_type
 from gatewright.settings import Server, load
+from gatewright.validators.nearest import closest
 
 __all__ = ["show"]
 
@@ -33,13 +34,15 @@ def show(
     Columns: part, value. Without a running gateway the configuration alone is shown.
     """
     written = None if url is not None else load(config).server(id)
-    running, why = _running(id, config, url, key)
+    running, why, near = _running(id, config, url, key)
     if written is None and running is None:
         raise CliError(
             f"there is no server {id!r}",
             code="not_found",
             exit_code=Exit.USAGE,
-            hint=f"`{to_type('server list')}` shows what there is{f'; {why}' if why else ''}",
+            hint=f"did you mean {' or '.join(near)}?"
+            if near
+            else f"`{to_type('server list')}` shows what there is{f'; {why}' if why else ''}",
         )
     configured = _written(written)
     if json:
@@ -63,18 +66,21 @@ def _shown(value: Any) -> Any:
 
 def _running(
     name: str, config: Path | None, url: str | None, key: str | None
-) -> tuple[dict[str, Any] | None, str]:
-    """What the running gateway says of it, or why nothing is known."""
+) -> tuple[dict[str, Any] | None, str, list[str]]:
+    """What the running gateway says of it, or why nothing is known, and then the names that come close."""
     try:
         result = ask(endpoint(config, url=url, key=key, role="operator"), "mgp/discovery/list")
     except CliError as problem:
         if url is not None:
             raise
-        return None, problem.message
+        return None, problem.message, []
     servers = result.get("servers")
     every = [one for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
     found = next((one for one in every if one.get("id") == name), None)
-    return found, "" if found else "the running gateway does not know it"
+    if found is not None:
+        return found, "", []
+    near = closest(name, [str(one.get("id")) for one in every])
+    return None, "the running gateway does not know it", near
 
 
 def _written(server: Server | None) -> dict[str, Any] | None:

@@ -21,7 +21,16 @@ from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.validators.nearest import closest
 
-__all__ = ["Subject", "no_server", "seen_subject", "servers_of", "spelled", "split", "subject_of"]
+__all__ = [
+    "Subject",
+    "absent",
+    "no_server",
+    "seen_subject",
+    "servers_of",
+    "spelled",
+    "split",
+    "subject_of",
+]
 
 _MARKS = ("/", "__", ".")
 _LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
@@ -49,6 +58,18 @@ def no_server(settings: Settings, name: str) -> CliError:
         code="not_found",
         exit_code=Exit.USAGE,
         hint=f"did you mean {' or '.join(near)}?" if near else f"servers: {known}",
+    )
+
+
+def absent(where: Endpoint, name: str) -> str:
+    """What to say where a running gateway knows no server of this name: those that come close."""
+    listed = ask(where, "mgp/discovery/list").get("servers")
+    ids = [str(one.get("id")) for one in listed] if isinstance(listed, list) else []
+    near = closest(name, ids)
+    return (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"`{to_type('server list')}` shows what there is"
     )
 
 

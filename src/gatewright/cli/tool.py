@@ -82,7 +82,10 @@ def list_tools(
     rows = [(tool.get("name"), _risk(tool), _first_line(tool)) for tool in tools]
     print_rows(("name", "risk", "description"), rows)
     if not tools:
-        note(f"no tool may be called; see [[grants]] in mgp.toml and `{to_type('server list')}`")
+        note(
+            f"no tool may be called: `{to_type('grant add AGENT SERVER')}` lets an agent, "
+            f"and `{to_type('server list')}` shows the servers"
+        )
 
 
 @app.command()
@@ -134,7 +137,12 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
     schema = tool.get("inputSchema")
     given = read_arguments(arguments or [], input_json, schema)
     params = {"name": name, "arguments": given}
-    result = _converse(where, params, _headers(schema), timeout)
+    try:
+        result = _converse(where, params, _headers(schema), timeout)
+    except CliError as problem:
+        if problem.code == "invalid_args":
+            problem.hint = f"`{to_type('tool show {}', name)}` shows the arguments it takes"
+        raise
     if json:
         print_document(result)
     else:
@@ -210,7 +218,7 @@ def _json(text: str, where: str, hint: str = "mind the shell's quotes") -> Any:
     try:
         return jsonrpc.decode(text.encode(errors="surrogateescape"))
     except ValueError as problem:
-        raise _usage(f"{where} is not JSON: {problem}", hint) from None
+        raise _usage(f"{where} is not JSON ({problem})", hint) from None
 
 
 def _typed(text: str, key: str, schema: Any, pair: str) -> Any:
@@ -218,8 +226,19 @@ def _typed(text: str, key: str, schema: Any, pair: str) -> Any:
     member = _property(schema, key)
     kind = member.get("type") if isinstance(member, dict) else None
     if isinstance(kind, str) and kind in SINGLE:
-        return _json(text, pair, f"the argument is of type {kind}; write it as JSON")
+        return _json(text, pair, f"{key} takes {_SAID[kind]}")
     return text if kind == "string" else typed(text, key, schema)
+
+
+_SAID = {
+    "integer": "a whole number, like 5",
+    "number": "a number, like 2.5",
+    "boolean": "true or false",
+    "object": """an object, like '{"key": "value"}'""",
+    "array": """a list, like '["one", 2]'""",
+    "null": "null",
+}
+"""What is written for a value of each type of `SINGLE`."""
 
 
 def _property(schema: Any, key: str) -> Any:

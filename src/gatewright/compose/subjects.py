@@ -101,4 +101,4 @@ class Subjects:
 def _way(server: str, stopped: bool) -> str:
     if stopped:
         return f"an operator stopped it; `{to_type('server start {}', server)}` starts it"
-    return f"`{to_type('server list')}` says why"
+    return f"`{to_type('server list')}` says why, `{to_type('server restart {}', server)}` tries again at once"

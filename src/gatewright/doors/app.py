@@ -258,7 +258,7 @@ class App:
         if self._front.protected is not None:
             send = self._front.protected.telling(send, path)
         caller: Caller | Refusal = (
-            Refusal(flaw, "this Host or Origin is not served")
+            Refusal(flaw, "this Host or Origin is not served; see allowed_hosts")
             if flaw
             else await self._front.admit("websocket", credential, path)
         )

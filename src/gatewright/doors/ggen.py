@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Answer, Call, Failure, Outcome, Refusal
-from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone
+from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
 from gatewright.protocol import ggen
 from gatewright.serving.front import Front, Presented
 from gatewright.serving.http_headers import HttpHeaders
@@ -156,9 +156,7 @@ class Ggen:
             result = ggen.result_of(outcome, call.method, self._front.info)
             if call.method != "tools/list" or not self._hidden(call, result):
                 return _Said(jsonrpc.response(ident, result))
-            outcome = Refusal(
-                "permission_denied", "none of the tools here may be read by this caller"
-            )
+            outcome = unreadable(call.caller)
         return self._error(ident, outcome, call.trace_id, call)
 
     def _hidden(self, call: Call, result: bytes) -> bool:

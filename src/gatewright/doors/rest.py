@@ -20,7 +20,7 @@ from typing import Any
 
 from gatewright.call import ANONYMOUS, Answer, Call, Failure, Refusal
 from gatewright.doors.api_page import api_page
-from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone
+from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
 from gatewright.protocol import ggen, openapi
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.serving.front import Front, trace_of
@@ -226,8 +226,7 @@ class Rest:
             return
         tools = bytes(jsonrpc.decode_members(listed)["tools"])
         if tools == b"[]" and self._calls.hides(who.profile):
-            none = "none of the tools here may be read by this caller"
-            await http.fail(Refusal("permission_denied", none), self._fresh())
+            await http.fail(unreadable(who.caller), self._fresh())
         else:
             await send_pieces(http.send, b'{"tools":' + tools + b"}", 200, _PRIVATE)
 

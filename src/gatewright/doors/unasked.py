@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gatewright.call import Call, Caller, CannotAsk, Event, Outcome, Question, Tool
+from gatewright.call import Call, Caller, CannotAsk, Event, Outcome, Question, Refusal, Tool
+from gatewright.commands import to_type
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.serving.front import Front
 from gatewright.serving.http_request import HttpRequest
 from gatewright.validators.flaws import Flaw, Flaws
 
-__all__ = ["BROKEN", "Shown", "Unasked", "Who", "told", "unless_gone"]
+__all__ = ["BROKEN", "Shown", "Unasked", "Who", "told", "unless_gone", "unreadable"]
 
 T = TypeVar("T")
 
@@ -88,6 +89,15 @@ class Unasked:
         if tool is None:
             return []
         return [told(one) for one in self._flaws.of(tool.schema, call.arguments)]
+
+
+def unreadable(caller: Caller) -> Refusal:
+    """What a caller is told that may not read the definition of any tool there is."""
+    granted = to_type("grant add {} SERVER", caller.id)
+    return Refusal(
+        "permission_denied",
+        f"none of the tools here may be read by this caller; `{granted}` grants those of a server",
+    )
 
 
 def told(flaw: Flaw) -> dict[str, Any]:

@@ -47,10 +47,13 @@ _OPERATORS = ("mgp/", "gatewright/")
 """How the gateway's own methods begin."""
 
 _BY_ROLE = "owner"
+_ENOUGH = {"safe": "untrusted", "moderate": "community", "dangerous": "verified"}
+"""The least trust for each risk."""
 _ROLES = ("owner", "operator")
 _OPERATOR = ("operator",)
 _BY_CALLER = "caller_permission"
 _REMEMBERED = 65_536
+_PATH_CHARS = 256
 
 _PASSED_ON = frozenset(
     {"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
@@ -315,10 +318,11 @@ def _lacks(call: Call, permission: str) -> Refusal:
             },
             gate=Access.name,
         )
+    held = ggen_permission(permission)
+    made = to_type("key create {} --another --permission {}", _holder(call), held)
     return Refusal(
         "permission_denied",
-        f"{call.caller.id} does not hold {ggen_permission(permission)}: the operator makes a key that does, "
-        f"with `{to_type('key create NAME --permission {}', ggen_permission(permission))}`",
+        f"{call.caller.id} does not hold {ggen_permission(permission)}{_other_key(made)}",
         {"missing_permissions": [permission], "source": _BY_CALLER},
         gate=Access.name,
     )
@@ -329,15 +333,25 @@ def _scopes(caller: Caller) -> Iterable[str]:
     return dict.fromkeys(scope for said in caller.user for scope in said.scopes)
 
 
+def _other_key(command: str) -> str:
+    """What an operator can do about a caller who is limited by its key, as the end of a sentence."""
+    return f": where its key says so, an operator makes another one with `{command}`"
+
+
+def _holder(call: Call) -> str:
+    return "NAME" if call.caller.kind == "anonymous" else call.caller.id
+
+
 def _too_risky(call: Call) -> Refusal | None:
     rights, tool = rights_of(call.caller.user), call.tool
     if tool is None or not rights.too_risky(tool.security):
         return None
     risk = tool.security.risk_level
+    made = to_type("key create {} --another --trust {}", _holder(call), _ENOUGH[risk])
     return Refusal(
         "access_denied",
         f"{call.caller.id} is trusted as {rights.trust}, which is enough for tools up to the risk "
-        f"{rights.most_risk}; {tool.exposed} is {risk}",
+        f"{rights.most_risk}; {tool.exposed} is {risk}{_other_key(made)}",
         {"source": "trust_level", "trust_level": rights.trust, "risk_level": risk},
         gate=Access.name,
     )
@@ -352,10 +366,12 @@ def _outside(call: Call, details: Mapping[str, Any], path: str = "") -> Refusal:
     }
     if path:
         said["path"] = path
+    wanted = str(said.get("requested_path", "PATTERN"))[:_PATH_CHARS]
+    made = to_type("key create {} --another --resource {}", _holder(call), wanted)
     return Refusal(
         "path_not_allowed",
         f"{call.caller.id} may not touch what {path[1:] or call.name[:100]} names: "
-        f"{said['reason'].lower()}",
+        f"{said['reason'].lower()}{_other_key(made)}",
         said,
         gate=Access.name,
     )

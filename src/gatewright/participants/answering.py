@@ -29,6 +29,7 @@ _NOTIFICATIONS = 2 * ALL
 _REMEMBERED = 256
 _BUSY = (-32000, "too many requests at once; ask again")
 _INTERNAL = -32603
+_REFUSED = -32600
 
 
 class Answering:
@@ -51,9 +52,13 @@ class Answering:
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
 
-    def take(self, envelope: Envelope, request: Requested) -> None:
-        """Answer one request, by and by."""
+    def take(self, envelope: Envelope, request: Requested, flaw: str = "") -> None:
+        """Answer one request, by and by; at once with `flaw` where it may not be carried out."""
         sender, ident = envelope.sender, request.ident
+        if flaw:
+            if ident is not None:
+                self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
+            return
         if ident is None:
             if len(self._tasks) >= _NOTIFICATIONS:
                 return

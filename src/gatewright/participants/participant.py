@@ -33,6 +33,7 @@ from gatewright.participants.faults import (
     RoomError,
     RoomRefusedError,
 )
+from gatewright.participants.once import Once
 from gatewright.participants.proposals import EXPIRES_S, Ledger, Pending, Proposal
 from gatewright.participants.roster import Roster
 from gatewright.protocol.room_payload import (
@@ -99,6 +100,7 @@ class Participant:
         self.roster = Roster()
         self.conduct = conduct or Conduct()
         self.proposals = Ledger(clock=clock, expires_s=expires_s)
+        self._once = Once(self.proposals)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
         self._requests = Awaited()
@@ -191,15 +193,13 @@ class Participant:
             self.chat(f"{sender} has sent {times} that nobody may act upon", to=[self._report_to])
 
     def _requested(self, envelope: Envelope, request: Requested) -> None:
-        about = envelope.correlation_id
-        if self.proposals.find(about) is not None:
-            self.proposals.fulfil(
-                about, envelope.id, envelope.sender, request.operation, envelope.to
-            )
-        mine = self.id in envelope.to
-        if not mine and (envelope.to or request.operation.method not in _HARMLESS):
+        if not self._once.is_new(envelope, request):
             return
-        self._answering.take(envelope, request)
+        flaw, operation = self._once.flaw(envelope, request), request.operation
+        about = envelope.correlation_id
+        self.proposals.fulfil(about, envelope.id, envelope.sender, operation, envelope.to)
+        if self.id in envelope.to or (not envelope.to and operation.method in _HARMLESS):
+            self._answering.take(envelope, request, flaw)
 
     def _answer(self, envelope: Envelope, payload: bytes) -> str | None:
         kind = "mcp/response" + envelope.kind.removeprefix("mcp/request")

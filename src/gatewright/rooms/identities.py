@@ -13,14 +13,20 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller, Refusal
+from gatewright.commands import to_type
 from gatewright.rooms.policy import Claims, Identity, Known, Policy, Verifier
 
 __all__ = ["Identities", "digest"]
 
-_REQUIRED = Refusal(
-    "auth_required", "a token is required: send the header `Authorization: Bearer TOKEN`"
-)
 _ANONYMOUS_DIGITS = 16
+
+
+def _required() -> Refusal:
+    return Refusal(
+        "auth_required",
+        "a token is required: send the header `Authorization: Bearer TOKEN`, with a key of the gateway's or a token "
+        f"that it knows; `{to_type('key create NAME', known=False)}` makes a key",
+    )
 
 
 def digest(token: str) -> bytes:
@@ -50,7 +56,7 @@ class Identities:
         policy = self._policy
         if token is None:
             if policy.anonymous is None:
-                return _REQUIRED
+                return _required()
             name = f"anonymous-{self._random(_ANONYMOUS_DIGITS // 2).hex()}"
             can = policy.anonymous
             return Identity(name, can, policy.mode_of(can), policy.echo, way="anonymous")

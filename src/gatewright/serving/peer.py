@@ -128,6 +128,10 @@ class Peer:
     def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
+        if isinstance(effect, mcp.Inbound | mcp.Listen) and self._runs(effect.id):
+            return self._reject(
+                mcp.Rejected(effect.id, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply
+            )
         if type(effect) is mcp.Inbound:
             if effect.client.mgp_problem:
                 self.front.look_at_offer(effect.client, self.caller, self._door)
@@ -137,6 +141,11 @@ class Peer:
         if isinstance(effect, mcp.Listen):
             return self._listen(effect, reply)
         return self._at_once(effect, reply)
+
+    def _runs(self, ident: bytes) -> bool:
+        """Whether a request of this id is still to be answered. A client that lost its connection and says it again would have
+        it carried out twice."""
+        return mcp.request_key(ident) in self.running
 
     async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
         if isinstance(effect, mcp.Hello):
@@ -350,6 +359,9 @@ def _reopens(inbound: mcp.Inbound) -> bool:
     return inbound.params["requestState"] is not None and inbound.method in INTERRUPTIBLE
 
 
+_RUNS = (
+    "a request of this id runs already: wait for its answer, or resume the stream that it comes on"
+)
 _GONE = "requestState names a call that has ended"
 
 

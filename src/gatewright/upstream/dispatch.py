@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
+from gatewright.commands import to_type
 from gatewright.protocol.mcp_client import Hello
 from gatewright.protocol.promises import renamed
 from gatewright.upstream.catalogue import Catalogue
@@ -229,7 +230,9 @@ class Dispatch:
         if not call.method.startswith(NOTIFICATIONS):
             return await owner.call(call.method, params, call, back)
         if not isinstance(owner, Server) or not tell(owner, call.session, call.method, params):
-            return Failure("upstream_unavailable", f"server {owner.id} is not connected")
+            shows = to_type("server list")
+            said = f"server {owner.id} is not connected; `{shows}` says why"
+            return Failure("upstream_unavailable", said)
         return _DONE
 
     async def _of_task(self, call: Call, back: Back) -> Outcome:

@@ -280,14 +280,19 @@ class Keeper:
         now = self._loop.time()
         name = self.spec.id
         if self._holding:
-            return Failure("permission_deferred", f"server {name} {self.reason}")
+            asks = to_type("server permit {}", name)
+            text = f"server {name} {self.reason}; `{asks}` shows what it asks for"
+            return Failure("permission_deferred", text)
         if self._task is None:
-            return Failure("upstream_unavailable", f"server {name} is stopped: {self.reason}")
+            starts = to_type("server start {}", name)
+            text = f"server {name} is stopped: {self.reason}; `{starts}` starts it"
+            return Failure("upstream_unavailable", text)
         pausing = self.state in ("error", "disconnected", "restarting") and not self._poke.is_set()
         waiting = pausing and self._next_at > now
         wait_ms = None if self._next_at == float("inf") else _ms(self._next_at - now)
         if self.state == "error" and waiting:
-            text = f"server {name} is down: {self.reason}"
+            anew = to_type("server restart {}", name)
+            text = f"server {name} is down: {self.reason}; `{anew}` tries again at once"
             return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
         if waiting and (self._next_at > deadline or tried or self.spec.transport != "stdio"):
             # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from gatewright.call import Caller, Refusal
+from gatewright.commands import to_type
 from gatewright.doors.groundhog.parts import Parts
 from gatewright.doors.groundhog.sessions import ENDED, Session
 from gatewright.wire.groundhog import Claims
@@ -22,11 +23,14 @@ _NOT_MINE = Refusal(
     "bad_security_context",
     "security_context.user_id is not the caller who is authenticated: leave it out, or send your own",
 )
-_REQUIRED = Refusal(
-    "auth_required",
-    "authentication is required: connect with the header `Authorization: Bearer KEY`, or send "
-    "session/create with params.token first",
-)
+
+
+def _required() -> Refusal:
+    return Refusal(
+        "auth_required",
+        "authentication is required: connect with the header `Authorization: Bearer KEY`, or send "
+        f"session/create with params.token first; `{to_type('key create NAME', known=False)}` makes a key",
+    )
 
 
 class Standing:
@@ -65,7 +69,7 @@ class Standing:
         if isinstance(found, Refusal):
             return found
         if self._parts.terms.require_authentication and found.kind == "anonymous":
-            return _REQUIRED
+            return _required()
         self.caller, self.credential = found, token
         return None
 

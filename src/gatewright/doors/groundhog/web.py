@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Caller, Refusal, Unrecorded
+from gatewright.commands import to_type
 from gatewright.doors.groundhog.parts import Parts, Refused
 from gatewright.doors.groundhog.peer import GroundhogPeer, moment
 from gatewright.protocol.groundhog import Written
@@ -73,7 +74,9 @@ class GroundhogDoor:
             return
         known = self._admit(caller, credential)
         if not isinstance(known, Caller):
-            known = known or Refusal("auth_required", "send the header Authorization: Bearer KEY")
+            made = to_type("key create NAME", known=False)
+            said = f"send the header Authorization: Bearer KEY; `{made}` makes a key"
+            known = known or Refusal("auth_required", said)
             status, said, more = self._turned_away(known)
             await send_json(connection.send, said, status, more)
             return

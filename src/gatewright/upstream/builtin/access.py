@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.commands import to_type
 from gatewright.stores.grants import Decision, Grant, Key
 from gatewright.upstream.local import Function, Tools
 from gatewright.wire import jsonrpc
@@ -100,7 +101,9 @@ class AccessMethods:
         if what not in ways:
             return Failure("method_not_found", f"Method not found: mgp/access/{what}")
         if what != "query" and call.caller.kind != "operator":
-            return _refused("only an operator may change grants")
+            return _refused(
+                f"only an operator may change grants, with `{to_type('grant add AGENT SERVER')}`"
+            )
         return ways[what](call, params)
 
     def _query(self, call: Call, params: Mapping[str, Any]) -> Answered:
@@ -108,7 +111,11 @@ class AccessMethods:
         if isinstance(asked, Failure):
             return asked
         if call.caller.kind != "operator" and asked.agent_id != call.caller.id:
-            return _refused(f"only an operator may ask about others than {call.caller.id}")
+            where = f"{asked.server_id}/{asked.tool_name}" if asked.tool_name else asked.server_id
+            shows = to_type("grant show {} {}", asked.agent_id, where)
+            return _refused(
+                f"only an operator may ask about others than {call.caller.id}, with `{shows}`"
+            )
         allowed, word = self._authority.judged(
             call, asked.agent_id, asked.server_id, asked.tool_name
         )

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.commands import to_type
 from gatewright.stores.permissions import Word
 from gatewright.upstream.admission import Standing, decision, request_of
 from gatewright.upstream.dispatch import Builtin
@@ -72,7 +73,9 @@ def _asked(call: Call) -> Outcome:
 def _ruled(authority: Authority, call: Call) -> Outcome:
     if call.caller.kind != "operator":
         return Refusal(
-            "access_denied", "an operator decides on permissions; this connection is not one's"
+            "access_denied",
+            "an operator decides on permissions, with "
+            f"`{to_type('server permit SERVER PERMISSION')}`; this connection is not one's",
         )
     try:
         ruling = msgspec.convert(call.params, _Ruling)

@@ -1,0 +1,52 @@
+"""Which requests of a room are carried out: each once, and of all that fulfil one proposal the first.
+
+Whoever lost a connection says a message again, and two people may fulfil a proposal in the same moment. What was proposed is
+one operation, so whoever comes second is told who was first; a message that is said again is answered by its first answer.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from gatewright.participants.proposals import Ledger
+from gatewright.protocol.room_payload import Requested
+from gatewright.wire.mcpx import Envelope
+
+__all__ = ["Once"]
+
+_EACH = 256
+"""So many requests of one sender are remembered, and so many senders."""
+
+
+class Once:
+    """What one participant was asked for."""
+
+    def __init__(self, proposals: Ledger) -> None:
+        self._proposals = proposals
+        self._said: dict[str, dict[str, bytes]] = {}
+        """Sender → ids of its envelopes with the digests of their requests, the last ones."""
+
+    def is_new(self, envelope: Envelope, request: Requested) -> bool:
+        """Whether this message was not heard before. An id that stands for another request now is another message."""
+        if request.ident is None:
+            return True
+        ids = self._said.pop(envelope.sender, {})
+        self._said[envelope.sender] = ids
+        if len(self._said) > _EACH:
+            del self._said[next(iter(self._said))]
+        digest = sha256(request.frame).digest()
+        if ids.get(envelope.id) == digest:
+            return False
+        ids[envelope.id] = digest
+        if len(ids) > _EACH:
+            del ids[next(iter(ids))]
+        return True
+
+    def flaw(self, envelope: Envelope, request: Requested) -> str:
+        """Why a request that names a proposal is not carried out; empty where it may be. Asked before the request itself
+        is noted as what fulfils it."""
+        found = self._proposals.find(envelope.correlation_id)
+        if found is None or found.operation != request.operation or found.status == "pending":
+            return ""
+        by = f" by {found.decided_by}" if found.decided_by else ""
+        return f"the proposal is {found.state}{by}: nothing is carried out for it now; ask for a new one"
