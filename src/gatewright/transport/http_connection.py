@@ -281,7 +281,7 @@ class HttpConnection(Sliced):
             self._deadline.awaited = ""
             self.transport.pause_reading()
         else:
-            self.transport.resume_reading()
+            self.read_on()
             self._await_rest()
 
     # -- what is awaited of the client
@@ -347,7 +347,7 @@ class HttpConnection(Sliced):
         self.transport.write_eof()
         if self._paused:
             self._paused = False
-            self.transport.resume_reading()
+            self.read_on()
         self._deadline.expect("linger", LINGER_S)
 
     # -- upgrades
@@ -381,7 +381,7 @@ class HttpConnection(Sliced):
         protocol = WebSocketConnection(
             serving.config, serving, {}, limits=serving.limits, gone=serving.gone
         )
-        self.transport.set_protocol(protocol)
+        self.hand_over(protocol)
         protocol.connection_made(self.transport)
         protocol.data_received(head + rest)
 
