@@ -96,8 +96,10 @@ LOAD_S = 6.0
 Attack = Callable[[], str]
 
 LISTS = (
-    ("again", b"tools/list", ("descriptions", "schemas", "one", "small", "unnamed")),
-    ("resources", b"resources/list", ("many", "long", "twice")),
+    ("again", b"tools/list", ("descriptions", "schemas", "one", "small", "unnamed", "empty")),
+    ("resources", b"resources/list", ("many", "long", "twice", "empty", "wide")),
+    ("templates", b"resources/templates/list", ("templates", "heads")),
+    ("prompts", b"prompts/list", ("prompts",)),
 )
 """Which tool of the hostile server makes it list something else, how that is asked for, and what there is."""
 
@@ -220,7 +222,7 @@ def _of_servers(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
     yield from _at_length(hostile, result)
     for tool, method, kinds in LISTS:
         for name in kinds:
-            order = _order(name, min(result, 4_000_000))
+            order = _order(name, min(result, 11_500_000))
             yield f"{method.decode()}.{name}", partial(_listed, hostile, tool, method, order)
 
 

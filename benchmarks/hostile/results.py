@@ -219,13 +219,24 @@ def tools_of(kind: str, size: int) -> list[dict[str, Any]]:
         return [_tool("t", None, words * (size // 3200))]
     if kind == "unnamed":
         return [{"title": "a"}] * (size // 15)
+    if kind == "empty":
+        return [{}] * (size // 3)
     return [_tool(f"t{one}") for one in range(size // 90)]
 
 
 def resources_of(kind: str, size: int) -> list[dict[str, Any]]:
-    """A hostile `resources/list`, of about so many bytes."""
-    if kind == "twice":
-        return [{"uri": "a://b", "name": "a"}] * (size // 30)
+    """What a hostile list of resources, templates or prompts holds, of about so many bytes."""
+    if kind in {"twice", "empty"}:
+        one = {} if kind == "empty" else {"uri": "a://b", "name": "a"}
+        return [one] * (size // len(_json([one, one])) * 2)
+    if kind == "wide":
+        rows = [{"a": 1}] * 1000
+        return [{"uri": f"a://{one}", "name": "a", "x": rows} for one in range(size // 8040)]
+    if kind in {"templates", "heads"}:
+        head = "a://{}{{x}}" if kind == "heads" else "a://{{x}}/{}"
+        return [{"uriTemplate": head.format(one), "name": "a"} for one in range(size // 42)]
+    if kind == "prompts":
+        return [{"name": f"p{one}", "description": "token: a"} for one in range(size // 42)]
     text = "a" * 10_000 if kind == "long" else ""
     return [{"uri": f"a://{text}{one}", "name": "a"} for one in range(size // (40 + len(text)))]
 

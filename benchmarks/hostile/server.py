@@ -21,7 +21,9 @@ from benchmarks.hostile.results import LARGE, definitions, events, made, resourc
 __all__ = ["main"]
 
 _REVISION = "2025-11-25"
-_PLAIN = ("echo", "result", "flood", "again", "resources", "error")
+_LISTS = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+"""Tool → the member of the list that it changes."""
+_PLAIN = ("echo", "result", "flood", "again", "error", *_LISTS)
 _BATCH = 500
 
 
@@ -34,7 +36,7 @@ def _write(data: bytes) -> None:
 class _Server:
     def __init__(self) -> None:
         self._more: list[dict[str, Any]] = []
-        self._resources: list[dict[str, Any]] = []
+        self._listed: dict[str, list[dict[str, Any]]] = {}
         names = (*_PLAIN, *TOOLS)
         self._tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
         self._tools += definitions()
@@ -48,13 +50,15 @@ class _Server:
                 "tools": {"listChanged": True},
                 "logging": {},
                 "resources": {"subscribe": True, "listChanged": True},
+                "prompts": {"listChanged": True},
             }
             about = {"serverInfo": {"name": "hostile", "version": "1"}, "capabilities": offers}
             self._say(ident, {"protocolVersion": _REVISION, **about})
         elif method == "tools/list":
             self._say(ident, {"tools": [*self._tools, *self._more]})
-        elif method == "resources/list":
-            self._say(ident, {"resources": self._resources})
+        elif method.endswith("/list"):
+            member = "resourceTemplates" if "templates" in method else method.partition("/")[0]
+            self._say(ident, {member: self._listed.get(member, [])})
         elif method == "tools/call":
             self._call(ident, message["params"])
         else:
@@ -77,9 +81,10 @@ class _Server:
         elif params["name"] == "again":
             self._more = tools_of(kind, size) if size else []
             _write(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n')
-        elif params["name"] == "resources":
-            self._resources = resources_of(kind, size) if size else []
-            _write(b'{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}\n')
+        elif params["name"] in _LISTS:
+            self._listed[_LISTS[params["name"]]] = resources_of(kind, size) if size else []
+            changed = b"prompts" if params["name"] == "prompts" else b"resources"
+            _write(b'{"jsonrpc":"2.0","method":"notifications/%b/list_changed"}\n' % changed)
         elif params["name"] == "error":
             data = [{"a": 1}] * (size // 8) if kind == "rows" else "token: a " * (size // 9)
             error = {"code": -32000, "message": "no", "data": {"said": data}}
@@ -88,7 +93,8 @@ class _Server:
         self._say(ident, {"content": [{"type": "text", "text": "ok"}]})
 
     def _say(self, ident: Any, result: Any) -> None:
-        _write(json.dumps({"jsonrpc": "2.0", "id": ident, "result": result}).encode() + b"\n")
+        said = {"jsonrpc": "2.0", "id": ident, "result": result}
+        _write(json.dumps(said, separators=(",", ":")).encode() + b"\n")
 
 
 def main() -> int:

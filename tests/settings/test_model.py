@@ -42,6 +42,8 @@ def test_without_a_file_everything_has_the_documented_default() -> None:
         header_bytes=32768,
         id_chars=128,
         connections_per_s=500,
+        connections=None,
+        connections_per_address=None,
         in_flight_per_server=1024,
         queue_bytes=262144,
         subscriptions_per_client=100,

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from gatewright.transport import arrivals
-from gatewright.transport.arrivals import A_TURN, KNOWN, Arrivals, Listener, place_of
+from gatewright.transport.arrivals import A_HANDSHAKE, A_TURN, KNOWN, Arrivals, Listener, place_of
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
+from gatewright.transport.seats import Seat
 
 
 async def answering(_: Any, receive: Any, send: Any) -> None:
@@ -119,6 +120,12 @@ async def test_a_connection_that_stays_open_is_not_counted_again() -> None:
 class Held(asyncio.Protocol):
     """A connection that does nothing."""
 
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._seat.leave()
+
 
 def listening() -> socket.socket:
     sock = socket.socket()
@@ -152,9 +159,9 @@ class Counted(Arrivals):
         super().__init__(10**6, 10**6)
         self._taken = taken
 
-    def admit(self, place: str, now: float) -> bool:
+    def admit(self, place: str, now: float, cost: int = 1) -> bool:
         self._taken.append(1)
-        return super().admit(place, now)
+        return super().admit(place, now, cost)
 
 
 async def test_a_process_without_descriptors_waits_and_then_goes_on(
@@ -199,11 +206,12 @@ async def test_who_floods_a_tls_port_is_sent_away_before_the_handshake() -> None
     sock = listening()
     made: list[int] = []
 
-    def make() -> Held:
+    def make(seat: Seat) -> Held:
         made.append(1)
-        return Held()
+        return Held(seat)
 
-    listener = Listener(sock, make, Arrivals(1, 2), tls=context, farewell=b"never in the clear")
+    two = Arrivals(1, 2 * A_HANDSHAKE)
+    listener = Listener(sock, make, two, tls=context, farewell=lambda _: b"never in the clear")
     try:
         clients = [
             await asyncio.open_connection("127.0.0.1", sock.getsockname()[1]) for _ in range(6)
@@ -226,7 +234,7 @@ async def test_who_floods_a_tls_port_is_sent_away_before_the_handshake() -> None
 async def test_a_connection_that_cannot_be_made_for_any_reason_is_closed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def make() -> Held:
+    def make(seat: Seat) -> Held:
         raise RuntimeError("nobody expected this")
 
     sock = listening()

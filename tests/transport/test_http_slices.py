@@ -37,6 +37,10 @@ class Wire(asyncio.Transport):
     def get_protocol(self) -> asyncio.BaseProtocol:
         return self.protocol
 
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        assert isinstance(protocol, asyncio.Protocol)
+        self.protocol = protocol
+
     def pause_reading(self) -> None:
         self.reads = False
 
@@ -67,7 +71,7 @@ async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> Non
     class Upgrading(Pieces):
         def feed(self, data: bytes) -> None:
             super().feed(data)
-            wire.protocol = heir
+            self.hand_over(heir)
 
     first = Upgrading(turns)
     first.transport = heir.transport = wire = Wire(first)
@@ -75,6 +79,45 @@ async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> Non
     while not heir.got:
         await asyncio.sleep(0)
     assert (first.got, heir.got, wire.reads) == ([b"a" * SLICE_BYTES], [b"b" * 100], True)
+
+
+async def test_an_heir_that_wants_nothing_read_is_left_alone() -> None:
+    """What is held of a client that is not known yet would grow with all that it sends."""
+    turns = Turns(asyncio.get_running_loop())
+
+    class Holding(Pieces):
+        def feed(self, data: bytes) -> None:
+            super().feed(data)
+            wire.pause_reading()
+
+    class Upgrading(Pieces):
+        def feed(self, data: bytes) -> None:
+            super().feed(data)
+            self.hand_over(heir)
+            heir.data_received(data[:1])
+
+    heir = Holding(turns)
+    first = Upgrading(turns)
+    first.transport = heir.transport = wire = Wire(first)
+    first.data_received(b"a" * SLICE_BYTES + b"b" * 100)
+    while len(heir.got) < 2:
+        await asyncio.sleep(0)
+    assert wire.reads is False
+
+
+async def test_a_connection_that_wants_to_read_on_does_so_behind_what_came() -> None:
+    """Where it read at once, all that a client sends would be held, and copied with each read."""
+    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces.transport = wire = Wire(pieces)
+    pieces.data_received(b"x" * 3 * SLICE_BYTES)
+    pieces.read_on()
+    assert wire.reads is False
+    while len(pieces.got) < 3:
+        await asyncio.sleep(0)
+    assert wire.reads is True
+    wire.reads = False
+    pieces.read_on()
+    assert wire.reads is True
 
 
 async def test_nothing_is_parsed_of_a_connection_that_is_gone() -> None:

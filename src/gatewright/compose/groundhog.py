@@ -16,6 +16,7 @@ from typing import Any
 from gatewright.call import SHIPPED, Call, Caller, Outcome, Tool, Unrecorded
 from gatewright.compose.counted import Counted
 from gatewright.compose.noting import Noting
+from gatewright.compose.parts import http_limits
 from gatewright.compose.policy import Judges
 from gatewright.compose.registrations import Registrations
 from gatewright.compose.sessions import rate_state
@@ -35,6 +36,7 @@ from gatewright.stores.audit import AuditLog
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import CannotListen, tls_context
+from gatewright.transport.seats import Seats
 from gatewright.upstream.builtin.register import Making, Register
 from gatewright.upstream.builtin.shipped import directory_tool, shipped_directory
 from gatewright.upstream.confined import Isolation
@@ -192,22 +194,17 @@ class GroundhogSide:
     # -- a listener of its own
 
     @contextlib.asynccontextmanager
-    async def listening(self, app: App) -> AsyncIterator[dict[str, str]]:
-        """While inside, the protocol's own address is served: its URLs by name. Raises `CannotListen`."""
+    async def listening(self, app: App, seats: Seats) -> AsyncIterator[dict[str, str]]:
+        """While inside, the protocol's own address is served: its URLs by name. `seats` are shared with the other listener.
+        Raises `CannotListen`."""
         if self.settings.protocol is None:
             yield {}
             return
         transport = self._protocol.transport
-        limits = self.settings.limits
-        bounds = Limits(
-            frame_bytes=limits.frame_bytes,
-            queue_bytes=limits.queue_bytes,
-            header_bytes=limits.header_bytes,
-            connections_per_s=limits.connections_per_s,
-        )
+        bounds = http_limits(self.settings.limits)
         serve = self._lines if transport.type == "tcp" else partial(self._web, app)
         try:
-            url, stop = await serve(transport, bounds)
+            url, stop = await serve(transport, bounds, seats)
         except CannotListen as problem:
             text = f"[mcp.protocol.transport] {transport.type}: {problem}"
             raise CannotListen(problem.errno or errno.EINVAL, text) from None
@@ -216,7 +213,7 @@ class GroundhogSide:
         finally:
             await stop()
 
-    async def _web(self, app: App, transport: Transport, bounds: Limits) -> Any:
+    async def _web(self, app: App, transport: Transport, bounds: Limits, seats: Seats) -> Any:
         tls = _tls(transport)
         site = Site(app, transport.path, posts=transport.type == "http")
         server = await http_server.serve(
@@ -227,20 +224,26 @@ class GroundhogSide:
             key=tls and transport.tls.key_file,
             client_ca=tls and (transport.tls.ca_file or None),
             limits=bounds,
+            seats=seats,
         )
         self.clear_text = server.clear_text
         self.listener = server
         base = server.url if transport.type == "http" else server.url.replace("http", "ws", 1)
         return base + transport.path, partial(server.stop, 5.0)
 
-    async def _lines(self, transport: Transport, bounds: Limits) -> Any:
+    async def _lines(self, transport: Transport, bounds: Limits, seats: Seats) -> Any:
         context: ssl.SSLContext | None = None
         if _tls(transport):
             said = transport.tls
             context = tls_context(said.cert_file, said.key_file, said.ca_file or None)
         accept = line_door(self._parts)
         server = await tcp.serve_lines(
-            accept, host=transport.host, port=transport.port, tls=context, limits=bounds
+            accept,
+            host=transport.host,
+            port=transport.port,
+            tls=context,
+            limits=bounds,
+            seats=seats,
         )
         self.clear_text = server.clear_text
         self.listener = server

@@ -188,6 +188,8 @@ def http_limits(limits: said.Limits) -> Limits:
         queue_bytes=limits.queue_bytes,
         header_bytes=limits.header_bytes,
         connections_per_s=limits.connections_per_s,
+        connections=limits.connections or 0,
+        connections_per_address=limits.connections_per_address or 0,
     )
 
 

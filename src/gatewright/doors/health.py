@@ -191,7 +191,7 @@ def _loop(numbers: Mapping[str, Any]) -> tuple[Metric, ...]:
         ),
         CounterMetricFamily(
             "gatewright_connections_refused",
-            "Connections refused because their address opened more than limits.connections_per_s.",
+            "Connections refused: more than limits.connections_per_s from one address, or as many open as may be.",
             value=numbers["refused"],
         ),
         CounterMetricFamily(

@@ -15,15 +15,15 @@ __all__ = ["Deadline"]
 class Deadline:
     """At most one thing awaited. `missed` is called with its name when it did not happen in time.
 
-    `awaited` may be set to "" at any time: it happened.
+    `awaited` may be set to "" at any time: it happened. `due` is when it has to, in seconds of the event loop.
     """
 
-    __slots__ = ("_due", "_loop", "_missed", "_rings", "_timer", "awaited")
+    __slots__ = ("_loop", "_missed", "_rings", "_timer", "awaited", "due")
 
     def __init__(self, missed: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._missed = missed
-        self._due = 0.0
+        self.due = 0.0
         self._rings = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self.awaited = ""
@@ -31,7 +31,7 @@ class Deadline:
     def expect(self, what: str, seconds: float) -> None:
         """Await this from now on, and nothing else."""
         self.awaited = what
-        self._due = due = self._loop.time() + seconds
+        self.due = due = self._loop.time() + seconds
         if self._timer is None or due < self._rings:
             if self._timer is not None:
                 self._timer.cancel()
@@ -47,7 +47,7 @@ class Deadline:
 
     def _ring(self) -> None:
         self._timer = None
-        left = self._due - self._loop.time()
+        left = self.due - self._loop.time()
         if not self.awaited:
             return
         if left > 0:

@@ -238,11 +238,10 @@ class HttpCaller(Sliced):
         if on != self._paused or not self.usable():
             return
         self._paused = not on
-        transport = cast("asyncio.Transport", self.transport)
         if on:
-            transport.resume_reading()
+            self.read_on()
         else:
-            transport.pause_reading()
+            self.transport.pause_reading()
 
     # -- what went wrong
 

@@ -28,6 +28,7 @@ from gatewright.transport.http_head import (
     new_parser,
     refusal,
     request,
+    scope_of,
     scope_of_connection,
     split_target,
     status_of,
@@ -35,6 +36,7 @@ from gatewright.transport.http_head import (
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.known_heads import KnownHeads
 from gatewright.transport.outlet import Patience
+from gatewright.transport.seats import Seat, Silent
 from gatewright.transport.websocket_connection import WebSocketConnection
 
 __all__ = ["HttpConnection"]
@@ -54,9 +56,10 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 class HttpConnection(Sliced):
     """A connection that speaks HTTP, until perhaps it is upgraded."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Serving, seat: Seat) -> None:
         super().__init__(serving.turns)
         self.serving = serving
+        self._seat = seat
         self.clogged = False
         self.writable = asyncio.Event()
         self._limits = serving.limits
@@ -88,9 +91,11 @@ class HttpConnection(Sliced):
         self._patience = Patience(self.transport, self._limits)
         self._always = scope_of_connection(transport.get_extra_info)
         self.serving.connections.add(cast("Any", self))
+        self._seat.holder = Silent(self._deadline, self._limits, transport, self._busy)
         self._deadline.expect("head", self._limits.header_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._seat.leave()
         self._deadline.stop()
         self._patience.stop()
         for exchange in (self._running, *self._waiting):
@@ -216,16 +221,11 @@ class HttpConnection(Sliced):
     def _scope(self, headers: Headers, version: str) -> dict[str, Any]:
         if self._url != self._target:
             self._target, self._split = self._url, split_target(self._url)
-        path, raw_path, query = self._split
-        return {
-            **self._always,
-            "http_version": version,
-            "method": self._parser.get_method().decode(),
-            "path": path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "headers": headers,
-        }
+        method = self._parser.get_method().decode()
+        return scope_of(self._always, version, method, self._split, headers)
+
+    def _busy(self) -> bool:
+        return self._running is not None
 
     def _weigh(self, headers: Headers) -> None:
         size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in headers)
@@ -281,7 +281,7 @@ class HttpConnection(Sliced):
             self._deadline.awaited = ""
             self.transport.pause_reading()
         else:
-            self.transport.resume_reading()
+            self.read_on()
             self._await_rest()
 
     # -- what is awaited of the client
@@ -347,7 +347,7 @@ class HttpConnection(Sliced):
         self.transport.write_eof()
         if self._paused:
             self._paused = False
-            self.transport.resume_reading()
+            self.read_on()
         self._deadline.expect("linger", LINGER_S)
 
     # -- upgrades
@@ -379,9 +379,9 @@ class HttpConnection(Sliced):
         serving.connections.discard(cast("Any", self))
         head = request(scope["method"], self._url, scope["http_version"], scope["headers"])
         protocol = WebSocketConnection(
-            serving.config, serving, {}, limits=serving.limits, gone=serving.gone
+            serving.config, serving, {}, limits=serving.limits, seat=self._seat
         )
-        self.transport.set_protocol(protocol)
+        self.hand_over(protocol)
         protocol.connection_made(self.transport)
         protocol.data_received(head + rest)
 

@@ -24,6 +24,7 @@ __all__ = [
     "new_parser",
     "refusal",
     "request",
+    "scope_of",
     "scope_of_connection",
     "spell",
     "split_target",
@@ -223,6 +224,26 @@ def request(
     """The head of a request, for another parser to read."""
     fields = b"".join([b"%b: %b\r\n" % header for header in headers])
     return b"%b %b HTTP/%b\r\n%b\r\n" % (method.encode(), target, version.encode(), fields)
+
+
+def scope_of(
+    always: dict[str, Any],
+    version: str,
+    method: str,
+    split: tuple[str, bytes, bytes],
+    headers: Headers,
+) -> dict[str, Any]:
+    """The ASGI scope of a request: `always` is its connection's (`scope_of_connection`), `split` its target's (`split_target`)."""
+    path, raw_path, query = split
+    return {
+        **always,
+        "http_version": version,
+        "method": method,
+        "path": path,
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+    }
 
 
 def scope_of_connection(extra_info: Callable[[str], Any]) -> dict[str, Any]:

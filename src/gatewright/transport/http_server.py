@@ -14,6 +14,7 @@ import socket
 import ssl
 import stat
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gatewright.transport.base import BURST_S, FROM_CLIENTS, Limits
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_exchange import App, Serving
+from gatewright.transport.seats import Seat, Seats
 
 __all__ = [
     "BACKLOG",
@@ -44,8 +46,8 @@ CANCEL_S = 5.0
 
 _TOO_MANY = "more than {} new connections a second from one address; keep connections open, or try again later"
 _SENT_AWAY = (
-    b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n"
-    b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%b"
+    b"HTTP/1.1 %b\r\nRetry-After: 1\r\nConnection: close\r\n"
+    b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n%b\n"
 )
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -107,7 +109,7 @@ async def _read_on(message: dict[str, Any], receive: Receive, limit: int) -> byt
         message = await receive()
 
 
-async def serve(
+async def serve(  # noqa: PLR0913 - where, with which certificate, within which bounds
     app: App,
     *,
     host: str = "127.0.0.1",
@@ -117,12 +119,13 @@ async def serve(
     key: str | None = None,
     client_ca: str | None = None,
     limits: Limits = FROM_CLIENTS,
+    seats: Seats | None = None,
 ) -> HttpServer:
     """Serve `app` on the running loop. Port 0 takes a free one; a name is listened on at all its addresses.
 
     `unix_socket` is a path, used instead of host and port and readable by its owner alone. With `certificate` and
-    `key` (PEM files) it is HTTPS, and with `client_ca` for clients that have a certificate of it. Raises
-    `CannotListen`.
+    `key` (PEM files) it is HTTPS, and with `client_ca` for clients that have a certificate of it. `seats` are those of another
+    listener of the process, to share them. Raises `CannotListen`.
     """
     context = tls_context(certificate, key, client_ca)
     if unix_socket is None:
@@ -131,7 +134,9 @@ async def serve(
     else:
         sockets = [_listen_unix(Path(unix_socket))]
         urls = [f"unix:{unix_socket}"]
-    server = HttpServer(_config(app, limits), limits, sockets, urls, unix_socket)
+    if seats is None:
+        seats = Seats(limits.connections, limits.connections_per_address)
+    server = HttpServer(_config(app, limits), limits, sockets, urls, unix_socket, seats)
     await server.start(context)
     server.clear_text = warn_of_clear_text(sockets, tls=context is not None)
     return server
@@ -150,7 +155,9 @@ class HttpServer:
         sockets: Sequence[socket.socket],
         urls: Sequence[str],
         unix_socket: str | None,
+        seats: Seats,
     ) -> None:
+        self.seats = seats
         self.urls = list(urls)
         self.url = self.urls[0]
         self.clear_text: tuple[str, ...] = ()
@@ -161,18 +168,18 @@ class HttpServer:
         self._unix_socket = unix_socket
         self._loop = asyncio.get_running_loop()
         self._servers: list[Listener] = []
-        self._arrivals = Arrivals(limits.connections_per_s, limits.connections_per_s * BURST_S)
+        per_s = limits.connections_per_s
+        self._arrivals = Arrivals(per_s, per_s * BURST_S, seats)
         self._empty = asyncio.Event()
         self._date: asyncio.TimerHandle | None = None
 
     async def start(self, context: ssl.SSLContext | None) -> None:
         """Begin to accept. `serve` does this."""
 
-        def connected() -> HttpConnection:
-            return HttpConnection(self._state)
+        def connected(seat: Seat) -> HttpConnection:
+            return HttpConnection(self._state, seat)
 
         limits = self._state.limits
-        said = f"{_TOO_MANY.format(limits.connections_per_s)}\n".encode()
         self._keep_date()
         for listening in self._sockets:
             server = Listener(
@@ -181,7 +188,7 @@ class HttpServer:
                 self._arrivals,
                 tls=context,
                 handshake_s=limits.header_timeout_s,
-                farewell=_SENT_AWAY % (len(said), said),
+                farewell=partial(_sent_away, limits.connections_per_s),
             )
             self._servers.append(server)
 
@@ -192,7 +199,7 @@ class HttpServer:
 
     @property
     def refused(self) -> int:
-        """How many connections were refused because their address opened too many."""
+        """How many connections were refused: their address opened too many, or there was no room."""
         return self._arrivals.refused
 
     @property
@@ -236,6 +243,12 @@ class HttpServer:
     def _keep_date(self) -> None:
         self._state.tell_time()
         self._date = self._loop.call_later(1.0, self._keep_date)
+
+
+def _sent_away(per_s: int, why: str) -> bytes:
+    status = b"503 Service Unavailable" if why else b"429 Too Many Requests"
+    said = (why or _TOO_MANY.format(per_s)).encode()
+    return _SENT_AWAY % (status, len(said) + 1, said)
 
 
 def _config(app: App, limits: Limits) -> Config:

@@ -49,6 +49,16 @@ class Sliced(asyncio.Protocol):
         """The connection is gone."""
         self._rest = b""
 
+    def read_on(self) -> None:
+        """The connection wants to read again: at once, or behind what came already."""
+        if not self._rest:
+            self.transport.resume_reading()
+
+    def hand_over(self, heir: asyncio.Protocol) -> None:
+        """Leave the transport to `heir`, who finds it reading and says from now on whether it does; `heir` is given what is left."""
+        self.transport.resume_reading()
+        self.transport.set_protocol(heir)
+
     def work(self) -> None:
         """It is this connection's turn (`Turns`)."""
         rest = self._rest
@@ -63,7 +73,6 @@ class Sliced(asyncio.Protocol):
         heir = transport.get_protocol()
         if heir is not self:
             rest, self._rest = self._rest[self._at :], b""
-            transport.resume_reading()
             if rest:
                 cast("asyncio.Protocol", heir).data_received(rest)
         elif self._at < len(self._rest):

@@ -27,6 +27,7 @@ from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.ends import End
 from gatewright.transport.http_server import listen_on
 from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.seats import Seat, Seats
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
 
@@ -55,9 +56,11 @@ async def serve_lines(
     port: int,
     tls: ssl.SSLContext | None = None,
     limits: Limits = FROM_CLIENTS,
+    seats: Seats | None = None,
 ) -> LineServer:
-    """Serve on the running loop. Port 0 takes a free one. Raises `CannotListen`."""
-    server = LineServer(accept, limits)
+    """Serve on the running loop. Port 0 takes a free one. `seats` are those of another listener of the process, to share them.
+    Raises `CannotListen`."""
+    server = LineServer(accept, limits, seats)
     await server.start(host, port, tls)
     return server
 
@@ -65,11 +68,14 @@ async def serve_lines(
 class LineServer:
     """A running server. Made by `serve_lines`."""
 
-    def __init__(self, accept: Accept, limits: Limits) -> None:
+    def __init__(self, accept: Accept, limits: Limits, seats: Seats | None = None) -> None:
         self._accept = accept
         self._limits = limits
+        if seats is None:
+            seats = Seats(limits.connections, limits.connections_per_address)
         self._servers: list[Listener] = []
-        self._arrivals = Arrivals(limits.connections_per_s, limits.connections_per_s * BURST_S)
+        per_s = limits.connections_per_s
+        self._arrivals = Arrivals(per_s, per_s * BURST_S, seats)
         self._open: set[TcpPipe] = set()
         self.flooded = 0
         """None of its connections is closed for the number of what it sends: lines stand in line."""
@@ -88,8 +94,8 @@ class LineServer:
         ]
         self.clear_text = warn_of_clear_text(sockets, tls=tls is not None)
 
-    def _connected(self) -> TcpPipe:
-        return TcpPipe(self._accept, self._limits, self._open)
+    def _connected(self, seat: Seat) -> TcpPipe:
+        return TcpPipe(self._accept, self._limits, self._open, seat)
 
     @property
     def connections(self) -> int:
@@ -98,7 +104,7 @@ class LineServer:
 
     @property
     def refused(self) -> int:
-        """How many connections were refused because their address opened too many."""
+        """How many connections were refused: their address opened too many, or there was no room."""
         return self._arrivals.refused
 
     async def stop(self) -> None:
@@ -119,7 +125,8 @@ class TcpPipe(asyncio.Protocol):
     `a message longer than N bytes`.
     """
 
-    def __init__(self, accept: Accept, limits: Limits, among: set[TcpPipe]) -> None:
+    def __init__(self, accept: Accept, limits: Limits, among: set[TcpPipe], seat: Seat) -> None:
+        self._seat = seat
         self._accept = accept
         self._limits = limits
         self._among = among
@@ -134,6 +141,8 @@ class TcpPipe(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._among.add(self)
+        self._since: float | None = asyncio.get_running_loop().time()
+        self._seat.holder = self
         self._outbox = LineOutbox(self._transport, self._limits, lambda: self._cut(SLOW_READER))
         self._receiver = self._accept(self)
         self._end = End(self._receiver)
@@ -145,13 +154,23 @@ class TcpPipe(asyncio.Protocol):
             self._inbox.drop()
 
     def data_received(self, data: bytes) -> None:
+        self._since = None
         self._inbox.feed(data)
+
+    def idle_since(self) -> tuple[bool, float] | None:
+        """For `seats.Holder`: who has said anything is not idle."""
+        return None if self._since is None else (False, self._since)
+
+    def give_up(self) -> None:
+        """For `seats.Holder`."""
+        self._cut("closed for another connection")
 
     def eof_received(self) -> bool:
         self._inbox.end(self._heard)
         return self._transport.get_extra_info("sslcontext") is None  # TLS knows no half-closed
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._seat.leave()
         self._closing = self._closing or "closed by the peer"
         self._outbox.stop()
         self._inbox.drop()

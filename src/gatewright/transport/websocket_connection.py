@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from uvicorn.config import Config
@@ -24,6 +23,7 @@ from websockets.http11 import Request
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.http_exchange import Serving
 from gatewright.transport.outlet import Outlet
+from gatewright.transport.seats import Seat
 from gatewright.transport.websocket_intake import Intake
 from gatewright.wire.jsonrpc import is_utf8
 
@@ -105,13 +105,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         app_state: dict[str, Any],
         *,
         limits: Limits,
-        gone: Callable[[], None],
+        seat: Seat,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.logger = log
         self.close_timeout = CLOSING_S
         self._limits = limits
-        self._gone = gone
+        seat.holder = None  # it may be silent for days
+        self._seat = seat
         self._receiver: Receiver | None = None
         self._serving = server_state
         self._intake = Intake(
@@ -131,7 +132,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.closed("closed")
-        self._gone()
+        self._seat.leave()
+        self._serving.gone()
 
     def pause_writing(self) -> None:
         if self._receiver is not None:

@@ -13,13 +13,11 @@ import msgspec
 
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
+from gatewright.upstream.pages import Definition, read_page
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 
 __all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
-
-Definition = Mapping[str, msgspec.Raw]
-"""One tool, prompt, resource or template, as the server wrote it."""
 
 Section = Literal["tools", "prompts", "resources", "resourceTemplates"]
 
@@ -35,8 +33,6 @@ _PAGE_S = 30.0
 _MOST = 100_000
 _MOST_BYTES = 32 * 1024 * 1024
 """Of one list, all pages together."""
-
-_page = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -96,13 +92,15 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
             raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
         try:
             members = jsonrpc.decode_members(raw)
-            found.extend(_page.decode(members.get(section, b"[]")))
+            found += await read_page(members.get(section, b"[]"), _MOST)
             cursor = jsonrpc.decode(members["nextCursor"]) if "nextCursor" in members else None
         except (ValueError, msgspec.DecodeError) as problem:
             raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
+        if len(found) > _MOST:
+            raise UpstreamFailed(f"{method}: the list has more than {_MOST} entries")
         if not isinstance(cursor, str):
             return found
-        if cursor in seen or len(found) > _MOST:
+        if cursor in seen:
             raise UpstreamFailed(f"{method}: the list has no end")
         seen.add(cursor)
     raise UpstreamFailed(f"{method}: more than {spec.catalogue.pages} pages")

@@ -1,0 +1,189 @@
+"""How many connections may be open: of one address, and in all, with descriptors left over for everything else.
+
+A process may open so many files and no more; whoever opens connections until then ends children, databases and all other callers with
+it. So what listens has a share, most of which no single address can take. Where that is taken, a connection that
+waits for nothing but its next request makes room for the one that comes, as HTTP allows (RFC 9112 §9.5): the longest silent of
+some, and one that never asked anything before any other. Work under way is never ended for a newcomer.
+
+The addresses of this machine (loopback, Unix sockets) have no bound of their own: a proxy stands there, with everybody behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Protocol, cast
+
+from gatewright.transport.base import Limits
+from gatewright.transport.deadline import Deadline
+
+__all__ = ["LOOKED_AT", "Holder", "Seat", "Seats", "Silent", "share_of"]
+
+log = logging.getLogger("gatewright.connections")
+
+LOOKED_AT = 128
+"""So many connections are asked whether they are idle, for one that comes."""
+MOST = 100_000
+RESERVED = 128, 2048
+"""Descriptors that are never given to connections: a quarter of all, but at least and at most so many."""
+_QUIET_S = 10.0
+_LOOPBACK = ("127.", "::")
+
+
+class Holder(Protocol):
+    """A connection."""
+
+    def idle_since(self) -> tuple[bool, float] | None:
+        """Whether it ever made a request, and since when (seconds of the event loop) it waits for the next. None: it is not idle."""
+
+    def give_up(self) -> None:
+        """Close it, for one that comes."""
+
+
+def share_of(files: int) -> int:
+    """How many connections may be open in all, for a process that may open so many files (-1: any number)."""
+    if files < 0 or files == resource.RLIM_INFINITY:
+        return MOST
+    least, most = RESERVED
+    return max(1, min(MOST, files - min(max(files // 4, least), most)))
+
+
+class Silent:
+    """An HTTP connection as a `Holder`."""
+
+    __slots__ = ("_busy", "_deadline", "_limits", "_transport")
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        limits: Limits,
+        transport: asyncio.BaseTransport,
+        busy: Callable[[], bool],
+    ) -> None:
+        """`deadline` awaits a `head`, or is `idle`; `busy` says whether a request is under way."""
+        self._deadline = deadline
+        self._limits = limits
+        self._transport = cast("asyncio.Transport", transport)
+        self._busy = busy
+
+    def idle_since(self) -> tuple[bool, float] | None:
+        """Since its last answer, or since it has owed its first request."""
+        awaited, due = self._deadline.awaited, self._deadline.due
+        if self._busy() or not awaited:
+            return None
+        if awaited == "idle":
+            return True, due - self._limits.keep_alive_s
+        return False, due - self._limits.header_timeout_s
+
+    def give_up(self) -> None:
+        """Close it at once."""
+        self._transport.abort()
+
+
+class Seat:
+    """What one connection holds, until it leaves."""
+
+    __slots__ = ("_seats", "holder", "place")
+
+    def __init__(self, seats: Seats, place: str) -> None:
+        self._seats = seats
+        self.place = place
+        self.holder: Holder | None = None
+
+    def leave(self) -> None:
+        """The connection is gone. May be said twice."""
+        self._seats.left(self)
+
+
+class Seats:
+    """The connections of all listeners of a process."""
+
+    def __init__(self, most: int = 0, of_one: int = 0) -> None:
+        """`most` in all; 0 means what this process may open, less a reserve. `of_one` address; 0 means half of all, and for addresses
+        of this machine all."""
+        self.most = most or share_of(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self.refused = 0
+        """Connections for which there was no room."""
+        self.made_room = 0
+        """Idle ones that were closed for others."""
+        self._of_one = of_one
+        self._all: dict[Seat, None] = {}
+        self._of: dict[str, dict[Seat, None]] = {}
+        self._told = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def of_one(self, place: str) -> int:
+        """How many one address may have."""
+        if self._of_one:
+            return self._of_one if place else self.most
+        local = not place or place.startswith(_LOOPBACK[0]) or place == _LOOPBACK[1]
+        return self.most if local else max(1, self.most // 2)
+
+    def take(self, place: str) -> Seat | None:
+        """A seat for a connection from a place (`arrivals.place_of`); None where there is none, and `why` says so."""
+        own = self._of.get(place, {})
+        if (len(own) >= self.of_one(place) and not self._free(own)) or (
+            len(self._all) >= self.most and not self.free()
+        ):
+            self._refuse(place)
+            return None
+        seat = Seat(self, place)
+        self._all[seat] = None
+        self._of.setdefault(place, {})[seat] = None
+        return seat
+
+    def why(self, place: str) -> str:
+        """Why a place was refused, in words for the client and for the log."""
+        if len(self._all) >= self.most:
+            return f"{self.most} connections are open, which is as many as may be (limits.connections, ulimit -n)"
+        return f"{self.of_one(place)} connections of one address are open (limits.connections_per_address)"
+
+    def free(self) -> bool:
+        """Close an idle connection, whoever has it; whether one was found."""
+        return self._free(self._all)
+
+    def left(self, seat: Seat) -> None:
+        """A seat is free again."""
+        self._all.pop(seat, None)
+        own = self._of.get(seat.place)
+        if own is not None:
+            own.pop(seat, None)
+            if not own:
+                del self._of[seat.place]
+        seat.holder = None
+
+    def _free(self, among: dict[Seat, None]) -> bool:
+        """Ask those that were not asked for the longest time, and close the one that is missed least."""
+        best: tuple[tuple[bool, float], Seat] | None = None
+        for seat in list(islice(among, LOOKED_AT)):
+            among[seat] = among.pop(seat)  # it is asked again when all others were
+            since = None if seat.holder is None else seat.holder.idle_since()
+            if since is not None and (best is None or since < best[0]):
+                best = since, seat
+        if best is None:
+            return False
+        seat, self.made_room = best[1], self.made_room + 1
+        holder = seat.holder
+        self.left(seat)
+        if holder is not None:
+            holder.give_up()
+        return True
+
+    def _refuse(self, place: str) -> None:
+        self.refused += 1
+        now = time.monotonic()
+        if now - self._told >= _QUIET_S:
+            self._told = now
+            log.warning(
+                "a connection from %s was refused: %s; %d were refused until now, and %d idle ones closed for others",
+                place or "a Unix socket",
+                self.why(place),
+                self.refused,
+                self.made_room,
+            )
