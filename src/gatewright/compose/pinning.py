@@ -18,7 +18,7 @@ from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
-from gatewright.upstream.slices import in_slices
+from gatewright.transport.slices import in_slices
 from gatewright.validators.lookalike import keys, twins
 from gatewright.validators.read_definition import Read, read_definition
 
