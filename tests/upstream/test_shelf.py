@@ -281,7 +281,7 @@ LARGE = ",".join(["1e1"] * 20_000)
 @pytest.mark.parametrize(
     ("member", "why"),
     [
-        (f"[{LARGE}]", "'x' have more than 20000 values"),
+        (f"[{LARGE}]", "'x' cannot be compared: have more than 20000 values"),
         (f'{{"type":"object","default":[{LARGE}]}}', "have more than 20000 values"),
         (f'{{"a":["{"b" * 5000}",{"9" * 1001}]}}', "an integer of more than 1000 digits"),
         ("1." + "7" * 4300, "a number has more than 4300 digits"),
@@ -318,3 +318,20 @@ def test_what_is_no_text_is_not_even_read_as_a_name(
         found = build_shelf(ServerSpec(id="s"), made)
         assert found.warnings == (f"{section}: an entry without a usable {key!r} is left out",)
     assert not read
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x://" + "{+a}" * 9, "it has 9 expressions, at most 8"),
+        ("x://" + "a" * 2048 + "{b}", "it has 2055 characters, at most 2048"),
+    ],
+)
+def test_a_template_that_nobody_can_be_held_against_is_left_out_by_name(
+    text: str, why: str
+) -> None:
+    found = shelf(
+        resourceTemplates=[{"uriTemplate": one, "name": "n"} for one in (text, "x://{a}")]
+    )
+    assert [template.text for _, template in found.templates] == ["x://{a}"]
+    assert found.warnings == (f"resource template {text[:100]!r} is left out: {why}",)

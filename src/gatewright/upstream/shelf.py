@@ -18,7 +18,7 @@ from gatewright.protocol.tasks import runs_as_task
 from gatewright.transport.slices import in_slices
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
-from gatewright.upstream.templates import Template
+from gatewright.upstream.templates import Template, flaw_of_template
 from gatewright.validators.annotations import Hinted, hinted
 from gatewright.validators.definition import digest_steps
 from gatewright.validators.flow import marks_of
@@ -97,17 +97,14 @@ def _steps(
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     left_out: list[tuple[str, str]] = []
     tools = yield from _tools(spec, listing, known, warnings, left_out)
-    found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
-    if len(found) > _TEMPLATES:
-        warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
-    templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
+    templates = yield from _templates(spec, listing, warnings)
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
     return Shelf(
         tuple(tools),
         tuple(prompts),
         tuple(resources),
-        templates,
+        tuple(templates),
         _few(warnings),
         tuple(left_out),
     )
@@ -218,7 +215,9 @@ def _check_size(definition: Definition, description_bytes: int) -> None:
     for name, member in definition.items():
         flaw = "" if _comparable(member) else flaw_of(b"[%b]" % bytes(member), _MEMBERS)
         if flaw:
-            raise ValueError(f"its {name[:50]!r} {flaw.removeprefix('params ')}")
+            raise ValueError(
+                f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
+            )
 
 
 def _comparable(text: msgspec.Raw) -> bool:
@@ -251,6 +250,25 @@ def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[st
     """What is odd about a tool that is offered all the same."""
     flaws = problems(_decoded(definition, "security"))
     warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
+
+
+def _templates(
+    spec: ServerSpec, listing: Listing, warnings: list[str]
+) -> Generator[None, None, list[tuple[Entry, Template]]]:
+    entries = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
+    found: list[tuple[Entry, Template]] = []
+    for entry in entries:
+        yield
+        name = entry.target.name
+        flaw = flaw_of_template(name)
+        if flaw:
+            warnings.append(f"resource template {name[:100]!r} is left out: {flaw}")
+        elif len(found) >= _TEMPLATES:
+            warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
+            break
+        else:
+            found.append((entry, Template(name)))
+    return found
 
 
 def _entries(
