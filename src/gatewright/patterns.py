@@ -162,16 +162,12 @@ class Pattern(Generic[AnyStr]):
         said = _encoded(text)
         return bool(self._match(_BOTH, said, 0, len(said))[0] != _NOTHING)
 
-    def search(self, text: AnyStr) -> Match[AnyStr] | None:
-        """The first place that fits."""
-        return self._one(_SEARCH, text)
+    def search(self, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
+        """The first place that fits, of bytes from a place on."""
+        return self._one(_SEARCH, text, at)
 
     def match(self, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
         """What fits at the beginning or, of bytes, at a place: of `str` the whole text would be read anew each time."""
-        if at and not self._of_bytes:
-            raise TypeError(
-                "of str there is no place to begin at: encode the text once, or take finditer"
-            )
         return self._one(_START, text, at)
 
     def fullmatch(self, text: AnyStr) -> Match[AnyStr] | None:
@@ -179,6 +175,10 @@ class Pattern(Generic[AnyStr]):
         return self._one(_BOTH, text)
 
     def _one(self, anchor: Any, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
+        if at and not self._of_bytes:
+            raise TypeError(
+                "of str there is no place to begin at: encode the text once, or take finditer"
+            )
         said = _encoded(text)
         spans = self._match(anchor, said, at, len(said))
         if spans[0] == _NOTHING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Target
 from gatewright.filters.links import AT_ONCE, MOST_NAMED, Links, led, named
+from gatewright.transport import slices
 from tests.gates.parts import a_call, a_tool, a_tool_call
 
 
@@ -209,3 +212,35 @@ def test_what_was_read_and_is_a_link_as_well_is_renamed_once() -> None:
     result = {"contents": [dict(LINK)]}
     assert led(call.method, result, lambda uri: f"in:{uri}")
     assert result["contents"][0]["uri"] == "in:x://a"
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 500])
+@pytest.mark.parametrize("as_event", [False, True])
+async def test_no_more_than_a_few_uris_are_looked_up_between_two_turns_of_others(
+    count: int, as_event: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice that may take no time at all is over after each step."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    catalogue, call = Several(), a_tool_call(a_tool(), arguments={})
+    links, most, seen = Links(catalogue), 0, 0
+
+    async def other() -> None:
+        nonlocal most, seen
+        while True:
+            most, seen = max(most, len(catalogue.named) - seen), len(catalogue.named)
+            await asyncio.sleep(0)
+
+    running = asyncio.ensure_future(other())
+    await asyncio.sleep(0)
+    result = {"content": [{**LINK, "uri": f"x://{at}"} for at in range(count)]}
+    asked: Any
+    if as_event:
+        asked = links.event(call, Event("notifications/mgp.stream.chunk", result))
+    else:
+        asked = links.outcome(call, Answer(json.dumps(result).encode()))
+    found = await asked if inspect.isawaitable(asked) else asked
+    await asyncio.sleep(0)
+    running.cancel()
+    text = json.dumps(found.params) if as_event else found.raw.decode()
+    assert text.count("X://") == len(catalogue.named) == count
+    assert 0 < most <= 8

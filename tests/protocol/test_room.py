@@ -6,6 +6,9 @@ import itertools
 import json
 from typing import Any
 
+import pytest
+
+from gatewright.protocol import room as room_module
 from gatewright.protocol.room import Batch, Bounds, Member, Message, No, Room
 from gatewright.wire.mcpx import Envelope
 
@@ -191,3 +194,22 @@ def test_new_capabilities_are_told_by_a_welcome() -> None:
 
 def test_a_batch_of_nothing_is_nothing() -> None:
     assert Batch(()).frames(lambda text: text) == b""
+
+
+@pytest.mark.parametrize("over", [1, 10, 200])
+def test_what_is_too_long_is_not_read_and_all_of_it_is_charged(
+    over: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    real = room_module.read
+    monkeypatch.setattr(room_module, "read", lambda text: seen.append(len(text)) or real(text))
+    here = room(message_bytes=5000, burst_bytes=5000.0 * over, bytes_per_s=1.0)
+    one = member("x")
+    text = b'{"id":"a","x":"' + b"y" * 5000 * over + b'"}'
+    first = here.judge(one, text, 0.0)
+    assert isinstance(first, No)
+    assert (first.error, first.id) == ("payload_too_large", None)
+    second = here.judge(one, text, 0.0)
+    assert isinstance(second, No)
+    assert (second.error, second.id) == ("rate_limited", None)
+    assert not seen

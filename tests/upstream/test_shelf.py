@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatewright.call import Security
@@ -272,3 +273,65 @@ def test_each_entry_is_a_step_after_which_others_have_a_turn(
     """Those that are left out too: a list of nothing else is no reason to keep everybody waiting."""
     steps = _steps(ServerSpec(id="s"), listing(**{section: [entry] * 300}))
     assert len(list(steps)) == 300
+
+
+LARGE = ",".join(["1e1"] * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("member", "why"),
+    [
+        (f"[{LARGE}]", "'x' cannot be compared: have more than 20000 values"),
+        (f'{{"type":"object","default":[{LARGE}]}}', "have more than 20000 values"),
+        (f'{{"a":["{"b" * 5000}",{"9" * 1001}]}}', "an integer of more than 1000 digits"),
+        ("1." + "7" * 4300, "a number has more than 4300 digits"),
+        ("[" * 300 + "]" * 300, "nested too deep"),
+    ],
+)
+def test_a_definition_that_cannot_be_compared_while_others_wait_is_left_out(
+    member: str, why: str
+) -> None:
+    text = b'{"name":"t","inputSchema":{"type":"object"},"x":%b}' % member.encode()
+    made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
+    found = build_shelf(ServerSpec(id="s"), made)
+    assert not found.tools
+    assert why in found.left_out[0][1]
+
+
+@pytest.mark.parametrize("zeros", [10, 30_000])
+def test_zeros_at_the_end_of_a_number_are_no_reason(zeros: int) -> None:
+    text = b'{"name":"t","inputSchema":{"type":"object"},"x":1.%b}' % (b"0" * zeros)
+    made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
+    assert len(build_shelf(ServerSpec(id="s"), made).tools) == 1
+
+
+@pytest.mark.parametrize("section", ["tools", "prompts", "resources", "resourceTemplates"])
+def test_what_is_no_text_is_not_even_read_as_a_name(
+    section: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = {"resources": "uri", "resourceTemplates": "uriTemplate"}.get(section, "name")
+    read: list[int] = []
+    real = jsonrpc.decode
+    monkeypatch.setattr(jsonrpc, "decode", lambda one: read.append(len(bytes(one))) or real(one))
+    for name in (b"[%b1]" % (b"1e1," * 100_000), b'"%b"' % (b"x" * 400_000), b"7", b"null"):
+        made = Listing(Hello("2025-11-25"), {section: [{key: msgspec.Raw(name)}]})  # type: ignore[dict-item]
+        found = build_shelf(ServerSpec(id="s"), made)
+        assert found.warnings == (f"{section}: an entry without a usable {key!r} is left out",)
+    assert not read
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x://" + "{+a}" * 9, "it has 9 expressions, at most 8"),
+        ("x://" + "a" * 2048 + "{b}", "it has 2055 characters, at most 2048"),
+    ],
+)
+def test_a_template_that_nobody_can_be_held_against_is_left_out_by_name(
+    text: str, why: str
+) -> None:
+    found = shelf(
+        resourceTemplates=[{"uriTemplate": one, "name": "n"} for one in (text, "x://{a}")]
+    )
+    assert [template.text for _, template in found.templates] == ["x://{a}"]
+    assert found.warnings == (f"resource template {text[:100]!r} is left out: {why}",)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.upstream.templates import Template
+from gatewright.upstream.templates import Template, flaw_of_template
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,14 @@ def test_the_closest_template_has_the_most_literal_text() -> None:
     assert close.weight > wide.weight
 
 
-@pytest.mark.parametrize("text", ["x://" + "{a}" * 33, "x://" + "a" * 3000, "x://{+a}" * 40])
+@pytest.mark.parametrize("text", ["x://" + "{a}" * 9, "x://" + "a" * 3000, "x://{+a}" * 40])
 def test_a_monstrous_template_fits_nothing(text: str) -> None:
     assert not Template(text).matches("x://a")
+    assert flaw_of_template(text).startswith("it has ")
 
 
 def test_a_monstrous_uri_fits_nothing() -> None:
-    assert not Template("x://{+a}").matches("x://" + "a" * 10_000)
+    assert not Template("x://{+a}").matches("x://" + "a" * 2048)
 
 
 VALUES = {
@@ -83,13 +84,13 @@ def test_a_template_means_what_backtracking_says_it_means(
 @pytest.mark.parametrize(
     "expression", ["{a}", "{+a}", "{a}/", "{+a}/{?b}", "{/a,b}", "{;v}-", "{.e}a"]
 )
-@pytest.mark.parametrize("count", [1, 8, 16])
+@pytest.mark.parametrize("count", [1, 4, 7])
 def test_expressions_cost_what_the_uri_says_and_never_backtrack(
     expression: str, count: int
 ) -> None:
     template = Template("x://" + expression * count + "!")
     assert not template.matches("x://a")  # made when it is first asked
-    uri = "x://" + "a/" * 4090
+    uri = "x://" + "a/" * 1020
     begun = time.thread_time()
     assert not template.matches(uri)
     assert time.thread_time() - begun < 0.5  # backtracking over ten takes longer than anybody waits

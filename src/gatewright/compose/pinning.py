@@ -19,8 +19,8 @@ from gatewright.settings import Settings
 from gatewright.stores.errors import StoreError
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
+from gatewright.transport.slices import in_slices
 from gatewright.upstream.reserved import Reserved
-from gatewright.upstream.slices import in_slices
 from gatewright.validators.lookalike import keys, twins
 from gatewright.validators.read_definition import Read, read_definition
 

@@ -9,6 +9,7 @@ from gatewright.commands import to_type
 from gatewright.upstream.declared import owner_of_method
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.names import wrap_uri
+from gatewright.upstream.templates import LONGEST_URI
 
 __all__ = ["Subjects"]
 
@@ -83,7 +84,7 @@ class Subjects:
         """A URI that several servers claim is none of theirs; in qualified form it is one's."""
         found = self._catalogue.claimants(call.profile, call.name, call.caller)
         if len(found) < 2:
-            return None
+            return None if found or len(call.name) <= LONGEST_URI else _too_long(call.name)
         names = [wrap_uri(one) for one in found]
         return Refusal(
             "not_found",
@@ -96,6 +97,15 @@ class Subjects:
         return self._catalogue.view(call.profile).unprefixed or call.name.startswith(
             self._prefixes.get(server, server + "__")
         )
+
+
+def _too_long(uri: str) -> Refusal:
+    return Refusal(
+        "not_found",
+        f"no server lists the resource {uri[:128]!r}…, and only a URI of at most {LONGEST_URI} characters is looked for "
+        f"among resource templates: this one has {len(uri)}",
+        {"limit": LONGEST_URI, "characters": len(uri)},
+    )
 
 
 def _way(server: str, stopped: bool) -> str:

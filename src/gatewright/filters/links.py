@@ -7,15 +7,15 @@ does not say whose it is: the catalogue remembers it for the caller, or has it s
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
 from gatewright.transport.large import holds_any
+from gatewright.transport.slices import in_slices
 from gatewright.validators.leaves import outweighs
 from gatewright.wire import jsonrpc
 
@@ -28,7 +28,8 @@ AT_ONCE = 64 * 1024
 """Bytes that are decoded and looked through where they are; what is longer, beside the loop."""
 MOST_NAMED = 10_000
 """Resources that one long result may name."""
-_SLICE = 64
+_FEW = 8
+"""URIs that are looked up where they are; more, in slices: each may be held against templates of every server."""
 _NAMES = (b'"uri"', b"\\u")
 """How the member's name is written; one that is spelled with escapes has a `u` behind its backslash."""
 
@@ -78,8 +79,20 @@ class Links:
             result = jsonrpc.decode(raw)
         except ValueError:
             return outcome
+        uris = named(call.method, result)
+        if len(uris) > _FEW:
+            return self._many(call, server, outcome, result, uris)
         changed = led(call.method, result, lambda uri: self._shown(call, server, uri))
         return replace(outcome, raw=jsonrpc.encode(result)) if changed else outcome
+
+    async def _many(
+        self, call: Call, server: str, answer: Answer, result: Any, uris: list[str]
+    ) -> Outcome:
+        shown = await in_slices(self._looked_up(call, server, uris))
+        if not shown:
+            return answer
+        led(call.method, result, lambda uri: shown.get(uri, uri))
+        return replace(answer, raw=jsonrpc.encode(result))
 
     async def _large(self, call: Call, server: str, answer: Answer, beside: Beside) -> Outcome:
         if not await holds_any(answer.raw, _NAMES):
@@ -93,13 +106,20 @@ class Links:
         uris = await beside.named(call, raw)
         if isinstance(uris, Failure):
             return uris
-        shown: dict[str, str] = {}
-        for at, uri in enumerate(uris, 1):
-            other = self._shown(call, server, uri)
-            shown |= {} if other == uri else {uri: other}
-            if not at % _SLICE:
-                await asyncio.sleep(0)
+        shown = await in_slices(self._looked_up(call, server, uris))
         return await beside.led(call, raw, shown) if shown else raw
+
+    def _looked_up(
+        self, call: Call, server: str, uris: Iterable[str]
+    ) -> Generator[None, None, dict[str, str]]:
+        """What is called something else, one URI a step."""
+        shown: dict[str, str] = {}
+        for uri in uris:
+            other = self._shown(call, server, uri)
+            if other != uri:
+                shown[uri] = other
+            yield
+        return shown
 
     def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event with every link leading where it should: a part of a result may come as one."""
@@ -111,8 +131,20 @@ class Links:
         if not any(_linking(event.params)):
             return event
         params = jsonrpc.decode(jsonrpc.encode(event.params))
+        uris = named(call.method, params)
+        if len(uris) > _FEW:
+            return self._many_of_event(call, server, event, params, uris)
         changed = led(call.method, params, lambda uri: self._shown(call, server, uri))
         return Event(event.method, params) if changed else event
+
+    async def _many_of_event(
+        self, call: Call, server: str, event: Event, params: Any, uris: list[str]
+    ) -> Event:
+        shown = await in_slices(self._looked_up(call, server, uris))
+        if not shown:
+            return event
+        led(call.method, params, lambda uri: shown.get(uri, uri))
+        return Event(event.method, params)
 
     async def _large_event(
         self, call: Call, server: str, event: Event, beside: Beside

@@ -30,6 +30,8 @@ from gatewright.wire.mcpx_capabilities import Capabilities
 __all__ = ["Batch", "Bounds", "Member", "Message", "Mode", "No", "Room", "Stamp"]
 
 Mode = Literal["all", "directed"]
+_READ_ANYWAY = 4096
+"""Bytes. Of what is longer and not let in not even the id is read."""
 Stamp = Callable[[], tuple[str, str]]
 """A fresh message id (UUID, version 4) and the time (RFC 3339)."""
 
@@ -112,8 +114,10 @@ class Member:
         self.text = member_text(self.id, self.capabilities.patterns)
 
     def may_send(self, now: float, bounds: Bounds, size: int) -> bool:
-        """Take one message of `size` bytes from its allowance. `now` is monotonic seconds."""
+        """Take one message of `size` bytes from its allowance, all of it where the message is larger. `now` is monotonic
+        seconds."""
         tokens, room = bounds.burst, max(bounds.burst_bytes, bounds.message_bytes)
+        size = min(size, int(room))
         if self._tokens >= 0.0:
             passed = now - self._at
             tokens = min(tokens, self._tokens + passed * bounds.messages_per_s)
@@ -255,12 +259,12 @@ class Room:
     def judge(self, member: Member, text: bytes, now: float) -> Envelope | No:
         """Whether a message may pass: the envelope, or why not. `now` is monotonic seconds."""
         limit = self.bounds.message_bytes
-        if member.limited and not member.may_send(now, self.bounds, min(len(text), limit)):
+        if member.limited and not member.may_send(now, self.bounds, len(text)):
             return self._too_many(member, text)
         member.dry = False
         if len(text) > limit:
             said = f"a message may have {limit} bytes; send less at once"
-            return No("payload_too_large", said, read(text).id)
+            return No("payload_too_large", said, _about(text))
         envelope = read(text)
         if isinstance(envelope, Flaw):
             return No(envelope.error, envelope.message, envelope.id)
@@ -291,7 +295,7 @@ class Room:
         bounds = self.bounds
         rate = f"{bounds.messages_per_s:g} messages and {bounds.bytes_per_s:g} bytes a second"
         said = f"you may send {rate}; wait, messages are dropped until then"
-        return No("rate_limited", said, read(text).id)
+        return No("rate_limited", said, _about(text))
 
     def route(self, member: Member, envelope: Envelope) -> None:
         """Pass a message on, as it came."""
@@ -376,6 +380,11 @@ class Room:
         if plain and wide.messages:
             yield wide, plain
         yield from _shared(out, special)
+
+
+def _about(text: bytes) -> str | None:
+    """The id of a message that goes nowhere, where it costs nothing to find out."""
+    return read(text).id if len(text) <= _READ_ANYWAY else None
 
 
 def _shared(

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcpx import GATEWAY, Envelope, Kind, split_kind
 
 __all__ = [
@@ -44,6 +45,8 @@ _NAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Method → where in its params the context stands."""
+_LIMITS = Limits()
+"""Of what is read here: as much as of any other call."""
 _OF_RESOURCE = ("ref", "uri")
 """Where it stands for `completion/complete` of a resource; the other references are to prompts."""
 
@@ -146,6 +149,10 @@ def examine(envelope: Envelope) -> Content | Unfit:
 
 
 def _decoded(payload: bytes) -> dict[str, Any]:
+    flaw = flaw_of(payload, _LIMITS)
+    if flaw:
+        raise ValueError(flaw)
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from gatewright.commands import to_type
+from gatewright.redaction import without_secrets
 
 __all__ = [
     "SHOWN_CHARS",
@@ -25,7 +26,11 @@ __all__ = [
 
 SHOWN_CHARS = 16 * 1024
 """How much of the arguments is kept for a person to look at. What is longer is cut, and says so."""
-_CUT = "… ({} characters)"
+_CUT, _BEGINS = "… ({} characters)", "… ("
+_UNDECIDED = 8 * 1024
+"""How much more of longer ones is looked through and not kept: a secret that begins in what is kept ends there, or is one by its
+beginning."""
+_ESCAPE = 6
 
 State = Literal["pending", "approved", "denied", "used", "expired"]
 Scope = Literal["once", "arguments", "tool"]
@@ -92,12 +97,10 @@ class Approval(Asked, frozen=True, kw_only=True):
     def unseen(self) -> str:
         """What of the arguments nobody can look at here, for a person; empty where they are whole."""
         # Whole ones are a JSON object, and end like one.
-        if len(self.arguments) <= SHOWN_CHARS or self.arguments.endswith("}"):
+        kept, cut, of = self.arguments.rpartition(_BEGINS)
+        if not cut or not of.endswith("characters)"):
             return ""
-        of = self.arguments[SHOWN_CHARS:].strip("… ()")
-        return (
-            f"of {of} of arguments the first {SHOWN_CHARS} are kept here; nobody was shown the rest"
-        )
+        return f"of {of[:-1]} of arguments the first {len(kept)} are kept here; nobody was shown the rest"
 
     @property
     def who(self) -> str:
@@ -123,10 +126,31 @@ class ApprovalChange(msgspec.Struct, frozen=True):
 
 
 def shown(arguments: str) -> str:
-    """Arguments as they are kept to be looked at."""
-    if len(arguments) <= SHOWN_CHARS:
-        return arguments
-    return arguments[:SHOWN_CHARS] + _CUT.format(len(arguments))
+    """Arguments as they are kept to be looked at: without secrets, and no more of them looked through than is kept, and a
+    little behind it, in which one may end."""
+    most = SHOWN_CHARS + _UNDECIDED
+    if len(arguments) <= most:
+        clean = _clean(arguments)
+        return clean if len(clean) <= SHOWN_CHARS else _cut(clean, SHOWN_CHARS, arguments)
+    clean = _clean(_closed(arguments[:most]))
+    return _cut(clean, min(SHOWN_CHARS, max(0, len(clean) - _UNDECIDED)), arguments)
+
+
+def _clean(text: str) -> str:
+    return without_secrets(text.encode("utf-8", "replace")).decode()
+
+
+def _cut(clean: str, at: int, whole: str) -> str:
+    return clean[:at] + _CUT.format(len(whole))
+
+
+def _closed(head: str) -> str:
+    """The beginning of a JSON text with the end of the string in which it was cut: what is in no string is not looked through."""
+    plain = head.replace("\\\\", "..").replace('\\"', "..")
+    if not plain.count('"') % 2:
+        return head
+    escape = head.rfind("\\", len(head) - _ESCAPE)
+    return (head if escape < 0 else head[:escape].rstrip("\\")) + '"'
 
 
 def by_key(operator: str) -> bool:

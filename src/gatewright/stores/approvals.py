@@ -27,7 +27,6 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.commands import to_type
-from gatewright.redaction import without_secrets
 from gatewright.stores.approval import (
     Approval,
     ApprovalChange,
@@ -126,7 +125,7 @@ class Approvals:
             made = Approval(
                 id="ap_" + self._random(8).hex(),
                 **msgspec.structs.asdict(asked),
-                arguments=_shown(arguments),
+                arguments=shown(arguments),
                 risk=risk,
                 reason=reason,
                 quorum=quorum,
@@ -255,7 +254,7 @@ class Approvals:
         self._database.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
         self._database.execute(
             "UPDATE approvals SET edited = ?, arguments = ? WHERE id = ?",
-            (_canonical(edited), _shown(edited), one.id),
+            (_canonical(edited), shown(edited), one.id),
         )
 
     def deny(self, id: str, *, by: str, comment: str = "") -> Approval:
@@ -381,10 +380,6 @@ _OTHERS = ("owner", "server")
 """Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
 
 _WHAT = "the requests for approval"
-
-
-def _shown(arguments: str) -> str:
-    return shown(without_secrets(arguments.encode("utf-8", "replace")).decode())
 
 
 def _made(row: Sequence[Any]) -> Approval:

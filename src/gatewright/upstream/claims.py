@@ -1,76 +1,105 @@
 """Which servers of one profile say that a resource URI is theirs: by listing it, or by a URI template that it fits.
 
-Two servers that claim one URI are both shown in qualified form, and so are two templates of different servers that one URI could fit.
-Whether that is so is decided by what stands before the first expression of each: it errs towards the qualified form, never
-towards one server's answering for another's.
+Two servers that claim one URI are both shown in qualified form, and so is whatever a template of another server could come to. How
+things are shown is decided by what stands before the first expression of a template, and by no more than its first `_HEAD`
+characters: it errs towards the qualified form, never towards one server's answering for another's. So nobody's templates make it
+dear to show what others have, however many they are.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from gatewright.call import Target
 from gatewright.upstream.shelf import Shelf
-from gatewright.upstream.templates import Template
+from gatewright.upstream.templates import LONGEST_URI, Template
 
 __all__ = ["Claims"]
 
+_HEAD = 128
+"""So many lengths of heads there are at most, each of which is looked up for every resource that is shown."""
+_EACH = 128
+"""Templates of one server that are held against one URI; one that has more that begin alike counts as claiming it."""
+
 
 class Claims:
-    """Of these shelves. Look-ups in memory, linear in the URI and in the templates that begin like it."""
+    """Of these shelves. Look-ups in memory, linear in the URI and in the templates that begin like it, of which each server has
+    a bounded number looked at."""
 
     def __init__(self, shelved: Sequence[Shelf]) -> None:
         self._lists: dict[str, set[str]] = defaultdict(set)
         self._begins: dict[str, list[tuple[Template, str]]] = defaultdict(list)
+        self._whose: dict[str, set[str]] = defaultdict(set)
         for shelf in shelved:
             for entry in shelf.resources:
                 self._lists[entry.target.name].add(entry.target.server)
             for entry, template in shelf.templates:
-                self._begins[_head(template.text)].append((template, entry.target.server))
+                head = _head(template.text)
+                self._begins[head].append((template, entry.target.server))
+                self._whose[head].add(entry.target.server)
         self._heads = sorted(self._begins)
+        self._alone = self._ends()
+        """For each head, in order: up to where they are one server's alone."""
         self._lengths = sorted({len(head) for head in self._heads})
 
     def of(self, uri: str) -> list[str]:
         """The servers that claim a URI."""
-        found = dict.fromkeys(sorted(self._lists.get(uri, ())))
-        for template, server in self._near(uri):
-            if server not in found and template.matches(uri):
-                found[server] = None
+        found = set(self._lists.get(uri, ()))
+        asked: Counter[str] = Counter()
+        for template, server in self._near(uri) if len(uri) <= LONGEST_URI else ():
+            if server in found:
+                continue
+            asked[server] += 1
+            if asked[server] > _EACH or template.matches(uri):
+                found.add(server)
         return sorted(found)
 
     def beside(self, resource: Target) -> bool:
-        """Whether a server claims the URI of another one's resource."""
-        own = {resource.server}
-        if self._lists.get(resource.name, own) - own:
+        """Whether a URI may be another server's as well as of the one that has it: it lists it, or has a template that begins
+        as it does."""
+        others = self._lists.get(resource.name, ())
+        if any(server != resource.server for server in others):
             return True
-        return any(
-            server != resource.server and template.matches(resource.name)
-            for template, server in self._near(resource.name)
-        )
+        return any(self._other(head, resource.server) for head in self._heads_of(resource.name))
 
     def meets(self, template: Target) -> bool:
         """Whether another server has a template that a URI of this one could fit."""
         head = _head(template.name)
-        at = bisect_left(self._heads, head)
-        while at < len(self._heads) and self._heads[at].startswith(head):
-            if self._other(self._heads[at], template.server):
-                return True
-            at += 1
-        shorter = (head[:length] for length in self._lengths if length < len(head))
-        return any(self._other(one, template.server) for one in shorter if one in self._begins)
+        if any(self._other(one, template.server) for one in self._heads_of(head)):
+            return True
+        first = bisect_left(self._heads, head)
+        end = bisect_left(self._heads, True, first, key=lambda longer: not longer.startswith(head))
+        return first < end and (
+            self._other(self._heads[first], template.server) or self._alone[first] < end
+        )
+
+    def _ends(self) -> list[int]:
+        size = len(self._heads)
+        ends = [size] * size
+        for at in range(size - 2, -1, -1):
+            here, after = self._whose[self._heads[at]], self._whose[self._heads[at + 1]]
+            ends[at] = ends[at + 1] if here == after and len(here) == 1 else at + 1
+        return ends
 
     def _other(self, head: str, server: str) -> bool:
-        return any(one != server for _, one in self._begins[head])
+        whose = self._whose[head]
+        return len(whose) > 1 or server not in whose
+
+    def _heads_of(self, text: str) -> Iterable[str]:
+        """What templates begin with that a text begins with, too."""
+        for length in self._lengths:
+            if length > len(text):
+                return
+            if text[:length] in self._begins:
+                yield text[:length]
 
     def _near(self, uri: str) -> Iterable[tuple[Template, str]]:
         """The templates that begin as the URI does."""
-        for length in self._lengths:
-            if length > len(uri):
-                return
-            yield from self._begins.get(uri[:length], ())
+        for head in self._heads_of(uri):
+            yield from self._begins[head]
 
 
 def _head(text: str) -> str:
-    return text.partition("{")[0]
+    return text[:_HEAD].partition("{")[0]

@@ -15,16 +15,17 @@ from msgspec.structs import replace
 
 from gatewright.call import Target, Tool
 from gatewright.protocol.tasks import runs_as_task
+from gatewright.transport.slices import in_slices
 from gatewright.upstream.listing import Definition, Listing, Section
-from gatewright.upstream.slices import in_slices
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
-from gatewright.upstream.templates import Template
+from gatewright.upstream.templates import Template, flaw_of_template
 from gatewright.validators.annotations import Hinted, hinted
-from gatewright.validators.definition import definition_digest
+from gatewright.validators.definition import digest_steps
 from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcp import param_headers
 
 __all__ = ["Entry", "Shelf", "Shelved", "build_shelf", "encode_definition", "shelve"]
@@ -73,6 +74,8 @@ _WARNING_CHARS = 400
 """Each is a line of the log."""
 _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+_MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
+"""Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
 
 
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
@@ -97,17 +100,14 @@ def _steps(
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     left_out: list[tuple[str, str]] = []
     tools, named = yield from _tools(spec, listing, known, warnings, left_out)
-    found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
-    if len(found) > _TEMPLATES:
-        warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
-    templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
+    templates = yield from _templates(spec, listing, warnings)
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
     return Shelf(
         tuple(tools),
         tuple(prompts),
         tuple(resources),
-        templates,
+        tuple(templates),
         _few(warnings),
         tuple(left_out),
         tuple(dict.fromkeys([*named[: spec.catalogue.tools], *(one.target.name for one in tools)])),
@@ -149,7 +149,7 @@ def _tools(
         tool = known.get(name)
         try:
             if tool is None or tool.definition != definition:
-                tool = _tool(spec, name, definition)
+                tool = yield from _made(spec, name, definition)
         except (ValueError, UnusableSchema) as problem:
             warnings.append(f"tool {name!r} is left out: {problem}")
             left_out.append((name, str(problem)))
@@ -161,8 +161,15 @@ def _tools(
     return found, named
 
 
-def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+def _made(spec: ServerSpec, name: str, definition: Definition) -> Generator[None, None, Tool]:
+    """A tool of a definition that can be compared. Raises `ValueError`, `UnusableSchema`."""
     _check_size(definition, spec.catalogue.description_bytes)
+    if not all(map(_comparable, definition.values())):
+        yield from digest_steps(definition)
+    return _tool(spec, name, definition)
+
+
+def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     text = bytes(definition.get("inputSchema", b""))
     schema = jsonrpc.decode(text) if text else None
     bounds = spec.catalogue
@@ -171,8 +178,6 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
             Graph(schema, bounds.schema_depth, bounds.subschemas)
         except UnusableSchema as problem:
             raise UnusableSchema(f"its input schema {problem}") from None
-    if not all(_comparable(member) for member in definition.values()):
-        definition_digest(definition)
     hints = _decoded(definition, "annotations")
     declared, word = _decoded(definition, "security"), spec.word(name)
     security = effective_security(declared, word, name, hints)
@@ -213,6 +218,12 @@ def _check_size(definition: Definition, description_bytes: int) -> None:
     size = sum(len(bytes(member)) for member in definition.values())
     if size > _MOST_BYTES:
         raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
+    for name, member in definition.items():
+        flaw = "" if _comparable(member) else flaw_of(b"[%b]" % bytes(member), _MEMBERS)
+        if flaw:
+            raise ValueError(
+                f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
+            )
 
 
 def _comparable(text: msgspec.Raw) -> bool:
@@ -247,6 +258,25 @@ def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[st
     warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
 
 
+def _templates(
+    spec: ServerSpec, listing: Listing, warnings: list[str]
+) -> Generator[None, None, list[tuple[Entry, Template]]]:
+    entries = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
+    found: list[tuple[Entry, Template]] = []
+    for entry in entries:
+        yield
+        name = entry.target.name
+        flaw = flaw_of_template(name)
+        if flaw:
+            warnings.append(f"resource template {name[:100]!r} is left out: {flaw}")
+        elif len(found) >= _TEMPLATES:
+            warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
+            break
+        else:
+            found.append((entry, Template(name)))
+    return found
+
+
 def _entries(
     spec: ServerSpec, listing: Listing, section: Section, key: str, warnings: list[str]
 ) -> Generator[None, None, list[Entry]]:
@@ -268,11 +298,8 @@ def _named(
     """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left out."""
     seen: set[str] = set()
     for definition in listing.of(section):
-        try:
-            name = _decoded(definition, key)
-        except ValueError:
-            name = None
-        if not isinstance(name, str) or not name:
+        name = _text(definition.get(key))
+        if not name:
             warnings.append(f"{section}: an entry without a usable {key!r} is left out")
             name = ""
         elif name in seen:
@@ -287,6 +314,17 @@ def _few(warnings: list[str]) -> tuple[str, ...]:
     shown = tuple(one[:_WARNING_CHARS] for one in warnings[:_WARNINGS])
     more = len(warnings) - len(shown)
     return (*shown, f"{more:,} more of its entries are odd or left out") if more else shown
+
+
+def _text(raw: msgspec.Raw | None) -> str:
+    """A text that may name something; empty where it is none, and nothing else is decoded."""
+    text = b"" if raw is None else bytes(raw)
+    if text[:1] != b'"' or len(text) > _MOST_BYTES:
+        return ""
+    try:
+        return str(jsonrpc.decode(text))
+    except ValueError:
+        return ""
 
 
 def _decoded(definition: Definition, key: str) -> Any:

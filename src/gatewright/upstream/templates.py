@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gatewright.patterns import DOTALL, Pattern, escape
 
-__all__ = ["Template"]
+__all__ = ["LONGEST_URI", "Template", "flaw_of_template"]
 
 _EXPRESSION = Pattern(r"\{([+#./;?&]?)([^{}]*)\}")
 _VALUES = {
@@ -20,10 +20,11 @@ _VALUES = {
     "?": r"(?:\?[^#]*)?",
     "&": r"(?:&[^#]*)?",
 }
-_MOST = 32
+_MOST = 8
 _LONGEST = 2048
-_LONGEST_URI = 8192
-"""More expressions and longer ones are nobody's template: it fits nothing."""
+LONGEST_URI = 2048
+"""Characters; a longer one comes from no template. More expressions and longer templates fit nothing: everybody waits while a URI
+is held against them, and both together say how long."""
 
 
 class Template:
@@ -35,20 +36,26 @@ class Template:
         self.text = text
         self._pattern: Pattern[str] | None = None
         self.weight = len(text)
-        if len(text) > _LONGEST:
+        if flaw_of_template(text):
             return
         parts: list[str] = []
         at = 0
-        found = list(_EXPRESSION.finditer(text))
-        for match in found:
+        for match in _EXPRESSION.finditer(text):
             parts += (escape(text[at : match.start()]), _VALUES[match[1]])
             self.weight -= match.end() - match.start()
             at = match.end()
-        if len(found) <= _MOST:
-            self._pattern = Pattern("".join((*parts, escape(text[at:]))), DOTALL)
+        self._pattern = Pattern("".join((*parts, escape(text[at:]))), DOTALL)
 
     def matches(self, uri: str) -> bool:
         """Whether the URI could have been made from the template."""
-        if self._pattern is None or len(uri) > _LONGEST_URI:
+        if self._pattern is None or len(uri) > LONGEST_URI:
             return False
         return self._pattern.fits(uri)
+
+
+def flaw_of_template(text: str) -> str:
+    """Why a template fits nothing, in a few words; empty where it may fit something."""
+    if len(text) > _LONGEST:
+        return f"it has {len(text)} characters, at most {_LONGEST}"
+    count = sum(1 for _ in _EXPRESSION.finditer(text))
+    return f"it has {count} expressions, at most {_MOST}" if count > _MOST else ""

@@ -42,6 +42,10 @@ KIND_CHARS = 2048
 PARTICIPANT_CHARS = 128
 TOPIC_CHARS = 128
 RECIPIENTS = 1000
+_BESIDE = 8 * RECIPIENTS
+"""Quotes and brackets outside of the payload that are looked at one by one."""
+_SURROGATES = 10_000
+"""Halves of surrogate pairs, whole pairs counted as one, among which those that stand alone are looked for."""
 
 
 class Envelope(msgspec.Struct, frozen=True, gc=False):
@@ -130,10 +134,12 @@ def read(text: bytes) -> Envelope | Flaw:
             raise
         except msgspec.DecodeError:
             judged = _with_whole_pairs(text)
+            if judged is text:
+                raise
             outer = _outer.decode(judged)
     except msgspec.ValidationError:
         return _diagnose(judged)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         return Flaw("invalid_envelope", f"the message is not one JSON object: {problem}")
     payload = bytes(outer.payload)
     return _read(text, judged, outer, payload)
@@ -211,33 +217,46 @@ def _diagnose(text: bytes) -> Flaw:
 
 
 def _string(raw: msgspec.Raw | None) -> str | None:
+    """A member that is a string; what is something else is not read."""
+    if raw is None or bytes(raw)[:1] != b'"':
+        return None
     try:
-        found = jsonrpc.decode(raw) if raw is not None else None
+        return str(jsonrpc.decode(raw))
     except ValueError:
         return None
-    return found if isinstance(found, str) else None
 
 
 # -- half surrogate pairs
 
 _REPLACED = b"\\ufffd"
-_ESCAPE = Pattern(
-    rb"\\(?:(u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
-    DOTALL,
+_HALF = Pattern(
+    rb"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})"
 )
 
 
 def _with_whole_pairs(text: bytes) -> bytes:
     """The text with U+FFFD for what is half of a surrogate pair. JavaScript writes such escapes where a string was
-    cut, RFC 8259 §8.2 lets it, and the decoder does not. Only to be judged: what is passed on is the text."""
-    return _ESCAPE.sub(lambda found: _REPLACED if found[2] else found[0], text)
+    cut, RFC 8259 §8.2 lets it, and the decoder does not. Only to be judged: what is passed on is the text. `text` itself
+    where there is none. Raises `ValueError` where there are too many to be looked through."""
+    pieces: list[bytes] = []
+    at = 0
+    # Of the same length, and a backslash in it begins an escape.
+    plain = text.replace(b"\\\\", b"..")
+    for number, found in enumerate(_HALF.finditer(plain)):
+        if number >= _SURROGATES:
+            raise ValueError(f"it has half of a surrogate pair, among more than {_SURROGATES}")
+        if found[1] is not None:
+            pieces += (text[at : found.start()], _REPLACED)
+            at = found.end()
+    return b"".join((*pieces, text[at:])) if pieces else text
 
 
 # -- members that stand twice
 
 
 _TOKEN = Pattern(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', DOTALL)
-_COLON = Pattern(rb"[ \t\r\n]*:")
+_COLON = Pattern(rb"[ \t\r\n]*:[ \t\r\n]*")
+_MARKS = (b'"', b"{", b"[", b"}", b"]")
 
 
 def _repeated(text: bytes, payload: bytes) -> str:
@@ -248,25 +267,30 @@ def _repeated(text: bytes, payload: bytes) -> str:
         b"\\u" not in text or count(b"\\u") == inside(b"\\u")
     ):
         return ""
+    if sum(map(count, _MARKS)) - sum(map(inside, _MARKS)) > _BESIDE:
+        return f"beside its payload an envelope may have {_BESIDE} quotes and brackets"
     seen: set[str] = set()
-    for name in _outermost(text):
+    for name in _outermost(text, payload):
         if name in seen and name in _NAMES:
             return f"{name} stands twice"
         seen.add(name)
     return ""
 
 
-def _outermost(text: bytes) -> list[str]:
-    """The names of the members of the outermost object of a text that is JSON, as often as they stand there."""
+def _outermost(text: bytes, payload: bytes) -> list[str]:
+    """The names of the members of the outermost object of a text that is JSON, as often as they stand there. The payload is
+    stepped over, however much is in it."""
     names: list[str] = []
-    depth = 0
-    for found in _TOKEN.finditer(text):
-        token = found.group()
-        if token[:1] == b'"':
-            if depth == 1 and _COLON.match(text, found.end()):
-                names.append(str(jsonrpc.decode(token)))
-        else:
+    depth = at = 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        token, at = found.group(), found.end()
+        if token[:1] != b'"':
             depth += 1 if token in b"{[" else -1
+        elif depth == 1 and (colon := _COLON.match(text, at)) is not None:
+            names.append(str(jsonrpc.decode(token)))
+            at = colon.end()
+            if names[-1] == "payload" and text.startswith(payload, at):
+                at += len(payload)
     return names
 
 

@@ -15,6 +15,7 @@ from gatewright.gates.access import Access
 from gatewright.gates.confirm import Confirm, Rule
 from gatewright.stores.approval import CannotDecideError
 from gatewright.stores.grants import Grant, Grants
+from gatewright.transport import slices
 from tests.gates.parts import AGENT, a_tool, a_tool_call
 from tests.gates.parts import Asked as Answering
 from tests.gates.queues import NEVER, OPERATOR_RULE, WIPE, Hearing, Showing, World, refused
@@ -279,3 +280,27 @@ async def test_a_call_whose_caller_takes_a_task_is_not_held(tmp_path: Path) -> N
     found = await world.run(back=back, facts={"task": "taken"}, client=SHOWS)
     assert refused(found, "permission_deferred").details["status"] == "pending_approval"
     assert (back.events, back.shown) == ([], [])
+
+
+async def test_others_have_their_turn_while_large_arguments_are_put_into_one_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice that may take no time at all is over after each step."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    running = asyncio.ensure_future(other())
+    try:
+        await world.run(arguments={"x": [1.5] * 10})
+        few, turns = turns, 0
+        await world.run(arguments={"x": [1.5] * 20_000})
+        assert turns - few >= 20_000 // 256
+    finally:
+        running.cancel()

@@ -36,7 +36,8 @@ from gatewright.call import Back, Call, CannotAsk, Gate, Refusal, Target, Tool, 
 from gatewright.gates.confirm import words
 from gatewright.gates.confirm.operators import Agreed, Operators
 from gatewright.stores.agreements import Agreements
-from gatewright.validators.definition import canonical
+from gatewright.transport.slices import in_slices
+from gatewright.validators.definition import canonical_steps
 from gatewright.wire.jsonrpc import decode
 
 __all__ = ["Confirm", "OpenWorld", "Rule"]
@@ -166,7 +167,8 @@ class Confirm:
 
     async def _edited(self, call: Call, arguments: str, back: Back) -> Call | Refusal:
         """The call with other arguments, if it may pass like that."""
-        call.facts["edited_from"] = sha256(canonical(call.arguments)).hexdigest()
+        before = await in_slices(canonical_steps(call.arguments))
+        call.facts["edited_from"] = sha256(before).hexdigest()
         call = replace(call, params={**call.params, "arguments": decode(arguments.encode())})
         for gate in self._again:
             verdict = await verdict_of(gate, call, back)

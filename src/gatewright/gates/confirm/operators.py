@@ -18,7 +18,8 @@ from gatewright.gates.confirm import words
 from gatewright.protocol.tasks import TASK
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.looks import LOOK, Looks
-from gatewright.validators.definition import canonical, definition_digest
+from gatewright.transport.slices import in_slices
+from gatewright.validators.definition import canonical_steps, digest_steps
 
 __all__ = ["Agreed", "Desk", "Operators", "Queue"]
 
@@ -77,7 +78,7 @@ class Operators:
         """Who agreed to this call, or why it does not run, at least not now. `why` is what operators are told."""
         queue, desk = self._queue, self._queue.desk
         try:
-            asked, arguments = _asked(call, tool, queue.policy)
+            asked, arguments = await _asked(call, tool, queue.policy)
         except ValueError as problem:
             return words.refused(call, tool, f"it cannot be put to an operator: {problem}")
         used = self._used(call, asked, first=False)
@@ -160,16 +161,17 @@ async def _show(queue: Queue, made: Approval, call: Call, back: Back) -> None:
             await back.ask(Question("elicitation/create", params))
 
 
-def _asked(call: Call, tool: Tool, policy: str) -> tuple[Asked, str]:
+async def _asked(call: Call, tool: Tool, policy: str) -> tuple[Asked, str]:
     """What an approval is bound to, and the arguments as text. Raises `ValueError`. A call that waits goes on in the profile
-    in which it was made."""
-    arguments = canonical(call.arguments)
+    in which it was made. In slices: both may be large."""
+    arguments = await in_slices(canonical_steps(call.arguments))
+    definition = await in_slices(digest_steps(tool.definition))
     asked = Asked(
         agent=call.caller.id,
         server=tool.target.server,
         tool=tool.target.name,
         arguments_digest=sha256(arguments).hexdigest(),
-        definition_digest=definition_digest(tool.definition),
+        definition_digest=definition,
         policy=f"{policy} {call.profile}" if call.profile else policy,
         kind=call.caller.kind,
     )

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from gatewright.upstream.slices import in_slices
+from gatewright.transport.slices import in_slices
 
 
 def steps(most: int) -> Generator[None, None, int]:
