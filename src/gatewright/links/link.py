@@ -247,13 +247,7 @@ class Link(abc.ABC):
         self._next = ident + 1
         clock = self._clock
         exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
-        if "_meta" in params or "inputResponses" in params:
-            params = self._questions.related.outward(params, call)
-        if self._outgoing.always or "_meta" in params or "trace_id" in params:
-            params, exchange.token = self._outgoing.adapted(params, call, ident)
-        if call is not None and call.kind == "method":
-            exchange.task = task_asked(method, params)
-        said = self._send(exchange, method, params)
+        said = self._send(exchange, method, self._adapted(exchange, method, params))
         kind = "list" if call is None else call.kind
         if said is not None:
             return read_reply(said, kind, self.modern)
@@ -278,6 +272,17 @@ class Link(abc.ABC):
             self._over(exchange)
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)
+
+    def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The params of one request as the server is to see them."""
+        call = exchange.call
+        if "_meta" in params or "inputResponses" in params:
+            params = self._questions.related.outward(params, call)
+        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+            params, exchange.token = self._outgoing.adapted(params, call, exchange.ident)
+        if call is not None and call.kind == "method":
+            exchange.task = task_asked(method, params)
+        return params
 
     async def _rounds(
         self,

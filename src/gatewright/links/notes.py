@@ -42,9 +42,7 @@ class Speaks(Protocol):
 class Notes:
     """Takes what one server says without waiting for an answer, as far as it may say it."""
 
-    def __init__(
-        self, link: Speaks, pending: Mapping[int, Exchange], questions: Questions
-    ) -> None:
+    def __init__(self, link: Speaks, pending: Mapping[int, Exchange], questions: Questions) -> None:
         self._link = link
         self._pending = pending
         self._questions = questions

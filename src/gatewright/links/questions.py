@@ -121,11 +121,7 @@ class Questions:
             return
         if self._refused(request):
             return
-        # One whose answer came right before is among them still: who waits for it has not had a turn yet.
-        for one in candidates:
-            if one.answered:
-                self.lives.answered(one)
-        found = [one for one in candidates if one.call is not None and not one.answered]
+        found = self._waiting(candidates)
         ours = request.method in ASKED
         if not found and not ours:
             self._nobody(request)
@@ -142,9 +138,23 @@ class Questions:
             self._keep(request.id, self._answer(request.id, params))
             return
         self.asked = self.asked or not exact
-        task = named(params)
-        if task is not None:
-            found, exact = self.related.about(task, found), True  # it says itself whose it is
+        self._hold(request, params, found, exact=exact)
+
+    def _waiting(self, candidates: Sequence[Exchange]) -> list[Exchange]:
+        """The exchanges that wait for an answer. One whose answer came right before is among the candidates still: who waits for
+        it has not had a turn yet."""
+        for one in candidates:
+            if one.answered:
+                self.lives.answered(one)
+        return [one for one in candidates if one.call is not None and not one.answered]
+
+    def _hold(
+        self, request: jsonrpc.Request, params: Any, found: list[Exchange], *, exact: bool
+    ) -> None:
+        """Put a question that one of the exchanges may have asked, once it is known which."""
+        related = named(params)
+        if related is not None:
+            found, exact = self.related.about(related, found), True  # it says itself whose it is
             if not found:
                 self._refuse(request.id, "nobody who has this task is waiting for it here")
                 return
@@ -305,9 +315,7 @@ class Questions:
             for one in paused:
                 one.resume()
 
-    async def _ask(
-        self, question: Question, newest_first: list[Exchange]
-    ) -> dict[str, object]:
+    async def _ask(self, question: Question, newest_first: list[Exchange]) -> dict[str, object]:
         no: CannotAsk | None = None
         for one in newest_first:
             params = question.params

@@ -23,7 +23,18 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.jsonrpc import Response
 from gatewright.wire.versions import is_modern
 
-__all__ = ["KEEPS_S", "NOBODY", "RELATED", "Book", "Lives", "Related", "Stays", "named", "task_asked", "without"]
+__all__ = [
+    "KEEPS_S",
+    "NOBODY",
+    "RELATED",
+    "Book",
+    "Lives",
+    "Related",
+    "Stays",
+    "named",
+    "task_asked",
+    "without",
+]
 
 KEEPS_S = 86_400.0
 """Seconds for which a task is taken to run whose server does not say how long it keeps it, nor that it has ended."""
@@ -226,7 +237,9 @@ def _has_ended(method: str, reply: Response) -> bool:
         if not reply.result:
             error = jsonrpc.decode_members(reply.error)
             unknown = jsonrpc.decode(error["code"]) == jsonrpc.INVALID_PARAMS
-            return bool(unknown and method != "tasks/update")  # there it may be an answer that is wrong
+            return bool(
+                unknown and method != "tasks/update"
+            )  # there it may be an answer that is wrong
         if method == "tasks/result":
             return True
         return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
