@@ -197,6 +197,8 @@ class Call(msgspec.Struct, frozen=True):
     doubt: Refusal | None = None
     """What the door knows against the call, for the gate `session` to refuse it with: then it is judged
     and recorded where all others are."""
+    task_tool: Tool | None = None
+    """Of a call about a task of a server: the tool whose call that is, as it is offered now. `target` is that tool's then."""
     requested: frozenset[str] | None = None
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
     listen: str | None = None

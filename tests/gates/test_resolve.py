@@ -36,8 +36,11 @@ class Catalogue:
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
         return self._targets.get(f"{caller.id} {uri}")
 
-    def method(self, call: Call) -> Target | None:
-        return self._targets.get(call.method)
+    def led(self, call: Call) -> Call | None:
+        return None if call.method in self._targets else call
+
+    def method(self, call: Call) -> Target:
+        return self._targets[call.method]
 
     def tools(self, profile: str) -> Iterable[Tool]:
         return self._tools.values()

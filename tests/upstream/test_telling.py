@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 
+from gatewright.call import Call
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.telling import roots_changed, tell
-from tests.upstream.rig import ask, python, result, running
+from tests.upstream.rig import ask, make_call, python, result, running
 
 NOTE = "notifications/roots/list_changed"
+
+
+def said(method: str, session: str | None) -> Call:
+    return make_call("method", method, session=session)
 
 
 async def heard(supervisor: Supervisor, session: str) -> list[str]:
@@ -20,13 +25,13 @@ async def test_a_session_with_a_connection_of_its_own_speaks_on_that() -> None:
     async with running(python("extras", share="session")) as supervisor:
         server = supervisor.fleet.servers["extras"]
         await ask(supervisor, "extras/spaced", session="a")
-        assert tell(server, "a", "notifications/acme.x", {})
+        assert tell(server, said("notifications/acme.x", "a"), {})
         roots_changed(server, "a", {})
         roots_changed(server, "stranger", {})  # whom no connection serves
         assert (await heard(supervisor, "a"))[-2:] == ["notifications/acme.x", NOTE]
         assert NOTE not in await heard(supervisor, "b")
         assert server.link is not None
-        assert tell(server, None, "notifications/acme.y", {})
+        assert tell(server, said("notifications/acme.y", None), {})
 
 
 async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_nothing() -> None:
@@ -38,6 +43,6 @@ async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_noth
         assert link is not None
         link.notify = lambda method, params: told.append(method)  # type: ignore[method-assign]
         roots_changed(server, "a", {})
-        assert tell(server, "a", "notifications/acme.x", {})
-    assert not tell(server, "a", "notifications/acme.y", {})
+        assert tell(server, said("notifications/acme.x", "a"), {})
+    assert not tell(server, said("notifications/acme.y", "a"), {})
     assert told == ["notifications/acme.x"]

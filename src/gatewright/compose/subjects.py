@@ -48,10 +48,13 @@ class Subjects:
         """The owner of a URI, among the servers the caller may reach."""
         return self._catalogue.resource(profile, uri, caller)
 
-    def method(self, call: Call) -> Target | Refusal | None:
-        """The server that a method was declared for; None for what the gateway knows by itself."""
-        if self._fleet.dispatch.answers(call.method):
-            return None
+    def led(self, call: Call) -> Call | None:
+        """A call of a method that the gateway leads itself, with what it means; None where it knows none of that name."""
+        dispatch = self._fleet.dispatch
+        return dispatch.about(call) if dispatch.answers(call.method) else None
+
+    def method(self, call: Call) -> Target | Refusal:
+        """The server that a method was declared for."""
         return owner_of_method(call, self._fleet.specs, self._catalogue)
 
     def tools(self, profile: str) -> Iterable[Tool]:

@@ -27,6 +27,7 @@ from gatewright.kernel import Dispatch
 from gatewright.patterns import Pattern
 from gatewright.serving.front import Handler
 from gatewright.settings import Settings
+from gatewright.upstream.task_subject import FOLLOWED
 
 __all__ = ["Numbers", "Telemetry", "Untold", "telemetry_of"]
 
@@ -302,7 +303,8 @@ def _told(call: Call, span: Any, sampled: bool) -> Call:
 
 def _name(call: Call) -> str:
     named = _target(call)
-    return call.method if named is None or call.kind == "resource" else f"{call.method} {named}"
+    plain = named is None or call.kind == "resource" or call.method in FOLLOWED
+    return call.method if plain else f"{call.method} {named}"
 
 
 def _target(call: Call) -> str | None:

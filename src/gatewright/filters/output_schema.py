@@ -44,12 +44,32 @@ class OutputSchema:
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome, or a failure in place of an answer that does not fit."""
-        tool = call.tool
+        tool = call.tool or call.task_tool
         if tool is None or type(outcome) is not Answer or outcome.tool_error:
             return outcome
         output = tool.definition.get("outputSchema")
         if output is None or tool.target.server in self._off:
             return outcome
+        if call.tool is None:
+            return self._of_task(call, outcome, output)
+        return self._of_call(call, outcome, output)
+
+    def _of_task(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
+        """What a task came to is the result of its call: all of `tasks/result`, or a member of `tasks/get`."""
+        try:
+            members = jsonrpc.decode_members(outcome.raw)
+            if call.method == "tasks/get":
+                inner = members.get("result")
+                members = {} if inner is None else jsonrpc.decode_members(inner)
+            if "structuredContent" not in members or bytes(members.get("isError", b"")) == b"true":
+                return outcome
+        except ValueError as problem:
+            return _unfit("", "json", str(problem))
+        result = Answer(jsonrpc.encode(members))
+        found = self._of_call(call, result, output)
+        return _either(found, result, outcome)
+
+    def _of_call(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
         if len(outcome.raw) > AT_ONCE and self._beside is not None:
             return self._large(call, outcome, output, self._beside)
         try:
@@ -75,6 +95,20 @@ class OutputSchema:
     def event(self, call: Call, event: Event) -> Event | None:
         """Events have no schema."""
         return event
+
+
+def _either(
+    found: Outcome | Awaitable[Outcome], result: Answer, whole: Answer
+) -> Outcome | Awaitable[Outcome]:
+    """The whole answer where the result in it was found to fit; what was found of it where not."""
+    if isinstance(found, Awaitable):
+        return _later(found, result, whole)
+    return whole if found is result else found
+
+
+async def _later(found: Awaitable[Outcome], result: Answer, whole: Answer) -> Outcome:
+    outcome = await found
+    return whole if outcome is result else outcome
 
 
 def _unfitting(objection: Objection) -> Failure:

@@ -2,7 +2,7 @@
 
 Theory: one question, asked in places that must agree: for a call, once more after a wait for a person
 and when grants change while it runs, for every line of a list, and for whoever asks what would be.
-Tools are decided one by one; prompts, resources and everything else that a server answers are decided
+Tools are decided one by one, and so are their tasks; prompts, resources and everything else that a server answers are decided
 with the server as a whole, because grants name tools only.
 
 The process owner's host and operators stand where the default policy would: what the configuration's
@@ -55,9 +55,10 @@ _BY_CALLER = "caller_permission"
 _REMEMBERED = 65_536
 _PATH_CHARS = 256
 
+_FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _PASSED_ON = frozenset(
-    {"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
-    | {"notifications/roots/list_changed"}
+    _FOLLOWED
+    | {"logging/setLevel", "notifications/roots/list_changed"}
     | {f"tasks/{what}" for what in ("get", "result", "cancel", "list", "update")}
 )
 """Methods for servers whose effect is known: the only ones for callers who are limited."""
@@ -119,10 +120,10 @@ class Access:
         return self._judged(call)[0]
 
     def _judged(self, call: Call) -> tuple[Refusal | None, str]:
-        target, tool = call.target, call.tool
+        target, tool = call.target, call.tool or call.task_tool
         if target is None:
             return (self._own_limited(call) if call.caller.user else self._own(call)), ""
-        name = target.name if call.kind == "tool" else _WHOLE_SERVER
+        name = target.name if call.of_tool else _WHOLE_SERVER
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
         if call.caller.user:
@@ -201,13 +202,13 @@ class Access:
     # -- callers of whom more is said
 
     def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
-        if call.kind == "method":
+        if call.kind == "method" and call.method not in _PASSED_ON:
             # Nobody can tell what a method that is not MCP's touches.
             rights = rights_of(call.caller.user)
             if rights.patterns or rights.names_tools:
                 return Refusal("method_not_found", f"Method not found: {call.method}"), ""
-        if call.kind == "tool":
-            judged = _named(judged, _may_invoke(call.caller, target, call.tool))
+        if call.of_tool:
+            judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
         allowed, source, word = judged
         if source == _BY_CALLER and not allowed:
             return _lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
@@ -235,10 +236,10 @@ class Access:
 
     def _untouchable(self, call: Call, target: Target) -> Refusal | None:
         bounds = self._bounds_of(call.caller, target.server)
-        tool = call.tool
+        tool = call.tool or call.task_tool
         if bounds is None:
             return None
-        if call.kind == "resource":
+        if call.kind == "resource" or call.method in _FOLLOWED:
             read = bounds.judge(target.name)
             return None if read is None else _outside(call, read.details, "/uri")
         if tool is not None and runs_programs(tool.security):
@@ -343,7 +344,7 @@ def _holder(call: Call) -> str:
 
 
 def _too_risky(call: Call) -> Refusal | None:
-    rights, tool = rights_of(call.caller.user), call.tool
+    rights, tool = rights_of(call.caller.user), call.tool or call.task_tool
     if tool is None or not rights.too_risky(tool.security):
         return None
     risk = tool.security.risk_level

@@ -35,7 +35,7 @@ class Definition:
         self._present = present
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        tool = call.tool
+        tool = call.tool or call.task_tool
         return call if tool is None else self._refused(tool) or call
 
     def since(self, call: Call) -> Refusal | None:

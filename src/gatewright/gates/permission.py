@@ -51,7 +51,7 @@ class Permission:
 
     def judge(self, call: Call) -> Refusal | None:
         """Why this call may not pass as things stand now; None where it may."""
-        tool = call.tool
+        tool = call.tool or call.task_tool
         if self._barred and call.target is not None and call.target.server in self._barred:
             return self._barred[call.target.server]
         if tool is None or not tool.security.permissions_required:

@@ -41,8 +41,11 @@ class Catalogue(Protocol):
         """Whose resource that is, under the server's own URI. Several servers may have one of that
         name, so only those count that the caller may see."""
 
-    def method(self, call: Call) -> Target | Refusal | None:
-        """Which server a `method` was declared for; None where the gateway answers or leads it itself."""
+    def led(self, call: Call) -> Call | None:
+        """A call of a method that the gateway answers or leads itself, with whom and what it means; else None."""
+
+    def method(self, call: Call) -> Target | Refusal:
+        """Which server a `method` was declared for."""
 
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
@@ -83,9 +86,12 @@ class Resolve:
         elif call.kind == "resource":
             target = self._catalogue.resource(call.profile, call.name, call.caller)
         else:
+            known = self._catalogue.led(call)
+            if known is not None:
+                return known
             found = self._catalogue.method(call)
-            if found is None or isinstance(found, Refusal):
-                return found or call
+            if isinstance(found, Refusal):
+                return found
             return replace(call, target=found, name=found.name)
         if target is None:
             return self._catalogue.absent(call) or Refusal(

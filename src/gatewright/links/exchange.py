@@ -37,6 +37,8 @@ class Exchange(msgspec.Struct, eq=False):
     """When its time is over, in the loop's own (monotonic) seconds; infinity is no limit."""
     token: Any = None
     """The caller's own progress token; ours is `ident`."""
+    task: str = ""
+    """The task that it asks about, as the server calls it; empty where it asks about none."""
     work: asyncio.Task[Any] | None = None
     """What fetches the answer, where it does not come by itself."""
     _pauses: int = 0

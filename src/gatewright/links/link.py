@@ -18,17 +18,18 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.links.answers import ask_all, is_large, params_of, read_large, read_reply
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import EXPIRED, Clock, Exchange, Reply
+from gatewright.links.notes import Notes
 from gatewright.links.outgoing import Outgoing
 from gatewright.links.questions import Outside, Questions
+from gatewright.links.related import Book, task_asked
 from gatewright.links.sendable import Sendable
 from gatewright.protocol.eras import TooMuchAsked, read_interim, retry_params
 from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
-from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
 from gatewright.wire.versions import is_modern
 
 __all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed"]
@@ -39,7 +40,6 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-"""Log lines are said of requests alone, whatever subscription a server writes onto them."""
 _numbers = itertools.count(1)
 
 
@@ -96,8 +96,7 @@ class Link(abc.ABC):
         self._questions = Questions(spec.id, self._reply, self._may_ask)
         self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
-        self._told: dict[str, asyncio.Future[None]] = {}
-        """By the id of each listening request: what is set once the server has acknowledged it."""
+        self._notes = Notes(self, self._pending, self._questions)
 
     # -- for owners ----------------------------------------------------------------------------------
 
@@ -167,11 +166,26 @@ class Link(abc.ABC):
     ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
-        if self.sole is not None and self.sole != (party := call.session or call.id):
-            self.sole = None if self.sole else party
+        self._serves(call.session or call.id)
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
+
+    def tell(self, method: str, params: dict[str, Any], call: Call) -> None:
+        """Tell the server what a caller says without waiting for an answer. What the server says of it later names nobody, and no
+        answer ends it: until the connection ends its caller may be the one that is meant."""
+        party = call.session or call.id
+        self._serves(party)
+        self._questions.stays(f"told {party}", party)
+        self.notify(method, self._questions.related.outward(params, call))
+
+    def _serves(self, party: str) -> None:
+        if self.sole is not None and self.sole != party:
+            self.sole = None if self.sole else party
+
+    def know(self, book: Book) -> None:
+        """Learn who has the tasks of this connection."""
+        self._questions.related.book = book
 
     async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
         """Ask for something on the gateway's own behalf. Raises `UpstreamFailed`."""
@@ -187,11 +201,11 @@ class Link(abc.ABC):
         """Hold one `subscriptions/listen` to a modern server open; `told` is set when the server has
         acknowledged it. Returns never; raises `UpstreamFailed` when the server ends it."""
         ident = str(self._next)
-        self._told[ident] = told
+        self._notes.listening[ident] = told
         try:
             outcome = await self._once("subscriptions/listen", params, None, None, float("inf"))
         finally:
-            del self._told[ident]
+            del self._notes.listening[ident]
         error = outcome.error if isinstance(outcome, Failure) else None
         raise UpstreamFailed((error or b"the server ended it").decode(errors="replace")[:300])
 
@@ -233,9 +247,7 @@ class Link(abc.ABC):
         self._next = ident + 1
         clock = self._clock
         exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
-        if self._outgoing.always or "_meta" in params or "trace_id" in params:
-            params, exchange.token = self._outgoing.adapted(params, call, ident)
-        said = self._send(exchange, method, params)
+        said = self._send(exchange, method, self._adapted(exchange, method, params))
         kind = "list" if call is None else call.kind
         if said is not None:
             return read_reply(said, kind, self.modern)
@@ -255,10 +267,22 @@ class Link(abc.ABC):
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
+        self._questions.lives.answered(exchange)
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)
+
+    def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The params of one request as the server is to see them."""
+        call = exchange.call
+        if "_meta" in params or "inputResponses" in params:
+            params = self._questions.related.outward(params, call)
+        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+            params, exchange.token = self._outgoing.adapted(params, call, exchange.ident)
+        if call is not None and call.kind == "method":
+            exchange.task = task_asked(method, params)
+        return params
 
     async def _rounds(
         self,
@@ -293,100 +317,22 @@ class Link(abc.ABC):
         params = params_of(note)
         if isinstance(params, str):
             self._drop(params)
-            return
-        method = note.method
-        if not self._sendable.tells(method, self._hello):
+        elif not self._sendable.tells(note.method, self._hello):
             self.dropped += 1
-            self._sendable.warn(method)
-        elif method == "notifications/progress":
-            self._progress(method, params, stream)
-        elif method == "notifications/cancelled":
-            self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
-        elif method in OF_THE_SERVER:
-            self._unsolicited(method, params)
-        elif (owner := self._owner(stream, params)) is not None:
-            self._emit(owner, method, params)
+            self._sendable.warn(note.method)
         else:
-            self._belonging(method, params)
+            self._notes.take(note.method, params, stream)
+
+    def told(self, method: str, params: dict[str, Any]) -> None:
+        """Pass on what the server says of no call."""
+        self.sink.said(self, method, params)
 
     def _may_ask(self, method: str) -> bool:
         return self._sendable.asks(method, self._hello)
 
-    def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
-        token = params.get("progressToken")
-        exchange = self._pending.get(token) if type(token) is int else None
-        if exchange is None or exchange.token is None or (stream and stream is not exchange):
-            self.dropped += 1  # usually progress that came after its answer
-            return
-        params["progressToken"] = exchange.token
-        self._emit(exchange, method, params)
-
-    def _owner(self, stream: Exchange | None, params: dict[str, Any]) -> Exchange | None:
-        """The call a notification belongs to for certain, if any."""
-        return stream if stream is not None and stream.call is not None else self._tagged(params)
-
-    def _tagged(self, params: dict[str, Any]) -> Exchange | None:
-        """The exchange a notification names by our token, or, between MGP peers, by request id."""
-        meta = params.get("_meta")
-        for holder in (params, meta if type(meta) is dict else {}):
-            token = holder.get("progressToken")
-            exchange = self._pending.get(token) if type(token) is int else None
-            if exchange is not None and exchange.token is not None:
-                holder["progressToken"] = exchange.token
-                return exchange
-        ident = params.get("request_id")
-        if type(ident) is int and self.hello is not None and self.hello.mgp is not None:
-            return self._pending.get(ident)
-        return None
-
-    @staticmethod
-    def _emit(exchange: Exchange, method: str, params: dict[str, Any]) -> None:
-        if exchange.back is None or exchange.call is None:
-            return
-        named = params.get("request_id")
-        if method.startswith("notifications/mgp.") and named == exchange.ident:
-            params["request_id"] = exchange.call.id
-        exchange.back.emit(Event(method, _unmarked(params)))
-
-    def _belonging(self, method: str, params: dict[str, Any]) -> None:
-        """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
-        the one that ever was, or to everybody where nobody was yet; and to the gateway's own log where it could tell
-        one session about another."""
-        candidates = [one for one in self._pending.values() if one.call is not None]
-        if not candidates and self.sole is not None:
-            self._unsolicited(method, params)
-            return
-        exchange = self._questions.party(candidates)
-        if exchange is not None:
-            self._emit(exchange, method, params)
-            return
-        logging.getLogger(f"gatewright.server.{self.spec.id}").info(
-            "%s: %.500r", params.get("level", method), params.get("data", params)
-        )
-
-    def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
-        meta = params.get("_meta")
-        if method == "notifications/subscriptions/acknowledged":
-            number = meta.get(META_SUBSCRIPTION) if type(meta) is dict else None
-            told = self._told.get(str(number))
-            if told is not None and not told.done():
-                told.set_result(None)
-            return
-        self.sink.said(self, method, _unmarked(params))
-
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
-
-
-def _unmarked(params: dict[str, Any]) -> dict[str, Any]:
-    """Without the number of our own subscription, which means nothing to anybody else. A server may write it anywhere."""
-    meta = params.get("_meta")
-    if type(meta) is not dict or META_SUBSCRIPTION not in meta:
-        return params
-    rest = {key: value for key, value in meta.items() if key != META_SUBSCRIPTION}
-    params = {key: value for key, value in params.items() if key != "_meta"}
-    return {**params, "_meta": rest} if rest else params
 
 
 def _begun(outcome: Outcome) -> Outcome:

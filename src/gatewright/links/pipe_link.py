@@ -212,7 +212,7 @@ class PipeLink(Link):
             step = self._handshake.answered(response)
             if step is not None:
                 self._steps.put_nowait(step)
-        elif self._questions.laid(ident):
+        elif self._questions.laid(ident, response):
             self.dropped += 1
         else:
             self._stray("an answer to a request that is not open")

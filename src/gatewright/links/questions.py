@@ -8,7 +8,8 @@ not become so in time, nobody is asked and the server gets an error that names t
 
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
 candidates that nobody can be asked for, until the server answers them or the connection ends: no time
-says that a server has stopped.
+says that a server has stopped. So does what goes on without a call (`Questions.stays`). A question that says to
+which task it belongs is for whoever has that, and for nobody else.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -20,8 +21,11 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.links.exchange import Exchange
+from gatewright.links.related import Lives, Related, named, without
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.permissions import ASKED
@@ -59,7 +63,7 @@ class _Held:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, exchanges: list[Exchange]) -> None:
         self.live = exchanges
-        self.ghosts: dict[int, str] = {}
+        self.ghosts: dict[int | str, str] = {}
         self.changed: asyncio.Future[None] = loop.create_future()
 
     @property
@@ -83,6 +87,10 @@ class Questions:
         may_ask: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`may_ask` says of a method whether this server may ask it of anybody."""
+        self.related = Related()
+        """What tasks are called on the one side and on the other."""
+        self.lives = Lives(self)
+        """Those that run."""
         self._may_ask = may_ask
         self._server = server
         self._send = send
@@ -90,8 +98,8 @@ class Questions:
         self._running: dict[bytes, asyncio.Task[None]] = {}
         self.held: list[_Held] = []
         """The questions that are waiting: for their candidates to become one session's, or for its answer."""
-        self._ghosts: dict[int, str] = {}
-        """Whose the calls were that were given up, and that the server has not answered."""
+        self._ghosts: dict[int | str, str] = {}
+        """Whose the calls were that were given up, and that the server has not answered; and what else may ask (`stays`)."""
         self._crowd = False
         """Whether there were more of them than can be remembered."""
         self.asked = False
@@ -113,8 +121,7 @@ class Questions:
             return
         if self._refused(request):
             return
-        # One whose answer came right before is among them still: who waits for it has not had a turn yet.
-        found = [one for one in candidates if one.call is not None and not one.answered]
+        found = self._waiting(candidates)
         ours = request.method in ASKED
         if not found and not ours:
             self._nobody(request)
@@ -131,6 +138,26 @@ class Questions:
             self._keep(request.id, self._answer(request.id, params))
             return
         self.asked = self.asked or not exact
+        self._hold(request, params, found, exact=exact)
+
+    def _waiting(self, candidates: Sequence[Exchange]) -> list[Exchange]:
+        """The exchanges that wait for an answer. One whose answer came right before is among the candidates still: who waits for
+        it has not had a turn yet."""
+        for one in candidates:
+            if one.answered:
+                self.lives.answered(one)
+        return [one for one in candidates if one.call is not None and not one.answered]
+
+    def _hold(
+        self, request: jsonrpc.Request, params: Any, found: list[Exchange], *, exact: bool
+    ) -> None:
+        """Put a question that one of the exchanges may have asked, once it is known which."""
+        related = named(params)
+        if related is not None:
+            found, exact = self.related.about(related, found), True  # it says itself whose it is
+            if not found:
+                self._refuse(request.id, "nobody who has this task is waiting for it here")
+                return
         held = _Held(self._loop, found)
         if not exact:
             held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
@@ -166,7 +193,7 @@ class Questions:
             return None
 
         def told(said: dict[str, Any]) -> None:
-            params = {**said, "progressToken": token}
+            params = without({**said, "progressToken": token})
             self._send(jsonrpc.notification("notifications/progress", params))
 
         return told
@@ -188,6 +215,7 @@ class Questions:
         """We gave an exchange up; the server may not have."""
         if exchange.call is None:
             return
+        self.lives.abandoned(exchange)
         for held in self.held:
             if exchange in held.live:
                 held.ghosts[exchange.ident] = exchange.party
@@ -197,8 +225,21 @@ class Questions:
             self._crowd = True
         self.answered(exchange)
 
-    def laid(self, ident: int) -> bool:
-        """The server answered an exchange that was given up; True where there was one."""
+    def stays(self, key: str, party: str, of: int | None = None) -> None:
+        """From now on a party may be the one that is asked although no call of it is in flight: one that was told something,
+        or has a task (`of` its call). Until `laid`, or the connection ends."""
+        for held in self.held:
+            if of is not None and (of in held.ghosts or any(one.ident == of for one in held.live)):
+                held.ghosts[key] = party
+        if len(self._ghosts) < GHOSTS or key in self._ghosts:
+            self._ghosts[key] = party
+        else:
+            self._crowd = True
+
+    def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
+        """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
+        if reply is not None and type(ident) is int:
+            self.lives.late(ident, reply)
         if self._ghosts.pop(ident, None) is None:
             return False
         for held in self.held:
@@ -216,6 +257,7 @@ class Questions:
     def close(self) -> None:
         """The connection is gone: nobody needs an answer."""
         self._ghosts.clear()
+        self.lives.close()
         for task in list(self._running.values()):
             task.cancel()
 
@@ -273,12 +315,15 @@ class Questions:
             for one in paused:
                 one.resume()
 
-    @staticmethod
-    async def _ask(question: Question, newest_first: list[Exchange]) -> dict[str, object]:
+    async def _ask(self, question: Question, newest_first: list[Exchange]) -> dict[str, object]:
         no: CannotAsk | None = None
         for one in newest_first:
+            params = question.params
+            if type(params) is dict:
+                params = self.related.inward(params, one.call)
             try:
-                return await _back(one).ask(question)
+                found = await _back(one).ask(replace(question, params=params))
+                return self.related.outward(found, one.call)
             except CannotAsk as problem:
                 no = no or problem
         raise no or CannotAsk("nobody can be asked")

@@ -12,11 +12,22 @@ import msgspec
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
 
-__all__ = ["RELATED", "WORDS", "Created", "created", "listed", "renamed", "renamed_params"]
+__all__ = [
+    "DETAILS",
+    "RELATED",
+    "WORDS",
+    "Created",
+    "created",
+    "listed",
+    "renamed",
+    "renamed_params",
+]
 
 WORDS = "statusMessage"
 """What a server says of a task in words of its own. What may be told of them is known where one task is asked for, whose
 tool has its policy; where several are listed, or a server speaks unasked, they are left out."""
+DETAILS = ("inputRequests", "error", "result")
+"""The rest that a server says of a task to whoever asks for it alone."""
 _LONGEST_MS = 10**12
 RELATED = "io.modelcontextprotocol/related-task"
 
@@ -103,7 +114,8 @@ def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
         if _known(of, left):
             name = left.pop(of.taskId)
             shown = jsonrpc.decode_members(renamed(bytes(one), of.taskId, name))
-            shown.pop(WORDS, None)
+            for member in (WORDS, *DETAILS):
+                shown.pop(member, None)
             found.append(msgspec.Raw(jsonrpc.encode(shown)))
     cursor = members.get("nextCursor")
     return found, None if cursor is None else jsonrpc.decode(cursor)

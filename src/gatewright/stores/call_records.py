@@ -309,7 +309,8 @@ def _subject(call: Call) -> Subject:
             return Subject(None, _chosen(call.name))
         return Subject(target.server, _chosen(target.name))
     server = None if target is None else target.server
-    return Subject(server, None, _chosen(call.name) if call.kind != "list" else None)
+    tool = _chosen(target.name) or None if target is not None and call.of_tool else None
+    return Subject(server, tool, _chosen(call.name) if call.kind != "list" else None)
 
 
 def _details(call: Call) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from gatewright.upstream.declared import without_address
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
+from gatewright.upstream.task_subject import completed, led
 from gatewright.upstream.tasks import METHODS as TASKS
 from gatewright.upstream.tasks import ServerTasks
 from gatewright.upstream.telling import roots_changed, tell
@@ -89,7 +90,7 @@ class Dispatch:
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
         target = call.target
-        if target is None:
+        if target is None or (call.kind == "method" and self.answers(call.method)):
             return await self._unowned(call, back)
         owner = self._owners.get(target.server)
         if owner is None:
@@ -172,25 +173,12 @@ class Dispatch:
         return [one for one in found if one is not None]
 
     async def _complete(self, call: Call, back: Back) -> Outcome:
-        ref = call.params.get("ref")
-        found = self._completed(call, ref) if isinstance(ref, dict) else None
-        if found is None or found[0].server not in self._servers(call):
+        found = completed(call, self._catalogue)
+        if found is None:
             return Failure("invalid_params", "params.ref names nothing that can be completed")
         target, member = found
-        params = {**call.params, "ref": {**ref, member: target.name}}  # type: ignore[dict-item]
+        params = {**call.params, "ref": {**call.params["ref"], member: target.name}}
         return await self._owners[target.server].call(call.method, params, call, back)
-
-    def _completed(self, call: Call, ref: dict[str, Any]) -> tuple[Target, str] | None:
-        """Whose argument is to be completed, and the member that names it."""
-        member = "name" if ref.get("type") == "ref/prompt" else "uri"
-        name = ref.get(member)
-        if not isinstance(name, str):
-            return None
-        if member == "name":
-            target = self._catalogue.prompt(call.profile, name)
-        else:
-            target = self._catalogue.template(call.profile, name, call.caller)
-        return None if target is None else (target, member)
 
     async def _subscribe(self, call: Call, back: Back) -> Outcome:
         uri = call.params.get("uri")
@@ -229,14 +217,18 @@ class Dispatch:
         params = without_address(call.params)
         if not call.method.startswith(NOTIFICATIONS):
             return await owner.call(call.method, params, call, back)
-        if not isinstance(owner, Server) or not tell(owner, call.session, call.method, params):
+        if not isinstance(owner, Server) or not tell(owner, call, params):
             shows = to_type("server list")
             said = f"server {owner.id} is not connected; `{shows}` says why"
             return Failure("upstream_unavailable", said)
         return _DONE
 
     async def _of_task(self, call: Call, back: Back) -> Outcome:
-        return await self.tasks.ask(self._visible(call), call, back)
+        return await self.tasks.ask(self._owners, self._catalogue, call, back)
+
+    def about(self, call: Call) -> Call:
+        """A call of a method that is led here, with whose it is."""
+        return led(call, self._catalogue, self.tasks.made)
 
 
 def _fresh_tasks() -> ServerTasks:

@@ -118,12 +118,14 @@ class Hub:
         params: dict[str, Any],
         session: str | None = None,
         owner: Owner | None = None,
+        sees: Callable[[Caller, str], bool] | None = None,
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`)."""
+        that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`), and where `sees`
+        says, in place of whether the server exists for it, that it may know of this in that profile."""
         clean = self.clean(server, method, params) if params and self._listeners else params
         if clean is not None:
-            self._told(server, method, clean, session, owner)
+            self._told(server, method, clean, session, owner, sees)
 
     def _told(
         self,
@@ -132,6 +134,7 @@ class Hub:
         params: dict[str, Any],
         session: str | None,
         owner: Owner | None,
+        sees: Callable[[Caller, str], bool] | None,
     ) -> None:
         seen: dict[tuple[Who, str], bool] = {}
         for one in list(self._listeners.values()):
@@ -142,7 +145,11 @@ class Hub:
             key = one.caller.who, one.profile
             allowed = seen.get(key)
             if allowed is None:
-                allowed = seen[key] = self._may_see(one.caller, one.profile, server)
+                allowed = seen[key] = (
+                    self._may_see(one.caller, one.profile, server)
+                    if sees is None
+                    else sees(one.caller, one.profile)
+                )
             if not allowed:
                 continue
             if method == UPDATED:

@@ -108,7 +108,10 @@ class MadeTasks:
 
     def of(self, call: Call) -> ServerTask | None:
         """The task that a call is about, where it is the caller's."""
-        name = call.params.get("taskId")
+        return self.named(call, call.params.get("taskId"))
+
+    def named(self, call: Call, name: object) -> ServerTask | None:
+        """The task that its caller calls by a name."""
         made = self._made.get(name) if isinstance(name, str) else None
         if made is None or made.owner != owner_of(call) or made.ends <= self._clock():
             return None
@@ -124,8 +127,9 @@ class MadeTasks:
         ]
 
     def heard(self, server: str, connection: str, task: object) -> ServerTask | None:
-        """The task that a server speaks of."""
-        return self._known.get((server, connection, task)) if isinstance(task, str) else None
+        """The task that a server speaks of, where it is known yet."""
+        made = self._known.get((server, connection, task)) if isinstance(task, str) else None
+        return made if made is not None and made.ends > self._clock() else None
 
     async def forget(self, made: ServerTask) -> None:
         """It is not there any more."""

@@ -16,10 +16,13 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.links.link import Link
+from gatewright.links.related import without
 from gatewright.protocol.eras import is_interim
 from gatewright.transport.large import LARGE, holds_any
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.status import Told
+from gatewright.upstream.task_words import METHODS as OF_TASKS
+from gatewright.upstream.task_words import judged, unrelated
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
@@ -77,7 +80,8 @@ class Screen:
         between = _Between(self, call, back)
         found = await link.request(method, params, call=call, back=between, deadline=deadline)
         if type(found) is Answer and len(found.raw) > LARGE:
-            return self._read(call, found) if await holds_any(found.raw, _MARKS) else found
+            suspect = call.method in OF_TASKS or await holds_any(found.raw, _MARKS)
+            return self.read(call, found) if suspect else found
         return self.outcome(call, found)
 
     # -- how a call ends
@@ -87,13 +91,14 @@ class Screen:
         if type(outcome) is Answer:
             return self._answer(call, outcome)
         if type(outcome) is Failure and outcome.error is not None:
-            return self._failure(call, outcome, outcome.error)
+            return self.failure(call, outcome, outcome.error)
         return outcome
 
     def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
-        return self._read(call, answer) if _is_suspect(answer.raw) else answer
+        suspect = call.method in OF_TASKS or _is_suspect(answer.raw)
+        return self.read(call, answer) if suspect else answer
 
-    def _read(self, call: Call, answer: Answer) -> Answer | Failure:
+    def read(self, call: Call, answer: Answer) -> Answer | Failure:
         """An answer in which something of the gateway's may stand."""
         if answer.raw[:1] != b"{":
             return answer
@@ -101,7 +106,12 @@ class Screen:
             members: dict[str, Any] = dict(jsonrpc.decode_members(answer.raw))
             if is_interim(members):
                 return self._interim(call, answer.raw, members)
-            changed = _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+            said = judged(self, call, answer.raw, members)
+            if isinstance(said, Failure):
+                return said
+            changed = said | _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+        except CannotAsk as no:
+            return self._cannot(no)
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
         return replace(answer, raw=jsonrpc.encode(members)) if changed else answer
@@ -119,27 +129,30 @@ class Screen:
         if not isinstance(wanted, dict) or not isinstance(state, str):
             return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
         try:
-            asked = {key: self._asked(call, one) for key, one in wanted.items()}
+            asked = {key: self.asked(call, one) for key, one in wanted.items()}
         except CannotAsk as no:
             return self._cannot(no)
         if asked:
             members["inputRequests"] = asked
         members["resultType"] = "input_required"
         self._meta(members)
+        unrelated(members)
         return Answer(jsonrpc.encode(members), modern=True)
 
-    def _asked(self, call: Call, one: Any) -> dict[str, Any]:
+    def asked(self, call: Call, one: Any) -> dict[str, Any]:
+        """One question among others, as the caller may be asked it. Raises `CannotAsk`."""
         if not isinstance(one, dict) or not isinstance(one.get("method"), str):
             raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
         found = self.question(call, Question(one["method"], one.get("params")))
-        return one if found.params is None else {**one, "params": found.params}
+        return one if found.params is None else {**one, "params": without(found.params)}
 
     def _cannot(self, no: CannotAsk) -> Failure:
         said = f"server {self._server} wants to ask what it may not: {no.message}"
         error = {"code": no.code, "message": said}
         return Failure("upstream_error", said, error=jsonrpc.encode(error))
 
-    def _failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
+    def failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
+        """An error in whose data something of the gateway's may stand."""
         if b'"data"' not in error and b"\\u" not in error:
             return failure
         try:
@@ -245,7 +258,7 @@ class Screen:
         changed = _without(data, names)
         if data.get("status") == "pending_approval":
             changed = _without(data, ("status",))
-        return self._meta(data) or changed
+        return unrelated(data) | self._meta(data) or changed
 
     def _logger(self, theirs: Any) -> str:
         """Whom a log line comes from: the server, and behind a slash, which no server's name has, what it says itself."""

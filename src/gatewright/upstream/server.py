@@ -30,6 +30,7 @@ from gatewright.upstream.shelf import Shelved, shelve
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.standard_error import StandardError
 from gatewright.upstream.status import Status, Told
+from gatewright.upstream.task_names import lead
 from gatewright.upstream.wishes import Wishes
 
 __all__ = ["CHANGES", "Server"]
@@ -334,7 +335,7 @@ class Server:
         around = Around(
             self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
         )
-        return await reach(self.spec, around, capabilities)
+        return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 
     async def _connected(self, link: Link) -> None:
         with self._relisting.ends():

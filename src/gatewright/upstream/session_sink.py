@@ -41,7 +41,7 @@ class SessionSink:
 
     def __init__(self, server: Heard, session: str) -> None:
         self._server = server
-        self._session = session
+        self.session = session
         self._waiting: list[Back] = []
         self._roots: Mapping[str, Any] | None = None
         self._told = asyncio.Event()
@@ -88,7 +88,7 @@ class SessionSink:
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
-        self._server.said_to(self._session, link, method, params)
+        self._server.said_to(self.session, link, method, params)
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`)."""

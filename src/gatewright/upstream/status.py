@@ -10,6 +10,7 @@ import msgspec
 from gatewright.call import Tool
 from gatewright.upstream.admission import Permits
 from gatewright.upstream.keeper import State
+from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.shelf import Shelved
 
 __all__ = ["Status", "Told", "no_look"]
@@ -57,3 +58,5 @@ class Told(msgspec.Struct, frozen=True):
     """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""
+    tasks: Callable[[], MadeTasks] | None = None
+    """Who knows whose the tasks are that servers made."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Caller, Target, Tool
 from gatewright.links.authorization import Authorizer
+from gatewright.links.related import named
 from gatewright.upstream.admission import Permits
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.describe import describe
@@ -31,6 +33,7 @@ from gatewright.upstream.shelf import Shelved
 from gatewright.upstream.sightings import Sightings
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status, Told, no_look
+from gatewright.upstream.task_subject import sees
 from gatewright.upstream.tasks import STATUS
 from gatewright.upstream.view import Profile
 
@@ -129,20 +132,18 @@ class Supervisor:
             if self._servers.get(server) is made:
                 self._listed(server, shelved, announced)
 
-        def said(
-            server: str, method: str, params: dict[str, Any], session: str | None = None
-        ) -> None:
+        def said(server: str, method: str, params: dict[str, Any], session: str | None) -> None:
             # What is recorded is the gateway's to say, and no server's.
             if self._servers.get(server) is not made or method == AUDIT:
                 return
-            if method in STATUS:
+            if method in STATUS or named(params) is not None:
                 self._of_task(made, method, params, session)
             else:
                 self.hub.tell(server, method, params, session)
 
         later = lambda: self.permits, lambda *one: self.looks(*one)  # noqa: PLW0108
-        told = Told(listed, said, self._event, *later, self.hub.leads_here)
-        made = Server(spec, self.info, told, authorizer)
+        ours = self.hub.leads_here, lambda: self.dispatch.tasks.made
+        made = Server(spec, self.info, Told(listed, said, self._event, *later, *ours), authorizer)
         return made
 
     # -- life ----------------------------------------------------------------------------------------
@@ -364,11 +365,11 @@ class Supervisor:
     def _of_task(
         self, server: Server, method: str, params: dict[str, Any], session: str | None
     ) -> None:
-        """How a task stands is told to whoever has it, and to nobody else."""
-        found = self.dispatch.tasks.heard(server, params, session)
+        """What is said of a task is told to whoever has it, and to nobody else."""
+        found = self.dispatch.tasks.heard(server, method, params, session)
         if found is not None:
-            task, told = found
-            self.hub.tell(server.id, method, told, owner=task.owner)
+            may = partial(sees, self.catalogue, task=found[0])
+            self.hub.tell(server.id, method, found[1], owner=found[0].owner, sees=may)
 
     def _look_at(self, server: str) -> None:
         """Let whoever wants to know see what is on a shelf now."""

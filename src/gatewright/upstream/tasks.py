@@ -5,50 +5,39 @@ Callers know tasks by ids of the gateway's own (`made_tasks`); here they are put
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Question
+from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.links.related import named, without
 from gatewright.protocol import task_ids
 from gatewright.protocol.tasks import wanted
 from gatewright.stores.server_tasks import ServerTask
+from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.server import Server
+from gatewright.upstream.task_subject import sees
+from gatewright.upstream.task_words import METHODS, unrelated, without_details
 from gatewright.upstream.telling import connection_of
 from gatewright.wire import jsonrpc
+from gatewright.wire.mcp import TASK_STATUS
 from gatewright.wire.versions import is_modern
 
 __all__ = ["LIST", "METHODS", "STATUS", "ServerTasks"]
 
 LIST = "tasks/list"
-METHODS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
-STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
-"""How servers say that a task stands differently: in the one dialect and in the other."""
+STATUS = TASK_STATUS
+_TOLD = frozenset(
+    {"taskId", "status", "createdAt", "lastUpdatedAt", "_meta"}
+    | {"ttl", "ttlMs", "pollInterval", "pollIntervalMs"}
+)
+"""What is told of how a task stands to whom did not ask: no words of its server."""
 
 _PAGES = 64
 _GONE = Failure("invalid_params", "there is no such task")
-
-
-class _Renaming:
-    """The way back of a call about a task, on which that is called what its caller calls it."""
-
-    def __init__(self, back: Back, made: ServerTask) -> None:
-        self._back = back
-        self._made = made
-
-    def emit(self, event: Event) -> None:
-        params = task_ids.renamed_params(event.params, self._made.task, self._made.id)
-        self._back.emit(Event(event.method, params))
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        made = self._made
-        if question.params is not None:
-            params = task_ids.renamed_params(question.params, made.task, made.id)
-            question = replace(question, params=params)
-        return task_ids.renamed_params(await self._back.ask(question), made.id, made.task)
 
 
 class ServerTasks:
@@ -72,24 +61,27 @@ class ServerTasks:
                 f"server {owner.id} says that it made a task, and calls it what another caller's task is called: "
                 "it cannot be told whose it is",
             )
-        return replace(outcome, raw=task_ids.renamed(outcome.raw, made.task, made.id))
+        return _named(replace(outcome, raw=without_details(outcome.raw)), made)
 
-    async def ask(self, owners: Sequence[object], call: Call, back: Back) -> Outcome:
-        """Ask about a task, or about all of them; `owners` are the servers that exist for the caller. Nobody is asked about
-        a task that is not known to be the caller's."""
-        servers = {one.id: one for one in owners if isinstance(one, Server)}
+    async def ask(
+        self, owners: Mapping[str, object], catalogue: Catalogue, call: Call, back: Back
+    ) -> Outcome:
+        """Ask about a task, or about all of them; `owners` are all servers, `catalogue` says what exists for the caller. Nobody
+        is asked about a task that is not known to be the caller's."""
         if call.method == LIST:
-            return await self._list(servers, call, back)
+            return await self._list(owners, catalogue, call, back)
         made = self.made.of(call)
-        owner = None if made is None else servers.get(made.server)
-        if made is None or owner is None:
+        owner = None if made is None else owners.get(made.server)
+        if made is None or not isinstance(owner, Server):
+            return _GONE
+        if not sees(catalogue, call.caller, call.profile, made):
             return _GONE
         call.facts["task_of"] = made.of
         if not self._there(owner, made):
             await self.made.forget(made)
             return _GONE
-        params = task_ids.renamed_params(call.params, made.id, made.task)
-        outcome = await self._put(owner, made, call.method, params, call, _Renaming(back, made))
+        params = {**call.params, "taskId": made.task}
+        outcome = await self._put(owner, made, call.method, params, call, back)
         if type(outcome) is Answer:
             return _named(outcome, made)
         if call.method == "tasks/get" and _unknown(outcome):
@@ -97,15 +89,20 @@ class ServerTasks:
         return outcome
 
     def heard(
-        self, server: Server, params: dict[str, Any], session: str | None
+        self, server: Server, method: str, params: dict[str, Any], session: str | None
     ) -> tuple[ServerTask, dict[str, Any]] | None:
-        """Whose task a server speaks of, and what it says as that caller may hear it."""
+        """Whose task a server speaks of, in a notification that names one, and what it says as that caller may hear it."""
         connection = connection_of(server, session, self.made.process)
-        made = self.made.heard(server.id, connection, params.get("taskId"))
+        stands = method in STATUS
+        made = self.made.heard(
+            server.id, connection, params.get("taskId") if stands else named(params)
+        )
         if made is None:
             return None
-        told = {name: one for name, one in params.items() if name != task_ids.WORDS}
-        return made, task_ids.renamed_params(told, made.task, made.id)
+        if stands:
+            params = {name: one for name, one in params.items() if name in _TOLD}
+        found = task_ids.renamed_params(params, made.task, made.id)
+        return made, found if named(found) in (None, made.id) else without(found)
 
     def _there(self, owner: Server, made: ServerTask) -> bool:
         session = made.connection.partition("#")[0] or None
@@ -125,16 +122,25 @@ class ServerTasks:
             return await owner.call(method, params, replace(call, session=session), back)
         return await owner.call_common(method, params, call, back)
 
-    async def _list(self, servers: dict[str, Server], call: Call, back: Back) -> Outcome:
-        if not any("tasks" in one.hello.capabilities for one in servers.values()):
+    async def _list(
+        self, owners: Mapping[str, object], catalogue: Catalogue, call: Call, back: Back
+    ) -> Outcome:
+        mine = [
+            one for one in self.made.all_of(call) if sees(catalogue, call.caller, call.profile, one)
+        ]
+        visible = [owners.get(one) for one in catalogue.servers(call.profile, call.caller)]
+        having = any(
+            isinstance(one, Server) and "tasks" in one.hello.capabilities for one in visible
+        )
+        if not having and not mine:
             return Failure("method_not_found", f"Method not found: {LIST}")
         groups: dict[tuple[str, str], list[ServerTask]] = {}
-        for one in self.made.all_of(call):
+        for one in mine:
             groups.setdefault((one.server, one.connection), []).append(one)
         found: list[msgspec.Raw] = []
         for (server, _), group in groups.items():
-            owner = servers.get(server)
-            if owner is None or not self._there(owner, group[0]):
+            owner = owners.get(server)
+            if not isinstance(owner, Server) or not self._there(owner, group[0]):
                 continue
             pages = await self._pages(owner, group, call, back)
             if isinstance(pages, Failure):
@@ -167,7 +173,13 @@ class ServerTasks:
 
 def _named(outcome: Answer, made: ServerTask) -> Outcome:
     try:
-        return replace(outcome, raw=task_ids.renamed(outcome.raw, made.task, made.id))
+        raw = task_ids.renamed(outcome.raw, made.task, made.id)
+        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+        meta = members.get("_meta")
+        related = named({"_meta": None if meta is None else jsonrpc.decode(meta)})
+        if related not in (None, made.id) and unrelated(members):
+            raw = jsonrpc.encode(members)
+        return replace(outcome, raw=raw)
     except ValueError:
         return Failure("upstream_error", f"what server {made.server} says of a task cannot be read")
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatewright.call import Call
+from gatewright.links.related import without
 from gatewright.upstream.server import Server
+from gatewright.upstream.task_names import connection_name
 
 __all__ = ["connection_of", "roots_changed", "tell"]
 
@@ -14,17 +17,15 @@ def connection_of(server: Server, session: str | None, process: str) -> str:
     and, where what a server remembers ends with the connection, which one it is in this `process` of ours."""
     link = server.link_of(session)
     own = session if link is not None and link is not server.link else None
-    if server.spec.transport == "http":
-        return own or ""
-    return f"{own or ''}#{process}.{'' if link is None else link.number}"
+    return connection_name(server.spec, own, link, process)
 
 
-def tell(server: Server, session: str | None, method: str, params: dict[str, Any]) -> bool:
-    """Tell a server something; whether there was a connection to tell it on."""
-    link = server.link_of(session)
+def tell(server: Server, call: Call, params: dict[str, Any]) -> bool:
+    """Tell a server what a caller says; whether there was a connection to tell it on."""
+    link = server.link_of(call.session)
     if link is None or not link.open:
         return False
-    link.notify(method, params)
+    link.tell(call.method, params, call)
     return True
 
 
@@ -32,5 +33,9 @@ def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -
     """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
     connection of its own and this one has none yet."""
     serves = server.spec.share != "session" or server.link_of(session) is not server.link
-    if serves and not server.hello.modern and not server.roots_late(session):
-        tell(server, session, "notifications/roots/list_changed", params)
+    link = server.link_of(session)
+    late = not serves or server.hello.modern or server.roots_late(session)
+    if (
+        not late and link is not None and link.open
+    ):  # what it asks then are roots, and nobody's business with it
+        link.notify("notifications/roots/list_changed", without(params))

@@ -22,6 +22,7 @@ __all__ = [
     "META_VERSION",
     "NAMED",
     "OF_THE_SERVER",
+    "TASK_STATUS",
     "check_headers",
     "decode_header",
     "encode_header",
@@ -36,7 +37,9 @@ ERROR_ORIGIN = "dev.gatewright/origin"
 """Member of `_meta` in the data of an error that a server wrote with a `reason` of the gateway's: `server`."""
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
-OF_THE_SERVER = frozenset(
+TASK_STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
+"""How servers say that a task stands differently: in the one dialect and in the other."""
+OF_THE_SERVER = TASK_STATUS | frozenset(
     {
         "notifications/tools/list_changed",
         "notifications/prompts/list_changed",
@@ -44,8 +47,6 @@ OF_THE_SERVER = frozenset(
         "notifications/resources/updated",
         "notifications/subscriptions/acknowledged",
         "notifications/elicitation/complete",
-        "notifications/tasks",
-        "notifications/tasks/status",
     }
 )
 """Notifications that concern a server and not one call of it."""

@@ -1,0 +1,247 @@
+"""Tasks that a server made, as one connection to it has to know them: whose each is, and what each side calls it.
+
+A server names a task by `_meta` of what belongs to it (MCP 2025-11-25, tasks). Callers know tasks by ids of the gateway's, so an id in
+a message of either side is put by the other's where the caller at that end has the task, and taken out everywhere else: it would
+name somebody else's task to whoever reads it. Who has which is known above (`Book`).
+
+A task that still runs may make its server ask, or write log lines, although its call is over: it stays among those who may be
+meant (`Lives`) until its server says that it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from gatewright.call import Call
+from gatewright.links.exchange import Exchange
+from gatewright.protocol import task_ids
+from gatewright.protocol.task_ids import RELATED
+from gatewright.protocol.tasks import wanted
+from gatewright.wire import jsonrpc
+from gatewright.wire.jsonrpc import Response
+from gatewright.wire.versions import is_modern
+
+__all__ = [
+    "KEEPS_S",
+    "NOBODY",
+    "RELATED",
+    "Book",
+    "Lives",
+    "Related",
+    "Stays",
+    "named",
+    "task_asked",
+    "without",
+]
+
+KEEPS_S = 86_400.0
+"""Seconds for which a task is taken to run whose server does not say how long it keeps it, nor that it has ended."""
+
+_MOST = 4096
+"""So many requests that were given up are remembered with what they may yet make."""
+_ENDED = frozenset({"completed", "failed", "cancelled"})
+
+
+class Book(Protocol):
+    """Who has the tasks of one connection. Look-ups in memory."""
+
+    def shown(self, call: Call, task: str) -> str | None:
+        """What the caller of a call knows a task by that the server calls `task`; None where it is not that caller's."""
+
+    def meant(self, call: Call, name: str) -> str | None:
+        """What the server calls the task that a caller knows by `name`; None where it has none of that name here."""
+
+
+class _Nobody:
+    def shown(self, call: Call, task: str) -> str | None:
+        """Nothing is known."""
+        return None
+
+    def meant(self, call: Call, name: str) -> str | None:
+        """Nothing is known."""
+        return None
+
+
+NOBODY: Book = _Nobody()
+
+
+def named(params: Any) -> str | None:
+    """The task that a message says it belongs to; empty where what it says is no name, None where it says nothing."""
+    meta = params.get("_meta") if type(params) is dict else None
+    if type(meta) is not dict or RELATED not in meta:
+        return None
+    related = meta[RELATED]
+    task = related.get("taskId") if type(related) is dict else None
+    return task if type(task) is str else ""
+
+
+def without(params: dict[str, Any]) -> dict[str, Any]:
+    """The same, belonging to no task."""
+    meta = params.get("_meta")
+    if type(meta) is not dict or RELATED not in meta:
+        return params
+    rest = {key: one for key, one in meta.items() if key != RELATED}
+    found = {key: one for key, one in params.items() if key != "_meta"}
+    return {**found, "_meta": rest} if rest else found
+
+
+def _as(params: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """The same, belonging to a task by another name, or to none."""
+    if name is None:
+        return without(params)
+    meta = params["_meta"]
+    return {**params, "_meta": {**meta, RELATED: {**meta[RELATED], "taskId": name}}}
+
+
+class Related:
+    """What is put for what, on one connection. `book` is set once it is known whose connection it is."""
+
+    def __init__(self) -> None:
+        self.book: Book = NOBODY
+
+    def outward(self, params: dict[str, Any], call: Call | None) -> dict[str, Any]:
+        """What a caller sends, be it params or an answer, as the server is to see it: no task but the caller's own here."""
+        answers = params.get("inputResponses")
+        if type(answers) is dict:
+            told = {key: self._answer(one, call) for key, one in answers.items()}
+            params = {**params, "inputResponses": told}
+        name = named(params)
+        if name is None:
+            return params
+        return _as(params, self.book.meant(call, name) if name and call is not None else None)
+
+    def _answer(self, one: Any, call: Call | None) -> Any:
+        return self.outward(one, call) if type(one) is dict else one
+
+    def inward(self, params: dict[str, Any], call: Call | None) -> dict[str, Any] | None:
+        """What a server says to a caller, as that one is to see it; None where it belongs to a task that is not the caller's."""
+        task = named(params)
+        if task is None:
+            return params
+        shown = self.book.shown(call, task) if task and call is not None else None
+        return None if shown is None else _as(params, shown)
+
+    def about(self, task: str, candidates: Sequence[Exchange]) -> list[Exchange]:
+        """Of exchanges, oldest first, those through which the caller of a task can be told of it: the ones that ask about it, else
+        those of the newest party that has it."""
+        shown = self.book.shown
+        theirs = [
+            one
+            for one in candidates
+            if task and one.call is not None and shown(one.call, task) is not None
+        ]
+        asking = [one for one in theirs if one.task == task]
+        return asking or [one for one in theirs if one.party == theirs[-1].party]
+
+
+def task_asked(method: str, params: dict[str, Any]) -> str:
+    """The task that a request asks about; empty where it asks about none."""
+    task = params.get("taskId") if method.startswith("tasks/") else None
+    return task if type(task) is str else ""
+
+
+class Stays(Protocol):
+    """Who may be meant by a question without a name (`links.questions`)."""
+
+    def stays(self, key: str, party: str, of: int | None = None) -> None:
+        """One more may be."""
+
+    def laid(self, ident: int | str) -> bool:
+        """One fewer may be."""
+
+
+class Lives:
+    """The tasks that run on one connection, each among those whom a question without a name may mean."""
+
+    def __init__(self, meant: Stays) -> None:
+        self._meant = meant
+        self._loop = asyncio.get_running_loop()
+        self._given_up: dict[int, Exchange] = {}
+        """The requests that may yet make a task although nobody waits for them."""
+        self._ends: dict[str, asyncio.TimerHandle] = {}
+        """When each task is taken to have ended."""
+
+    def answered(self, exchange: Exchange) -> None:
+        """A request of a caller was answered, which may have made a task or ended one. May be said twice."""
+        call = exchange.call
+        if call is not None and (exchange.task or (call.kind == "tool" and wanted(call))):
+            reply = exchange.future.result()
+            if type(reply) is Response:
+                self._read(exchange, call, reply)
+
+    def abandoned(self, exchange: Exchange) -> None:
+        """A request was given up, and may be answered yet."""
+        call = exchange.call
+        if call is not None and not exchange.task and wanted(call) and len(self._given_up) < _MOST:
+            self._given_up[exchange.ident] = exchange
+
+    def late(self, ident: int, reply: Response) -> None:
+        """It was."""
+        exchange = self._given_up.pop(ident, None)
+        if exchange is not None and exchange.call is not None:
+            self._read(exchange, exchange.call, reply)
+
+    def _read(self, exchange: Exchange, call: Call, reply: Response) -> None:
+        if exchange.task:
+            if _has_ended(call.method, reply):
+                self.ended(exchange.task)
+            return
+        made = (
+            task_ids.created(reply.result, is_modern(call.client.revision))
+            if reply.result
+            else None
+        )
+        if made is not None:
+            self._meant.stays(_key(made.id), exchange.party, exchange.ident)
+            lasts = KEEPS_S if made.lasts_s is None else min(made.lasts_s, KEEPS_S)
+            if len(self._ends) < _MOST or made.id in self._ends:
+                self._cancel(made.id)
+                self._ends[made.id] = self._loop.call_later(lasts, self.ended, made.id)
+
+    def said(self, params: dict[str, Any]) -> None:
+        """The server says how a task stands."""
+        task = params.get("taskId")
+        if type(task) is str and _is_end(params.get("status")):
+            self.ended(task)
+
+    def ended(self, task: str) -> None:
+        """It asks nothing any more."""
+        self._cancel(task)
+        self._meant.laid(_key(task))
+
+    def close(self) -> None:
+        """The connection is gone."""
+        for task in list(self._ends):
+            self._cancel(task)
+        self._given_up.clear()
+
+    def _cancel(self, task: str) -> None:
+        timer = self._ends.pop(task, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def _key(task: str) -> str:
+    return f"task {task}"
+
+
+def _is_end(status: Any) -> bool:
+    return type(status) is str and status in _ENDED
+
+
+def _has_ended(method: str, reply: Response) -> bool:
+    """Whether the answer to a call about a task says that it does not run any more."""
+    try:
+        if not reply.result:
+            error = jsonrpc.decode_members(reply.error)
+            unknown = jsonrpc.decode(error["code"]) == jsonrpc.INVALID_PARAMS
+            return bool(
+                unknown and method != "tasks/update"
+            )  # there it may be an answer that is wrong
+        if method == "tasks/result":
+            return True
+        return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
+    except (ValueError, KeyError):
+        return False
