@@ -30,6 +30,10 @@ class Musts(Judge):
         every = [one for one in self.clients.values() if one.listens_for(kind)]
         return [one for one in every if server in visible(one.name)]
 
+    def every_given_up(self) -> list[tuple[End, Work]]:
+        """The requests that nobody waits for, and that servers have not answered."""
+        return [found for found in self.every_work() if self.asked[found[1].mark].gone]
+
     def every_question(self) -> list[tuple[End, str]]:
         """The questions that servers have put."""
         return [(end, one) for end in self.every_end() for one in end.asked]

@@ -168,6 +168,20 @@ class Speaking(Hostile):
         text = f"about {end.past[number % len(end.past)]} by-{end.server.name}"
         end.say(None, method="notifications/message", params={"level": "info", "data": text})
 
+    @where(House.every_given_up)
+    @rule(number=any_work, method=asking, asks=st.booleans())
+    @inside
+    def a_server_goes_on_with_what_was_given_up(self, number: int, method: str, asks: bool) -> None:
+        """It was told to stop, or was not yet."""
+        found = self.house.every_given_up()
+        end, one = found[number % len(found)]
+        if asks and not end.server.modern:
+            self._asks(end, one, method, page=False)
+        else:
+            text = f"about {one.mark} by-{end.server.name}"
+            note = {"level": "info", "data": text}
+            end.say(one.ident, method="notifications/message", params=note)
+
     # -- about tasks, resources and lists
 
     @where(House.every_task)
