@@ -35,7 +35,9 @@ class Speaking(Hostile):
     # -- about calls
 
     @where(House.every_work)
-    @rule(number=any_work, form=st.sampled_from([None, "task", "link", "anothers", *RESULTS]))
+    @rule(
+        number=any_work, form=st.sampled_from([None, "task", "same", "link", "anothers", *RESULTS])
+    )
     @inside
     def a_server_answers(self, number: int, form: Any) -> None:
         self._answers(*self._work(number), form)
@@ -47,14 +49,14 @@ class Speaking(Hostile):
         end.answered(one)
         text = f"about {one.mark} by-{server}"
         said: dict[str, Any] = {"result": {"content": [{"type": "text", "text": text}]}}
-        if form == "task":
-            said = self._task(end, one) or said
+        if form in ("task", "same"):
+            said = self._task(end, one, again=form == "same" and not honest) or said
         elif form in ("link", "anothers"):
             whose = self.house.servers["evil"].foreign or "two"
             whose = whose if form == "anothers" and not honest else server
             link = {"type": "resource_link", "uri": f"{whose}://l", "name": "l"}
             said["result"]["content"].append(link)
-        elif form is not None and not honest:
+        elif isinstance(form, dict) and not honest:
             ((kind, body),) = form.items()
             said = {kind: {**body, "x": text}}
             if isinstance(body.get("requestState"), str):
@@ -64,10 +66,13 @@ class Speaking(Hostile):
         end.say(one.ident, id=one.ident, **said)
 
     @staticmethod
-    def _task(end: End, one: Work) -> dict[str, Any] | None:
-        """A task in place of a result, where the caller takes one."""
+    def _task(end: End, one: Work, *, again: bool) -> dict[str, Any] | None:
+        """A task in place of a result, where the caller takes one; `again`, one that there is already."""
         if one.method != "tools/call":
             return None
+        if again and end.tasks:
+            known = end.task(next(iter(end.tasks)))
+            return {"result": {"resultType": "task", **known, "task": known}}
         if "task" in one.params or "io.modelcontextprotocol/tasks" in str(one.params):
             return {"result": end.make_task(one.mark.partition("-")[0])}
         return None
