@@ -47,6 +47,8 @@ class House(Musts):
         vars(upstream)["reach"], vars(stores)["Flusher"] = self.reach, Waited
         settings = build([parse(CONFIG, Path("mgp.toml"))], {}, self.folder / "state")
         self.gateway = Gateway(settings)
+        self.links.clear()  # which are not remembered beyond a process, nor are pages
+        self.pages.clear()
         await self.gateway.__aenter__()
         await self.gateway.supervisor.settled()
         callers = self.gateway._office.callers

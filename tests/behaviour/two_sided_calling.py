@@ -66,13 +66,14 @@ class Calling(Speaking):
     def a_call_becomes_a_task(
         self, who: str, server: str, number: int
     ) -> Coroutine[Any, Any, None]:
-        return self._task_of(self._calls(who, self._near(who, server, number), task=True))
+        asked = self._calls(who, self._near(who, server, number), task=True)
+        return self._task_of(asked, "same" if number == 6 else "task")
 
-    async def _task_of(self, asked: Asked) -> None:
+    async def _task_of(self, asked: Asked, form: str) -> None:
         await self.house.rest()
         for end, one in self.house.every_work():
             if one.mark == asked.mark:
-                self._answers(end, one, "task")
+                self._answers(end, one, form)
 
     @rule(who=callers, server=servers, number=which, method=asking, page=st.booleans())
     @inside
@@ -137,7 +138,7 @@ class Calling(Speaking):
             uri = sorted(client.holds)[number % len(client.holds)]
         whose = frozenset(client.listed.get(uri) or client.wants[uri])
         if method == "read":
-            client.request("resources/read", {"uri": uri}, whose)
+            await self._reads(client, number)
             return
         client.holds.pop(uri, None)
         if method == "subscribe":
@@ -149,15 +150,70 @@ class Calling(Speaking):
             params = {"notifications": {**wanted, "resourceSubscriptions": [uri]}}
             client.request("subscriptions/listen", params, whose)
 
+    async def _reads(self, client: Client, number: int) -> None:
+        """What is listed now can be read, and is its server's."""
+        client.request("resources/list", {}, visible(client.name))
+        await self.house.rest()
+        if client.listed:
+            uri = sorted(client.listed)[number % len(client.listed)]
+            whose = client.listed[uri]
+            asked = client.request("resources/read", {"uri": uri}, frozenset(whose))
+            await self.house.rest()
+            self.house.must_reach(asked, next(iter(whose)))
+
+    @rule(who=callers, number=which, other=callers)
+    @inside
+    def the_hostile_one_takes_what_somebody_holds(
+        self, who: str, number: int, other: str
+    ) -> Coroutine[Any, Any, None]:
+        return self._taken(self.house.clients[who], number, other)
+
+    async def _taken(self, client: Client, number: int, other: str) -> None:
+        await self._follows(client, number, "subscribe")
+        await self.house.rest()
+        held = [server for _, server in client.waits_for]
+        evil = self.house.servers["evil"]
+        evil.foreign = held[number % len(held)] if held else ""
+        for end in list(evil.ends):
+            self.house.promised("evil", "resources")
+            end.say(None, method="notifications/resources/list_changed", params={})
+        await self.house.rest()
+        await self.house.pass_time(1.5)
+        for end in list(evil.ends):
+            self._updated(end, f"{evil.foreign}://r")
+        await self.house.rest()
+        await self._reads(self.house.clients[other], number)
+
+    @rule(who=callers, server=servers, number=which, other=callers)
+    @inside
+    def a_result_names_a_resource(
+        self, who: str, server: str, number: int, other: str
+    ) -> Coroutine[Any, Any, None]:
+        asked = self._calls(who, self._near(who, server, number))
+        return self._named(asked, "anothers" if number % 2 else "link", other)
+
+    async def _named(self, asked: Asked, form: str, other: str) -> None:
+        await self.house.rest()
+        for end, one in self.house.every_work():
+            if one.mark == asked.mark:
+                self._answers(end, one, form)
+        await self.house.rest()
+        host = HOSTS[asked.who]
+        for uri in list(self.house.links.get((host.agent, host.profile), ())):
+            self._follows_a_link(other, uri)
+
     @where(lambda house: house.links)
     @rule(who=callers, other=callers, number=which)
     @inside
     def a_client_follows_a_link(self, who: str, other: str, number: int) -> None:
-        host, their = HOSTS[who], HOSTS[other]
+        their = HOSTS[other]
         shown = sorted(self.house.links.get((their.agent, their.profile), ()))
         if not shown:
             return
-        uri = shown[number % len(shown)]
+        self._follows_a_link(who, shown[number % len(shown)])
+
+    def _follows_a_link(self, who: str, uri: str) -> None:
+        host = HOSTS[who]
         mine = frozenset(self.house.links.get((host.agent, host.profile), {}).get(uri, ()))
         target = unwrap_uri(uri)  # that form needs nobody to have shown it
         seen = visible(who)
@@ -297,8 +353,9 @@ class Calling(Speaking):
         self, who: str, other: str, number: int, verb: str
     ) -> Coroutine[Any, Any, None] | None:
         client = self.house.clients[who]
-        known = list(self.house.clients[other].tasks)
-        task = known[number % len(known)] if known and number < 6 else f"T-{number - 5}"
+        found = [[other], [who], list(HOSTS), list(HOSTS)][number % 4]
+        known = [one for name in found for one in self.house.clients[name].tasks]
+        task = known[-1 - number % len(known)] if known and number < 7 else f"T-{number - 5}"
         made = client.tasks.get(task)
         whose = set() if made is None else {self.house.made[made].end.server.name}
         if verb == "list":

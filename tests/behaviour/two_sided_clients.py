@@ -60,6 +60,9 @@ class Sees(Protocol):
     def now(self) -> float:
         """The time, in seconds."""
 
+    def fault(self, what: str, message: Any) -> None:
+        """Write down what should not have been."""
+
     def judge_client(self, client: Client, said: Any, stream: int | None) -> None:
         """Look at one message."""
 
@@ -329,13 +332,19 @@ class Client:
             self.holds[uri] = next(iter(asked.servers), "")
         for one in found.get("content") or ():
             if isinstance(one, dict) and one.get("type") == "resource_link":
-                mine = self.house.links.setdefault((self.host.agent, self.host.profile), {})
-                mine.setdefault(one["uri"], set()).update(sources(text))
+                named = self.house.links.setdefault((self.host.agent, self.host.profile), {})
+                self._of_one(named.setdefault(one["uri"], set()), text, one)
         if asked.method == "resources/list":
             self.listed = {}
             for one in found.get("resources", ()):
-                told = sources(str(one.get("description")))
-                self.listed.setdefault(one["uri"], set()).update(told)
+                mine = self.listed.setdefault(one["uri"], set())
+                self._of_one(mine, str(one.get("description")), one)
+
+    def _of_one(self, mine: set[str], text: str, entry: Any) -> None:
+        """One name is one server's."""
+        mine.update(sources(text))
+        if len(mine) > 1:
+            self.house.fault(f"{self.name} is shown the resources of {sorted(mine)} as one", entry)
 
 
 class _Ear:

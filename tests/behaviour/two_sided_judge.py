@@ -75,6 +75,8 @@ class Judge:
         """All tasks that servers made, by their numbers."""
         self.links: dict[tuple[str, str], dict[str, set[str]]] = {}
         """By agent and profile: the resources that results named to it, and which servers' results those were."""
+        self.pages: dict[str, tuple[str, int]] = {}
+        """By the id of each page that somebody was sent to: who that was, and on which connection."""
         self.back: set[str] = set()
         """The questions that servers have taken back."""
         self.clients: dict[str, Client] = {}
@@ -177,11 +179,18 @@ class Judge:
         if "sampling" in method and params.get("includeContext", "none") != "none":
             self.fault(f"{client.name} was asked for the context of other servers", asked)
         if method == "elicitation/create":
+            self._page(client, asked, params.get("elicitationId"))
             names = [one for one in wrote if params["message"].startswith(f'Server "{one}" asks:')]
             if not names:
                 self.fault(f"{client.name} was asked without the server's name", asked)
             if not str(params.get("url", "https://")).startswith("https://"):
                 self.fault(f"{client.name} was led to another place than a page", asked)
+
+    def _page(self, client: Client, asked: Any, ident: str | None) -> None:
+        """A page that somebody was sent to is of nobody else."""
+        mine = client.name, client.times if client.host.wire == "pipe" or not client.modern else 0
+        if ident is not None and self.pages.setdefault(ident, mine) != mine:
+            self.fault(f"{client.name} was sent to a page of another", asked)
 
     def _notice(self, client: Client, said: Any, wrote: set[str]) -> None:
         method, params = said["method"], said.get("params") or {}

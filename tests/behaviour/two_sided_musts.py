@@ -30,6 +30,10 @@ class Musts(Judge):
         every = [one for one in self.clients.values() if one.listens_for(kind)]
         return [one for one in every if server in visible(one.name)]
 
+    def every_given_up(self) -> list[tuple[End, Work]]:
+        """The requests that nobody waits for, and that servers have not answered."""
+        return [found for found in self.every_work() if self.asked[found[1].mark].gone]
+
     def every_question(self) -> list[tuple[End, str]]:
         """The questions that servers have put."""
         return [(end, one) for end in self.every_end() for one in end.asked]
@@ -74,6 +78,11 @@ class Musts(Judge):
         if self.told[about or who, what] <= before:
             self.fault(f"{who} did not hear of {what}", about)
 
+    def must_reach(self, asked: Asked, server: str) -> None:
+        """What is listed as a server's leads to it."""
+        if self.servers[server].ends and not asked.got.get(server):
+            self.fault(f"{asked.who} did not reach {server} by what is listed", asked.params)
+
     def must_be_of(self, client: Client, number: int, text: str) -> None:
         """Whoever asks about a task of its own hears of that one."""
         if f"task-of-{client.name}.{number}" not in text:
@@ -87,7 +96,7 @@ class Musts(Judge):
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 same = own == uri if target is None else target == (name, uri)
-                if same and server == name and (target is not None or evil not in uri):
+                if same and server == name and (target is not None or not evil or evil not in uri):
                     found.append((client, own))
         return found
 

@@ -49,5 +49,6 @@ def listed(method: str, name: str, foreign: str) -> list[dict[str, Any]]:
         return [{"name": "p", "arguments": [{"name": "a"}], **words}]
     uris = [f"{one}://r" for one in dict.fromkeys(names)]
     if method == "resources/list":
-        return [{"uri": uri, "name": uri, **words} for uri in (*uris, "any://r")]
+        more = [f"{foreign}://r/5"] if foreign else []
+        return [{"uri": uri, "name": uri, **words} for uri in (*uris, *more, "any://r")]
     return [{"uriTemplate": f"{uri}/{{x}}", "name": uri, **words} for uri in uris]

@@ -35,7 +35,9 @@ class Speaking(Hostile):
     # -- about calls
 
     @where(House.every_work)
-    @rule(number=any_work, form=st.sampled_from([None, "task", "link", "anothers", *RESULTS]))
+    @rule(
+        number=any_work, form=st.sampled_from([None, "task", "same", "link", "anothers", *RESULTS])
+    )
     @inside
     def a_server_answers(self, number: int, form: Any) -> None:
         self._answers(*self._work(number), form)
@@ -47,14 +49,14 @@ class Speaking(Hostile):
         end.answered(one)
         text = f"about {one.mark} by-{server}"
         said: dict[str, Any] = {"result": {"content": [{"type": "text", "text": text}]}}
-        if form == "task":
-            said = self._task(end, one) or said
+        if form in ("task", "same"):
+            said = self._task(end, one, again=form == "same" and not honest) or said
         elif form in ("link", "anothers"):
             whose = self.house.servers["evil"].foreign or "two"
             whose = whose if form == "anothers" and not honest else server
             link = {"type": "resource_link", "uri": f"{whose}://l", "name": "l"}
             said["result"]["content"].append(link)
-        elif form is not None and not honest:
+        elif isinstance(form, dict) and not honest:
             ((kind, body),) = form.items()
             said = {kind: {**body, "x": text}}
             if isinstance(body.get("requestState"), str):
@@ -64,10 +66,13 @@ class Speaking(Hostile):
         end.say(one.ident, id=one.ident, **said)
 
     @staticmethod
-    def _task(end: End, one: Work) -> dict[str, Any] | None:
-        """A task in place of a result, where the caller takes one."""
+    def _task(end: End, one: Work, *, again: bool) -> dict[str, Any] | None:
+        """A task in place of a result, where the caller takes one; `again`, one that there is already."""
         if one.method != "tools/call":
             return None
+        if again and end.tasks:
+            known = end.task(next(iter(end.tasks)))
+            return {"result": {"resultType": "task", **known, "task": known}}
         if "task" in one.params or "io.modelcontextprotocol/tasks" in str(one.params):
             return {"result": end.make_task(one.mark.partition("-")[0])}
         return None
@@ -167,6 +172,20 @@ class Speaking(Hostile):
         end = found[number % len(found)]
         text = f"about {end.past[number % len(end.past)]} by-{end.server.name}"
         end.say(None, method="notifications/message", params={"level": "info", "data": text})
+
+    @where(House.every_given_up)
+    @rule(number=any_work, method=asking, asks=st.booleans())
+    @inside
+    def a_server_goes_on_with_what_was_given_up(self, number: int, method: str, asks: bool) -> None:
+        """It was told to stop, or was not yet."""
+        found = self.house.every_given_up()
+        end, one = found[number % len(found)]
+        if asks and not end.server.modern:
+            self._asks(end, one, method, page=False)
+        else:
+            text = f"about {one.mark} by-{end.server.name}"
+            note = {"level": "info", "data": text}
+            end.say(one.ident, method="notifications/message", params=note)
 
     # -- about tasks, resources and lists
 
