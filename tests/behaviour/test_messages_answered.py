@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -200,15 +200,15 @@ def doors_in(source: str) -> set[str]:
                 isinstance(one, ast.Name) and one.id in {"DOOR", "_DOOR"} for one in node.targets
             )
         ):
-            found |= {one.value for one in ast.walk(node.value) if _is_text(one)}
+            found |= {str(one.value) for one in ast.walk(node.value) if _is_text(one)}
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
             and node.func.id == "Unasked"
         ):
-            found |= {one.value for one in node.args if _is_text(one)}
+            found |= {str(one.value) for one in node.args if _is_text(one)}
     return found
 
 
-def _is_text(node: ast.AST) -> Any:
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
