@@ -99,7 +99,7 @@ class Answered:
         found = []
         for verb, path in [asked] if asked and "id" in frame else plain:
             told = frame["params"].get("arguments") if asked and "id" in frame else frame
-            body = {"json": told} if verb == "POST" else {}
+            body: dict[str, Any] = {"json": told} if verb == "POST" else {}
             async with self._http.request(
                 verb, base + path, headers=self._head(), **body
             ) as answer:

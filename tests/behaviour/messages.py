@@ -13,10 +13,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatewright.protocol.negotiate import EXTENSIONS
+from gatewright.wire.versions import LATEST_MODERN
 from tests.behaviour.gateway import ROOT, Gateway, config, server
-from tests.behaviour.hosts import Host
+from tests.behaviour.hosts import EVERY_DOOR, Host
 
-__all__ = ["CAN", "FORMS", "IDS", "PAGE", "Case", "Row", "cases", "logged", "quiet", "speaking"]
+__all__ = [
+    "CAN",
+    "FORMS",
+    "IDS",
+    "PAGE",
+    "Case",
+    "Row",
+    "beside",
+    "cases",
+    "logged",
+    "quiet",
+    "speaking",
+    "unlimited",
+]
 
 FORMS = ("request", "notification", "response")
 IDS = ("foreign", "forged", "own")
@@ -89,6 +103,25 @@ def logged(gateway: Gateway, ident: str) -> list[dict[str, Any]]:
 def content(folder: Path, *names: tuple[str, str]) -> dict[str, Any]:
     """The configuration of a gateway in front of such servers, each in its revision."""
     return config(*(speaking(folder, *one) for one in names), gateway={"anonymous": "deny"})
+
+
+def beside(door: str) -> str:
+    """The door at which somebody else is at the same time: of the same era, who is asked in the same way, and mostly of another wire."""
+    era = door.endswith(LATEST_MODERN)
+    shared = [
+        one for one in EVERY_DOOR if one.endswith(LATEST_MODERN) == era and "stdio" not in one
+    ]
+    return shared[(EVERY_DOOR.index(door) * 3 + 1) % len(shared)]
+
+
+def unlimited() -> dict[str, Any]:
+    """The table `mcp` of a gateway that speaks Groundhog and lets everybody say as much as they like there."""
+    limits = {
+        f"{who}_requests_per_{span}": 100_000
+        for who in ("global", "user", "tool")
+        for span in ("second", "minute")
+    }
+    return {"protocol": {"transport": {"type": "websocket", "port": 0}, "rate_limits": limits}}
 
 
 async def quiet(client: Host, tool: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
-from tests.behaviour.messages import CAN, IDS, Case, cases, content, logged, quiet
+from tests.behaviour.messages import CAN, IDS, Case, beside, cases, content, logged, quiet
 from tests.behaviour.test_task_handles import keys
 
 OWN_ACCOUNT = frozenset(
@@ -149,6 +149,11 @@ async def answers(client: Host, ident: str, question: Any) -> None:
     await client.say({"id": question, "result": result})
     await client.say({"id": question, "error": error})
     await client.say({"id": question, "result": result, "error": error})
+    if ident != "own":
+        gone = {"requestId": question, "reason": FORGED}
+        await client.say({"method": "notifications/cancelled", "params": gone})
+        far = {"progressToken": question, "progress": 1}
+        await client.say({"method": "notifications/progress", "params": far})
 
 
 def reached(said: list[dict[str, Any]]) -> Counter[str]:
@@ -188,7 +193,7 @@ def passes(case: Case, revision: str) -> bool:
 async def test_what_clients_say_becomes_what_the_page_says(gateway: Gateway, door: str) -> None:
     """MGP-1.2-2, C-62."""
     ann, bob = keys(gateway.folder, "ann", "bob")
-    other = "http 2025-11-25" if door.startswith("stdio") else door
+    other = beside(door)
     async with (
         host(gateway, door, can=CAN, headers=ann) as mine,
         host(gateway, other, can=CAN, headers=bob) as theirs,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -18,7 +18,7 @@ from gatewright.doors.table import DOORS
 from tests.behaviour.answered import ANSWERED, Answered, answered
 from tests.behaviour.gateway import ROOT, Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, host
-from tests.behaviour.messages import CAN, IDS, PAGE, Case, cases, content, logged
+from tests.behaviour.messages import CAN, IDS, PAGE, Case, cases, content, logged, unlimited
 from tests.behaviour.test_messages import OWN_ACCOUNT, TOOLS, Visitor, params_of
 from tests.behaviour.test_messages_servers import frame
 from tests.behaviour.test_task_handles import keys
@@ -34,13 +34,7 @@ OWN_ANSWERED = frozenset({"ping", "mgp/permission/request", "mgp/permission/awai
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("answered")
     more = content(folder, ("own", "2025-11-25"))
-    limits = {
-        f"{who}_requests_per_{span}": 100_000
-        for who in ("global", "user", "tool")
-        for span in ("second", "minute")
-    }
-    protocol = {"transport": {"type": "websocket", "port": 0}, "rate_limits": limits}
-    more |= {"profiles": {"small": {"servers": ["own"]}}, "mcp": {"protocol": protocol}}
+    more |= {"profiles": {"small": {"servers": ["own"]}}, "mcp": unlimited()}
     with running(folder, more) as found:
         yield found
 
@@ -206,15 +200,15 @@ def doors_in(source: str) -> set[str]:
                 isinstance(one, ast.Name) and one.id in {"DOOR", "_DOOR"} for one in node.targets
             )
         ):
-            found |= {one.value for one in ast.walk(node.value) if _is_text(one)}
+            found |= {str(one.value) for one in ast.walk(node.value) if _is_text(one)}
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
             and node.func.id == "Unasked"
         ):
-            found |= {one.value for one in node.args if _is_text(one)}
+            found |= {str(one.value) for one in node.args if _is_text(one)}
     return found
 
 
-def _is_text(node: ast.AST) -> Any:
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)

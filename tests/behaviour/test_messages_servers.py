@@ -16,7 +16,18 @@ from gatewright.wire.versions import LATEST_MODERN as MODERN
 from gatewright.wire.versions import LEGACY
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, Host, host
-from tests.behaviour.messages import CAN, IDS, PAGE, Case, Row, cases, content, logged, quiet
+from tests.behaviour.messages import (
+    CAN,
+    IDS,
+    PAGE,
+    Case,
+    Row,
+    beside,
+    cases,
+    content,
+    logged,
+    quiet,
+)
 from tests.behaviour.test_task_handles import keys
 
 SERVERS = {f"s{n}": revision for n, revision in enumerate(LEGACY)}
@@ -116,7 +127,7 @@ async def begun(client: Host, name: str) -> str:
 @pytest.mark.parametrize("door", EVERY_DOOR)
 async def test_what_servers_say_becomes_what_the_page_says(gateway: Gateway, door: str) -> None:
     ann, bob = keys(gateway.folder, "ann", "bob")
-    other = "http 2025-11-25" if door.startswith("stdio") else door
+    other = beside(door)
     async with (
         host(gateway, door, can=CAN, headers=ann, answer=answer) as mine,
         host(gateway, other, can=CAN, headers=bob, answer=answer) as theirs,

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from gatewright.protocol.negotiate import EXTENSIONS
 from gatewright.wire.methods import WORDS
+from tests.behaviour.answered import ANSWERED, answered
 from tests.behaviour.gateway import ROOT, Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
+from tests.behaviour.messages import unlimited
+from tests.behaviour.test_task_handles import keys
 from tests.wire.spellings import spellings
-from tests.wire.test_methods_page import of_clients
 
 DOORS = (
     "http 2025-11-25",
@@ -80,7 +81,8 @@ def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
             for one in servers
         ),
     ]
-    with running(folder, config(*servers, grants=grants)) as gateway:
+    content = config(*servers, grants=grants, profiles={"small": {}}, mcp=unlimited())
+    with running(folder, content) as gateway:
         yield gateway
 
 
@@ -154,32 +156,19 @@ async def test_a_method_that_is_not_declared_is_not_found(generous: Gateway, doo
     assert ran(generous) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
-async def test_every_request_is_answered_or_not_found_as_the_page_says(
-    generous: Gateway, door: str
+@pytest.mark.parametrize("way", list(ANSWERED))
+async def test_no_spelling_runs_anything_where_callers_are_only_answered(
+    generous: Gateway, way: str
 ) -> None:
-    """MGP-1.2-2 and C-62: docs/messages.md, the column of clients, with everything negotiated."""
-    revision = door.split()[1]
-    can = {"mgp": {"version": "0.2.0", "extensions": list(EXTENSIONS)}}
-    words = [one for one in WORDS if not one.notification and one.method != "initialize"]
-    lasting = {"subscriptions/listen"}
-    async with host(generous, door, can=can) as client:
-        found = {}
-        for word in words:
-            if word.method in lasting or (not word.extension and revision not in word.revisions):
-                continue
-            try:
-                await client.request(word.method, {"uri": "x://y", **WIPE})
-                found[word.method] = "answered"
-            except RpcError as no:
-                found[word.method] = "-32601" if no.code == -32601 else "answered"
-        expected = {
-            one.method: "answered"
-            if "client" in one.by and of_clients(one) == "answered"
-            else "-32601"
-            for one in words
-        }
-        assert found == {method: expected[method] for method in found}
+    (ann,) = keys(generous.folder, "ann")
+    key = ann["authorization"].removeprefix("Bearer ")
+    async with answered(generous, way, key) as client:
+        for number, method in enumerate((*SPELLED[::7], "vendor/thing", "shutdown")):
+            if "/" in method and way == "rest" and ".." in method:
+                continue  # which clients resolve before they send it
+            asked = {"method": method, "params": dict(WIPE)}
+            assert await client.becomes({"id": f"m{number}", **asked}) == "refused", method
+            await client.send(asked)
     assert ran(generous) == []
 
 

@@ -281,8 +281,8 @@ class Absence:
         if how == "stopped":
             return before
         if how == "disabled":
-            off = msgspec.structs.replace(self.gone, enabled=False)
-            return before.renewed([off, self.here, *LOCAL], self.profiles, EVERYTHING, {})
+            gone = msgspec.structs.replace(self.gone, enabled=False)
+            return before.renewed([gone, self.here, *LOCAL], self.profiles, EVERYTHING, {})
         if how == "restarts":
             return before.renewed(
                 [self.gone, self.here, *LOCAL], self.profiles, EVERYTHING, {"a": EMPTY}

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from gatewright.call import Mgp
 from gatewright.compose.parts import EXTENSIONS
+from gatewright.doors.table import DOORS, Door
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.sendable import Sendable
 from gatewright.protocol.mcp_client import Hello
+from gatewright.protocol.negotiate import EXTENSIONS as NEGOTIABLE
 from gatewright.wire.methods import WORDS, Word
 from gatewright.wire.permissions import RULED
 from gatewright.wire.versions import LEGACY, MODERN
@@ -37,6 +39,14 @@ def row(word: Word) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def door_row(door: Door) -> str:
+    """One line of the table of doors."""
+    envelopes = "envelopes, [rooms.md](rooms.md)"
+    takes = ", ".join(f"`{one}`" for one in door.takes)
+    asked = takes or ("all above" if door.dialect == "MCP" else envelopes)
+    return f"| {' | '.join((door.name, door.place, door.dialect, asked))} |"
+
+
 def of_clients(word: Word) -> str:
     """What a client reads that sends it."""
     if word.notification:
@@ -58,3 +68,17 @@ def _of_servers(word: Word) -> str:
 def test_every_message_has_its_row_and_no_row_has_another_message() -> None:
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     assert rows == [row(word) for word in WORDS]
+
+
+def test_every_door_has_its_row_and_no_row_has_another_door() -> None:
+    _, _, table = PAGE.read_text().partition("## Doors")
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    assert rows[2:] == [door_row(door) for door in DOORS]
+
+
+def test_the_messages_are_those_of_all_five_revisions_and_of_every_extension_of_mgp() -> None:
+    assert {one for word in WORDS for one in word.revisions} == set(EVERY)
+    assert len(EVERY) == 5
+    assert {word.extension for word in WORDS} - {""} == set(NEGOTIABLE) - {
+        "code_safety"
+    }  # which adds members alone
