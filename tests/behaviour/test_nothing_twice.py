@@ -23,6 +23,8 @@ from gatewright.sdk.errors import SdkError
 from gatewright.wire.codes import REASONS, UNTOUCHED
 from tests.behaviour.gateway import Gateway, config, running, server
 
+RESTARTS = {"max_restarts": 1000, "backoff_base_ms": 1, "backoff_max_ms": 1}
+"""A server that dies in each test is back at once."""
 CODES = sorted({row.mgp_code for row in REASONS.values()} | {-32003, -32000, 0, 1, 5999})
 UNKNOWN = [one for one in CODES if one not in UNTOUCHED]
 PROMISE = {"retryable": True, "retry_after_ms": 1, "retry_strategy": "immediate", "max_retries": 3}
@@ -65,9 +67,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         "paying",
         "p",
         str(ledger),
-        mgp={"extensions": ["security"]},
+        mgp={"extensions": ["security"], **RESTARTS},
         call_timeout_s=1.0,
-        restart={"max_restarts": 1000, "backoff_base_ms": 1, "backoff_max_ms": 1},
         tools={"pay_vouched": {"repeatable": True}},
     )
     content = config(one, groundhog={"enabled": True})

@@ -24,7 +24,7 @@ from gatewright.sdk.errors import SdkError
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import host
 from tests.behaviour.test_hints import at_a_terminal
-from tests.behaviour.test_nothing_twice import PROMISE, WAYS
+from tests.behaviour.test_nothing_twice import PROMISE, RESTARTS, WAYS
 
 EAGER = Policy(retries=5, longest_s=60)
 
@@ -61,9 +61,8 @@ def content(ledger: Path, **more: Any) -> dict[str, Any]:
         "paying",
         "p",
         str(ledger),
-        mgp={"extensions": ["security"]},
-        call_timeout_s=more.pop("call_timeout_s", 1.0),
-        restart={"max_restarts": 1000, "backoff_base_ms": 1, "backoff_max_ms": 1},
+        mgp={"extensions": ["security"], **RESTARTS},
+        call_timeout_s=more.pop("call_timeout_s", 0.4),
         **table,
     )
     return config(one, **more)

@@ -176,7 +176,7 @@ def test_a_server_that_failed_for_good_is_tried_anew_by_the_command_that_is_show
 ) -> None:
     """Its program is missing, and is there when the command is typed."""
     program = tmp_path / "later"
-    one = {"id": "late", "command": str(program), "args": [], "restart": {"policy": "never"}}
+    one = {"id": "late", "command": str(program), "args": [], "mgp": {"restart_policy": "never"}}
     with running(tmp_path, config(one)) as gateway:
         assert "is not connected" in end(gateway, "late__echo", message="x")[1]
         program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/servers/echo.py\n")
