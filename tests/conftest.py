@@ -12,10 +12,14 @@ arrives, and where such a thread was to wake that one it never does. `no_cover` 
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import shutil
 import signal
+import sqlite3
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import FrameType
@@ -33,6 +37,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Processes of one run compile the package once and not each for itself, also where the user has Python write nothing.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Folders of tests are in memory where it can be had: no test can tell, and databases need not wait for a disk.
+if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.
 os.environ["PATH"] = f"{Path(sys.executable).absolute().parent}{os.pathsep}{os.environ['PATH']}"
@@ -172,6 +180,38 @@ class _NothingSkipped:
         for mark, count in self.config.stash[_left_out].items():
             kind = mark.removesuffix("s")
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
+
+
+class _Watched(sqlite3.Connection):
+    """A connection that says so when it is left open, as those of Python 3.13 do."""
+
+    _opened_in = ""
+    _open = True
+
+    def close(self) -> None:
+        self._open = False
+        super().close()
+
+    def __del__(self) -> None:
+        if self._open and self._opened_in:
+            warnings.warn(
+                f"{self} of {self._opened_in} was not closed", ResourceWarning, stacklevel=1
+            )
+
+
+_connect = sqlite3.connect
+
+
+@functools.wraps(_connect)
+def _connect_watched(*given: Any, **named: Any) -> sqlite3.Connection:
+    found = _connect(*given, **{"factory": _Watched, **named})
+    if isinstance(found, _Watched):
+        found._opened_in = os.environ.get("PYTEST_CURRENT_TEST", "")
+    return found
+
+
+if sys.version_info < (3, 13):
+    sqlite3.connect = _connect_watched
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
