@@ -12,14 +12,11 @@ arrives, and where such a thread was to wake that one it never does. `no_cover` 
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import shutil
 import signal
-import sqlite3
 import sys
-import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import FrameType
@@ -29,6 +26,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gatewright.redaction import HELD
+from tests.connections import Connections
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
@@ -61,6 +59,8 @@ STAMPS = {"peers": PEER_STAMPS, "agents": AGENT_STAMPS}
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
+CONNECTIONS = Connections()
+CONNECTIONS.watch()
 _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
@@ -74,7 +74,19 @@ def pytest_runtest_teardown() -> Generator[None, Any, Any]:
         signal.signal(signal.SIGTERM, _end)
         if left is not signal.SIG_DFL:  # what the loops leave where they had a handler
             pytest.fail(f"it left a handler of SIGTERM behind: {left}")
+    if opened := CONNECTIONS.end():
+        pytest.fail(f"it left connections to SQLite open: {opened}")
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    """What a fixture opens may be open for as long as it is there."""
+    before, CONNECTIONS.scope = CONNECTIONS.scope, fixturedef.scope
+    try:
+        return (yield)
+    finally:
+        CONNECTIONS.scope = before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -171,6 +183,7 @@ class _NothingSkipped:
             self.config.stash[_not_run].append(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        CONNECTIONS.end(("class", "module", "package", "session"))
         if self.config.stash[_not_run] and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -180,38 +193,6 @@ class _NothingSkipped:
         for mark, count in self.config.stash[_left_out].items():
             kind = mark.removesuffix("s")
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
-
-
-class _Watched(sqlite3.Connection):
-    """A connection that says so when it is left open, as those of Python 3.13 do."""
-
-    _opened_in = ""
-    _open = True
-
-    def close(self) -> None:
-        self._open = False
-        super().close()
-
-    def __del__(self) -> None:
-        if self._open and self._opened_in:
-            warnings.warn(
-                f"{self} of {self._opened_in} was not closed", ResourceWarning, stacklevel=1
-            )
-
-
-_connect = sqlite3.connect
-
-
-@functools.wraps(_connect)
-def _connect_watched(*given: Any, **named: Any) -> sqlite3.Connection:
-    found = _connect(*given, **{"factory": _Watched, **named})
-    if isinstance(found, _Watched):
-        found._opened_in = os.environ.get("PYTEST_CURRENT_TEST", "")
-    return found
-
-
-if sys.version_info < (3, 13):
-    sqlite3.connect = _connect_watched
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
