@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -25,6 +26,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gatewright.redaction import HELD
+from tests.connections import Connections
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
 
@@ -33,6 +35,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Processes of one run compile the package once and not each for itself, also where the user has Python write nothing.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Folders of tests are in memory where it can be had: no test can tell, and databases need not wait for a disk.
+if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.
 os.environ["PATH"] = f"{Path(sys.executable).absolute().parent}{os.pathsep}{os.environ['PATH']}"
@@ -53,6 +59,8 @@ STAMPS = {"peers": PEER_STAMPS, "agents": AGENT_STAMPS}
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
+CONNECTIONS = Connections()
+CONNECTIONS.watch()
 _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
@@ -66,7 +74,19 @@ def pytest_runtest_teardown() -> Generator[None, Any, Any]:
         signal.signal(signal.SIGTERM, _end)
         if left is not signal.SIG_DFL:  # what the loops leave where they had a handler
             pytest.fail(f"it left a handler of SIGTERM behind: {left}")
+    if opened := CONNECTIONS.end():
+        pytest.fail(f"it left connections to SQLite open: {opened}")
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    """What a fixture opens may be open for as long as it is there."""
+    before, CONNECTIONS.scope = CONNECTIONS.scope, fixturedef.scope
+    try:
+        return (yield)
+    finally:
+        CONNECTIONS.scope = before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -163,6 +183,7 @@ class _NothingSkipped:
             self.config.stash[_not_run].append(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        CONNECTIONS.end(("class", "module", "package", "session"))
         if self.config.stash[_not_run] and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

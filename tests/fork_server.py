@@ -145,7 +145,7 @@ def _heard(descriptor: int, kind: bytes) -> int:
 
 
 def _can_fork(asked: Mapping[str, Any]) -> bool:
-    plain = {
+    plain: dict[str, Any] = {
         "preexec_fn": None,
         "pass_fds": (),
         "shell": False,
@@ -323,7 +323,7 @@ def _import() -> None:
     from gatewright import __main__, compose  # noqa: PLC0415 - only in the process that forks
     from gatewright.cli import app  # noqa: PLC0415
 
-    assert compose.run
+    assert compose.Gateway.__name__
     app.tree()
     sys.argv[:] = [str(__main__.__file__)]
 

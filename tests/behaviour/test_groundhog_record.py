@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ class Switched:
 
     def rows(self) -> list[dict[str, Any]]:
         path = self.house.gateway.folder / "state" / "audit-out.db"
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database:
             found = database.execute("SELECT record FROM gatewright_audit").fetchall()
         return [json.loads(row[0]) for row in found]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +17,6 @@ from tests.house_rules.tree import ROOT
 DEADLINE_S = 150.0
 PYTEST = "pytest"  # so that a search for skipped tests does not find this file
 _MEASURED = "[run]\nparallel = true\npatch = subprocess\n"
-_CONFTEST = (ROOT / "tests/conftest.py").read_text(encoding="utf-8")
 
 
 def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +35,8 @@ def _project(folder: Path, test: str) -> list[str]:
     """The command that runs a project of this test, with our conftest."""
     inside = folder / "project" / "tests"
     inside.mkdir(parents=True)
-    (inside / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    for name in ("conftest.py", "connections.py"):
+        shutil.copy(ROOT / "tests" / name, inside)
     (inside / "test_it.py").write_text(f"import pytest\n{test}", encoding="utf-8")
     (inside.parent / "pytest.ini").write_text("[pytest]\nmarkers = peers: x\n", encoding="utf-8")
     (inside.parent / ".coveragerc").write_text(_MEASURED, encoding="utf-8")
@@ -114,6 +115,33 @@ def test_a_handler_of_sigterm_that_a_test_leaves_behind_is_its_error(tmp_path: P
     assert run.returncode == 1
     assert "it left a handler of SIGTERM behind" in run.stdout
     assert "2 passed, 1 error" in run.stdout
+
+
+OPENS = """
+import sqlite3
+OF_A_MODULE = "kept.append(sqlite3.connect(':memory:'))"
+@pytest.fixture(scope="module")
+def shared():
+    return sqlite3.connect(":memory:")
+def test_a(shared):
+    sqlite3.connect(":memory:")
+    shared.execute("SELECT 1")
+def test_b(shared):
+    kept = []
+    exec(compile(OF_A_MODULE, "/src/gateway.py", "exec"))
+    assert len(kept) == 1
+    shared.execute("SELECT 1")
+def test_c(): pass
+"""
+
+
+def test_a_connection_that_a_module_leaves_open_is_the_error_of_the_test_that_had_it_opened(
+    tmp_path: Path,
+) -> None:
+    run = _run(tmp_path, OPENS)
+    assert "it left connections to SQLite open: ['/src/gateway.py:1']" in run.stdout
+    assert "ERROR tests/test_it.py::test_b" in run.stdout
+    assert "3 passed, 1 error" in run.stdout
 
 
 def _appears(path: Path, process: subprocess.Popen[bytes] | None = None) -> None:

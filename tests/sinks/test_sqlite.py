@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def line(number: int) -> bytes:
 
 
 def rows(path: Path) -> list[Any]:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         return database.execute("SELECT id, record FROM gatewright_audit ORDER BY id").fetchall()
 
 

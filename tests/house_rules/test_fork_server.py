@@ -95,7 +95,11 @@ def test_two_processes_end_one_before_the_other_and_hold_no_pipe_of_each_other(
     tmp_path: Path,
 ) -> None:
     command = [*COMMAND, "config", "check", "--config", "-"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+    }
     with (
         fork_server.Popen(command, cwd=tmp_path, **pipes) as first,
         fork_server.Popen(command, cwd=tmp_path, **pipes) as second,
