@@ -7,9 +7,11 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Call, Caller, Client, Kind, Outcome, Target
 from gatewright.protocol.task_ids import RELATED
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
@@ -19,7 +21,7 @@ from tests.upstream.rig import FakeBack, make_call, tool_call, within
 
 ANN, BOB = Caller("ann"), Caller("bob")
 SESSIONS = {"ann": "sa", "bob": "sb"}
-_CAN = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+_CAN: dict[str, Any] = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
 CLIENTS = {
     "legacy": Client("2025-11-25", _CAN),
     "modern": Client("2026-07-28", {**_CAN, "extensions": {"io.modelcontextprotocol/tasks": {}}}),
@@ -92,7 +94,11 @@ for line in sys.stdin:
 """
 
 
-def speaker(folder: Path, ident: str, era: str, **more: Any) -> ServerSpec:
+Era = Literal["legacy", "modern"]
+ERAS: tuple[Era, ...] = ("legacy", "modern")
+
+
+def speaker(folder: Path, ident: str, era: Era, **more: Any) -> ServerSpec:
     """A server of that era, as a child."""
     script = folder / "speaker.py"
     script.write_text(SPEAKER)
@@ -279,6 +285,22 @@ class House:
         return found
 
 
-def refused(outcome: Outcome) -> bool:
-    """Whether there is no such task."""
-    return isinstance(outcome, Failure) and outcome.reason == "invalid_params"
+def to(call: Call, target: Target, kind: Kind = "method") -> Call:
+    """The call as the gates hand it on, for that server."""
+    return replace(call, target=target, kind=kind, name=target.name)
+
+
+async def asked_in_time(house: House, place: Place) -> list[str]:
+    """What ann was told of a place that names nothing. A question waits for its candidates to become one party's: the call is ended while it does."""
+    call = asyncio.ensure_future(house.put(house.tool(ANN, "say", place.about(""))))
+    await asyncio.wait([call], timeout=0.3)
+    if not call.done():  # until the task ends, nobody is asked
+        assert place.arguments["frames"][0].get("id")
+        call.cancel()
+        await asyncio.wait([call])
+        # The call that was given up ends over there, so that the next one is alone again.
+        link = house.supervisor.fleet.servers["one"].link
+        assert link is not None
+        link._questions.laid(link._next - 1)
+    heard = house.take("ann")
+    return [f"runs, {place.name}: {one}" for one in heard if f'"{place.name}"' in one]

@@ -27,7 +27,6 @@ __all__ = [
     "KEEPS_S",
     "NOBODY",
     "OF_ITS_CALL",
-    "RELATED",
     "Book",
     "Lives",
     "Related",
