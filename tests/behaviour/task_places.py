@@ -52,7 +52,7 @@ for line in sys.stdin:
     elif method == "prompts/list":
         answer(ident, {"prompts": [{"name": "p"}]})
     elif method == "resources/list":
-        answer(ident, {"resources": [{"name": "r", "uri": "x://r"}]})
+        answer(ident, {"resources": [{"name": "r", "uri": "memo:///r"}]})
     elif method == "resources/templates/list":
         answer(ident, {"resourceTemplates": []})
     elif method == "tools/call" and params["name"] == "work":
@@ -139,7 +139,7 @@ _PARAMS: dict[str, dict[str, Any]] = {
     },
     "notifications/message": {"level": "info", "data": WORDS_OF_IT},
     "notifications/progress": {"progressToken": "OWN", "progress": 1, "message": WORDS_OF_IT},
-    "notifications/resources/updated": {"uri": "x://r"},
+    "notifications/resources/updated": {"uri": "memo:///r"},
     "notifications/cancelled": {"requestId": 1},
 }
 _NOT_ASKED = ("ping",)

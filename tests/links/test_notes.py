@@ -9,6 +9,8 @@ import pytest
 
 from gatewright.call import Target
 from gatewright.wire.jsonrpc import Notification, parse
+from gatewright.wire.mcp import OF_THE_SERVER, TASK_STATUS
+from gatewright.wire.methods import WORDS
 from tests.behaviour.task_places import (
     BOB,
     House,
@@ -38,3 +40,22 @@ async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(legacy:
     )
     assert isinstance(note, Notification)
     link._notified(note)
+    assert any("his" in one for one in legacy.take("bob"))
+    assert not any("his" in one for one in legacy.take("ann"))
+
+
+# -- the table ----------------------------------------------------------------------------------------
+
+_OF_A_CALL = frozenset(
+    {"notifications/progress", "notifications/message", "notifications/cancelled"}
+)
+
+
+def test_each_notification_of_servers_is_placed() -> None:
+    """One that is added has to be said of a call or of the server, before anybody hears it."""
+    said = {
+        one.method for one in WORDS if one.notification and "server" in one.by and not one.extension
+    }
+    assert said == OF_THE_SERVER | _OF_A_CALL
+    assert not OF_THE_SERVER & _OF_A_CALL
+    assert {one for one in said if "tasks" in one} == TASK_STATUS

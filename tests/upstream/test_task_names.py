@@ -45,8 +45,8 @@ def _calls(house: House, related: Any) -> list[Any]:
     meta = {"_meta": {RELATED: related}}
     given: dict[str, dict[str, Any]] = {
         "completion/complete": {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {}},
-        "resources/subscribe": {"uri": "x://r"},
-        "resources/unsubscribe": {"uri": "x://r"},
+        "resources/subscribe": {"uri": "memo:///r"},
+        "resources/unsubscribe": {"uri": "memo:///r"},
         "logging/setLevel": {"level": "debug"},
     }
     words = [one for one in WORDS if "client" in one.by and not one.extension]
@@ -62,7 +62,7 @@ def _calls(house: House, related: Any) -> list[Any]:
     answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": "s"}
     for kind, method, member, name in (
         ("prompt", "prompts/get", "name", "p"),
-        ("resource", "resources/read", "uri", "x://r"),
+        ("resource", "resources/read", "uri", "memo:///r"),
         ("tool", "tools/call", "name", "work"),
     ):
         call = house.method(ANN, method, {member: name, **meta, **answers})
