@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from msgspec.structs import replace
-
-from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome, Question
+from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
 from gatewright.links.exchange import Reply
 from gatewright.links.questions import UNATTRIBUTABLE
-from gatewright.links.related import without
+from gatewright.links.related import OF_ITS_CALL, named
 from gatewright.protocol.eras import Interim
 from gatewright.transport.large import LARGE, holds_any, is_utf8
 from gatewright.wire import jsonrpc
@@ -89,9 +87,9 @@ async def ask_all(interim: Interim, back: Back) -> dict[str, Any] | Failure:
 
     One that cannot be asked fails the call: a modern server has no way to be told so.
     """
-    tasks = {
-        key: asyncio.ensure_future(back.ask(_plain(one))) for key, one in interim.questions.items()
-    }
+    if any(named(one.params) is not None for one in interim.questions.values()):
+        return _cannot(CannotAsk(OF_ITS_CALL))
+    tasks = {key: asyncio.ensure_future(back.ask(one)) for key, one in interim.questions.items()}
     try:
         await asyncio.gather(*tasks.values())
     except CannotAsk as no:
@@ -100,13 +98,6 @@ async def ask_all(interim: Interim, back: Back) -> dict[str, Any] | Failure:
         for task in tasks.values():
             task.cancel()
     return {key: task.result() for key, task in tasks.items()}
-
-
-def _plain(question: Question) -> Question:
-    """It belongs to the call that it came for, and to no task."""
-    if type(question.params) is not dict:
-        return question
-    return replace(question, params=without(question.params))
 
 
 def _cannot(no: CannotAsk) -> Failure:

@@ -26,7 +26,7 @@ from gatewright.wire.versions import is_modern
 __all__ = [
     "KEEPS_S",
     "NOBODY",
-    "RELATED",
+    "OF_ITS_CALL",
     "Book",
     "Lives",
     "Related",
@@ -39,6 +39,7 @@ __all__ = [
 KEEPS_S = 86_400.0
 """Seconds for which a task is taken to run whose server does not say how long it keeps it, nor that it has ended."""
 
+OF_ITS_CALL = "a question in the result of a call belongs to that call, and to no task"
 _MOST = 4096
 """So many requests that were given up are remembered with what they may yet make."""
 _ENDED = frozenset({"completed", "failed", "cancelled"})

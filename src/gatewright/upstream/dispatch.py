@@ -23,7 +23,7 @@ from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
 from gatewright.upstream.task_subject import completed, led
-from gatewright.upstream.tasks import METHODS as TASKS
+from gatewright.upstream.task_words import METHODS as TASKS
 from gatewright.upstream.tasks import ServerTasks
 from gatewright.upstream.telling import roots_changed, tell
 from gatewright.upstream.view import LISTS

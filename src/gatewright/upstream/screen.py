@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.links.link import Link
-from gatewright.links.related import without
+from gatewright.links.related import OF_ITS_CALL, named, without
 from gatewright.protocol.eras import is_interim
 from gatewright.transport.large import LARGE, holds_any
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
@@ -143,6 +143,8 @@ class Screen:
         """One question among others, as the caller may be asked it. Raises `CannotAsk`."""
         if not isinstance(one, dict) or not isinstance(one.get("method"), str):
             raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
+        if call.method not in OF_TASKS and named(one.get("params")) is not None:
+            raise CannotAsk(OF_ITS_CALL, jsonrpc.INVALID_PARAMS)
         found = self.question(call, Question(one["method"], one.get("params")))
         return one if found.params is None else {**one, "params": without(found.params)}
 

@@ -37,7 +37,10 @@ class TaskNames:
     ) -> None:
         self._made = made
         self._server = spec.id
-        self._name = lambda: connection_name(spec, own, link, made().process)
+        self._of = spec, own, link
+
+    def _name(self) -> str:
+        return connection_name(*self._of, self._made().process)
 
     def shown(self, call: Call, task: str) -> str | None:
         """What the caller of a call knows a task by that the server calls `task`; None where it is not that caller's."""

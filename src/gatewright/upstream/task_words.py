@@ -7,7 +7,7 @@ How a task stands is told with everything that the call would have been answered
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -104,7 +104,7 @@ def without_details(raw: bytes) -> bytes:
     members = dict(jsonrpc.decode_members(raw))
     inner = members.get("task")
     if _is_object(inner):
-        members["task"] = Raw(jsonrpc.encode(_bare(jsonrpc.decode_members(bytes(inner or b"")))))
+        members["task"] = Raw(jsonrpc.encode(_bare(jsonrpc.decode_members(inner))))
     return jsonrpc.encode(_bare(members))
 
 
@@ -112,5 +112,5 @@ def _bare(members: Mapping[str, Any]) -> dict[str, Any]:
     return {key: one for key, one in members.items() if key not in DETAILS}
 
 
-def _is_object(text: Any) -> bool:
+def _is_object(text: Any) -> TypeGuard[Raw]:
     return isinstance(text, Raw) and bytes(text)[:1] == b"{"

@@ -20,13 +20,13 @@ from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.server import Server
 from gatewright.upstream.task_subject import sees
-from gatewright.upstream.task_words import METHODS, unrelated, without_details
+from gatewright.upstream.task_words import unrelated, without_details
 from gatewright.upstream.telling import connection_of
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import TASK_STATUS
 from gatewright.wire.versions import is_modern
 
-__all__ = ["LIST", "METHODS", "STATUS", "ServerTasks"]
+__all__ = ["LIST", "STATUS", "ServerTasks"]
 
 LIST = "tasks/list"
 STATUS = TASK_STATUS
