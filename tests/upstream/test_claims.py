@@ -7,26 +7,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import Target
-from gatewright.upstream.claims import Claims
+from gatewright.upstream.claims import TRIED, Claims
 from gatewright.upstream.shelf import build_shelf
+from gatewright.upstream.slices import whole
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.templates import Template
 from tests.upstream.test_shelf import listing
 
 
 def claims(**servers: tuple[list[str], list[str]]) -> Claims:
-    return Claims(
-        [
-            build_shelf(
-                ServerSpec(id=name),
-                listing(
-                    resources=[{"uri": uri, "name": uri} for uri in uris],
-                    resourceTemplates=[{"uriTemplate": one, "name": one} for one in templates],
-                ),
-            )
-            for name, (uris, templates) in servers.items()
-        ]
-    )
+    shelves = [
+        build_shelf(
+            ServerSpec(id=name),
+            listing(
+                resources=[{"uri": uri, "name": uri} for uri in uris],
+                resourceTemplates=[{"uriTemplate": one, "name": one} for one in templates],
+            ),
+        )
+        for name, (uris, templates) in servers.items()
+    ]
+    found = Claims()
+    whole(found.count(shelves))
+    return found
 
 
 def test_a_uri_is_claimed_by_who_lists_it_and_by_whose_template_it_fits() -> None:
@@ -79,3 +81,38 @@ def test_a_uri_that_two_servers_templates_fit_is_claimed_by_both_and_their_templ
     if fits["a"] and fits["b"]:
         for name, fitting in fits.items():
             assert all(found.meets(Target(name, text)) for text in fitting)
+
+
+def test_no_more_than_some_templates_are_tried_for_a_uri(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that has thousands of templates for everything claims everything, as it does with one."""
+    tried: list[str] = []
+    matches = Template.matches
+
+    def noted(self: Template, uri: str) -> bool:
+        tried.append(uri)
+        return matches(self, uri)
+
+    monkeypatch.setattr(Template, "matches", noted)
+    found = claims(a=(["x://1"], []), b=([], [f"x://{{v}}/{n}" for n in range(3 * TRIED)]))
+    assert found.of("x://1") == ["a", "b"]
+    assert found.beside(Target("a", "x://1"))
+    assert not found.beside(Target("b", "x://2"))
+    assert len(tried) <= 2 * TRIED
+    few = claims(a=(["x://1"], []), b=([], [f"x://{{v}}/{n}" for n in range(TRIED)]))
+    assert few.of("x://1") == ["a"]
+
+
+HEADS = st.lists(st.text("ab", max_size=4).map(lambda one: one + "{v}"), max_size=5)
+
+
+@given(st.lists(HEADS, min_size=1, max_size=3), st.text("ab", max_size=4), st.integers(0, 3))
+def test_templates_meet_where_one_head_begins_as_the_other(
+    of: list[list[str]], head: str, own: int
+) -> None:
+    found = claims(**{f"s{number}": ([], one) for number, one in enumerate(of)})
+    heads = [(f"s{n}", one.partition("{")[0]) for n, several in enumerate(of) for one in several]
+    expected = any(
+        server != f"s{own}" and (one.startswith(head) or head.startswith(one))
+        for server, one in heads
+    )
+    assert found.meets(Target(f"s{own}", head + "{v}")) == expected

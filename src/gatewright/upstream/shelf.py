@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gatewright.call import Target, Tool
 from gatewright.protocol.tasks import runs_as_task
 from gatewright.upstream.listing import Definition, Listing, Section
-from gatewright.upstream.slices import in_slices
+from gatewright.upstream.slices import in_slices, whole
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
 from gatewright.validators.annotations import Hinted, hinted
@@ -77,13 +77,7 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
 
     `before` is what the same server offered last; tools that did not change are taken from it.
     """
-    steps = _steps(spec, listing, before)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            shelf: Shelf = done.value
-            return shelf
+    return whole(_steps(spec, listing, before))
 
 
 def _steps(
@@ -97,14 +91,17 @@ def _steps(
     found = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
     if len(found) > _TEMPLATES:
         warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
-    templates = tuple((entry, Template(entry.target.name)) for entry in found[:_TEMPLATES])
+    templates: list[tuple[Entry, Template]] = []
+    for entry in found[:_TEMPLATES]:
+        yield
+        templates.append((entry, Template(entry.target.name)))
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
     return Shelf(
         tuple(tools),
         tuple(prompts),
         tuple(resources),
-        templates,
+        tuple(templates),
         _few(warnings),
         tuple(left_out),
     )
