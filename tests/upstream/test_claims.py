@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import Target
-from gatewright.upstream.claims import Claims
+from gatewright.transport.slices import whole
+from gatewright.upstream.claims import TRIED, Claims
 from gatewright.upstream.shelf import build_shelf
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.templates import Template
@@ -17,18 +18,19 @@ from tests.upstream.test_shelf import listing
 
 
 def claims(**servers: tuple[list[str], list[str]]) -> Claims:
-    return Claims(
-        [
-            build_shelf(
-                ServerSpec(id=name),
-                listing(
-                    resources=[{"uri": uri, "name": uri} for uri in uris],
-                    resourceTemplates=[{"uriTemplate": one, "name": one} for one in templates],
-                ),
-            )
-            for name, (uris, templates) in servers.items()
-        ]
-    )
+    shelves = [
+        build_shelf(
+            ServerSpec(id=name),
+            listing(
+                resources=[{"uri": uri, "name": uri} for uri in uris],
+                resourceTemplates=[{"uriTemplate": one, "name": one} for one in templates],
+            ),
+        )
+        for name, (uris, templates) in servers.items()
+    ]
+    found = Claims()
+    whole(found.count(shelves))
+    return found
 
 
 def test_a_uri_is_claimed_by_who_lists_it_and_by_whose_template_it_fits() -> None:
@@ -141,10 +143,10 @@ def test_a_bounded_number_of_each_servers_templates_is_held_against_a_uri(
     found = claims(a=([], hostile(form, 500)), b=([], hostile(form, 500)), c=(["file:///x"], []))
     uri = "file:///" + "a" * 2000
     assert found.of(uri) == ["a", "b"]  # who says too much to be looked at says that it is theirs
-    assert len(asked) <= 2 * 128
+    assert len(asked) <= 2 * TRIED
     asked.clear()
     assert "c" in found.of("file:///x")
-    assert len(asked) <= 2 * 128
+    assert len(asked) <= 2 * TRIED
     asked.clear()
     assert found.of("file:///" + "a" * 3000) == []
     assert not asked

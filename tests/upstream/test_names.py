@@ -3,15 +3,18 @@
 import hashlib
 import random
 import re
+from typing import Any
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gatewright.call import Target
+from gatewright.transport.slices import whole
 from gatewright.upstream.names import (
     BUDGET,
     SMALLEST_BUDGET,
+    Names,
     expose_names,
     expose_uris,
     kernel_names,
@@ -23,12 +26,20 @@ from gatewright.upstream.names import (
 ALLOWED = re.compile(r"[A-Za-z0-9_-]+")
 
 
+def named_names(*given: Any, **more: Any) -> Names:
+    return whole(expose_names(*given, **more))
+
+
+def named_uris(*given: Any) -> Names:
+    return whole(expose_uris(*given))
+
+
 def digest(target: Target, digits: int = 8) -> str:
     return hashlib.sha256(f"{target.server}/{target.name}".encode()).hexdigest()[:digits]
 
 
 def names_of(*targets: Target) -> list[str]:
-    found = expose_names(targets).exposed
+    found = named_names(targets).exposed
     return [found[target] for target in targets]
 
 
@@ -86,21 +97,21 @@ def test_a_clash_of_digests_is_settled_by_longer_ones(monkeypatch: pytest.Monkey
     real = hashlib.sha256
     monkeypatch.setattr("gatewright.upstream.names.hashlib.sha256", Weak)
     one, two = Target("web", "a.b"), Target("web", "a b")
-    found = expose_names([one, two]).exposed
+    found = named_names([one, two]).exposed
     ends = [real(f"web/{name}".encode()).hexdigest()[:8] for name in ("a.b", "a b")]
     assert [found[one], found[two]] == [f"web__a_b_00000000{end}" for end in ends]
 
 
 def test_a_bare_server_keeps_its_names_letter_by_letter() -> None:
     long, dotted = Target("only", "x" * 120), Target("only", "test.simple/text ü")
-    found = expose_names([long, dotted], bare={"only"})
+    found = named_names([long, dotted], bare={"only"})
     assert found.exposed == {long: "x" * 120, dotted: "test.simple/text ü"}
     assert found.find("test.simple/text ü") == dotted
 
 
 def test_another_prefix_replaces_the_id_in_the_name_and_nowhere_else() -> None:
     target = Target("mind.cerebras", "think")
-    found = expose_names([target], prefixes={"mind.cerebras": "mc"})
+    found = named_names([target], prefixes={"mind.cerebras": "mc"})
     assert found.exposed == {target: "mc__think"}
     assert found.find("mind.cerebras/think") == target
     assert found.find("mc/think") is None
@@ -109,7 +120,7 @@ def test_another_prefix_replaces_the_id_in_the_name_and_nowhere_else() -> None:
 def test_a_fixed_name_is_given_away_first() -> None:
     kernel = Target("mgp", "tools.discover")
     mine = Target("only", "mgp_tools_discover")
-    found = expose_names([mine, kernel], bare={"only"}, fixed={kernel: "mgp_tools_discover"})
+    found = named_names([mine, kernel], bare={"only"}, fixed={kernel: "mgp_tools_discover"})
     assert found.exposed == {
         kernel: "mgp_tools_discover",
         mine: f"mgp_tools_discover_{digest(mine)}",
@@ -119,7 +130,7 @@ def test_a_fixed_name_is_given_away_first() -> None:
 
 def test_a_target_is_found_by_all_three_spellings() -> None:
     target = Target("mind.cerebras", "think.hard")
-    found = expose_names([target])
+    found = named_names([target])
     for name in (
         "mind_cerebras__think_hard",
         "mind.cerebras/think.hard",
@@ -132,7 +143,7 @@ def test_a_target_is_found_by_all_three_spellings() -> None:
 
 def test_a_dotted_spelling_that_two_targets_share_is_nobodys() -> None:
     one, two = Target("a", "b.c"), Target("a.b", "c")
-    found = expose_names([one, two])
+    found = named_names([one, two])
     assert found.find("a.b.c") is None
     assert found.find("a/b.c") == one
     assert found.find("a.b/c") == two
@@ -141,12 +152,12 @@ def test_a_dotted_spelling_that_two_targets_share_is_nobodys() -> None:
 @pytest.mark.parametrize("budget", [SMALLEST_BUDGET - 1, 0, -5])
 def test_a_budget_without_room_for_a_digest_is_refused(budget: int) -> None:
     with pytest.raises(ValueError, match="below 34"):
-        expose_names([], budget=budget)
+        named_names([], budget=budget)
 
 
 def test_one_fixed_name_for_two_is_refused() -> None:
     with pytest.raises(ValueError, match="one fixed name"):
-        expose_names([], fixed={Target("a", "b"): "x", Target("a", "c"): "x"})
+        named_names([], fixed={Target("a", "b"): "x", Target("a", "c"): "x"})
 
 
 _servers = st.sampled_from(["a", "b", "a.b", "a_b", "a__b", "A", "x" * 64, "x" * 63 + "y"])
@@ -163,7 +174,7 @@ _targets = st.lists(st.builds(Target, _servers, _tools), max_size=12, unique=Tru
 def test_names_are_unique_short_allowed_reversible_and_the_same_in_any_order(
     targets: list[Target], budget: int, order: random.Random
 ) -> None:
-    found = expose_names(targets, budget=budget)
+    found = named_names(targets, budget=budget)
     assert set(found.exposed) == set(targets)
     assert len(set(found.exposed.values())) == len(targets)
     for target, name in found.exposed.items():
@@ -173,12 +184,12 @@ def test_names_are_unique_short_allowed_reversible_and_the_same_in_any_order(
         assert found.find(f"{target.server}/{target.name}") == target
     shuffled = list(targets)
     order.shuffle(shuffled)
-    assert expose_names(shuffled, budget=budget) == found
+    assert named_names(shuffled, budget=budget) == found
 
 
 @given(_targets)
 def test_any_spelling_leads_to_the_target_it_names_or_nowhere(targets: list[Target]) -> None:
-    found = expose_names(targets)
+    found = named_names(targets)
     for target in targets:
         dotted = found.find(f"{target.server}.{target.name}")
         assert (
@@ -192,7 +203,7 @@ def test_bare_names_stay_whole_whatever_the_other_servers_are_called(
 ) -> None:
     own = [Target("only", target.name) for target in targets]
     assume(len(set(own)) == len(own))
-    found = expose_names([*own, *others], bare={"only"})
+    found = named_names([*own, *others], bare={"only"})
     assert len(set(found.exposed.values())) == len(found.exposed)
     shown = {name for target, name in found.exposed.items() if target.server != "only"}
     for target in own:
@@ -210,7 +221,7 @@ def test_a_uri_that_one_server_has_stays_and_a_shared_one_is_wrapped_for_each() 
         Target("a", "file:///both.txt"),
         Target("b", "file:///both.txt"),
     )
-    found = expose_uris([alone, first, second])
+    found = named_uris([alone, first, second])
     assert found.exposed == {
         alone: "file:///only.txt",
         first: "gatewright://a/file%3A%2F%2F%2Fboth.txt",
@@ -223,7 +234,7 @@ def test_a_uri_that_one_server_has_stays_and_a_shared_one_is_wrapped_for_each() 
 def test_a_uri_that_imitates_a_wrapped_one_is_wrapped_itself() -> None:
     victim = Target("a", "file:///both.txt")
     imitation = Target("evil", "gatewright://a/file%3A%2F%2F%2Fboth.txt")
-    found = expose_uris([victim, Target("b", "file:///both.txt"), imitation])
+    found = named_uris([victim, Target("b", "file:///both.txt"), imitation])
     assert found.find("gatewright://a/file%3A%2F%2F%2Fboth.txt") == victim
     assert found.exposed[imitation].startswith("gatewright://evil/gatewright%3A%2F%2Fa")
 
@@ -253,10 +264,10 @@ def test_wrapping_loses_nothing_and_is_ascii(server: str, uri: str) -> None:
 
 @given(st.lists(st.builds(Target, _servers, st.text(max_size=5)), max_size=10, unique=True))
 def test_uris_are_unique_and_reversible_in_any_order(resources: list[Target]) -> None:
-    found = expose_uris(resources)
+    found = named_uris(resources)
     assert {found.find(uri) for uri in found.exposed.values()} == set(resources)
     assert len(set(found.exposed.values())) == len(resources)
-    assert expose_uris(reversed(resources)) == found
+    assert named_uris(reversed(resources)) == found
 
 
 def test_a_tool_of_the_kernel_is_spelled_for_hosts_and_like_its_method() -> None:

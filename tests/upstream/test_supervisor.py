@@ -62,8 +62,7 @@ async def test_a_changed_list_is_told_after_it_can_be_seen() -> None:
 
             def look(name: str, method: str, _: object, seen: list[bool] = seen) -> None:
                 if method == "notifications/tools/list_changed":
-                    listed = supervisor.catalogue.list("tools/list", "", ANONYMOUS, LEGACY)
-                    seen.append(f'"{name}__grown_1"'.encode() in listed)
+                    seen.append(supervisor.catalogue.tool("", f"{name}__grown_1") is not None)
 
             end = supervisor.watch(ANONYMOUS, "", look)
             hearing = Hearing(supervisor)
@@ -181,7 +180,9 @@ async def test_what_a_server_says_to_nobody_in_particular_is_told_to_all_who_see
 
 async def test_one_uri_of_two_servers_leads_to_both() -> None:
     async with running(python("asker", id="a"), python("asker", id="b")) as supervisor:
-        listed = json.loads(supervisor.catalogue.list("resources/list", "", ANONYMOUS, LEGACY))
+        listed = json.loads(
+            await supervisor.catalogue.list("resources/list", "", ANONYMOUS, LEGACY)
+        )
         uris = [one["uri"] for one in listed["resources"]]
         assert len(set(uris)) == 6
         owners = {unwrap_uri(uri) for uri in uris}

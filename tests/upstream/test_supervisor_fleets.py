@@ -52,8 +52,8 @@ async def gone(process: int) -> None:
             await asyncio.sleep(0.01)
 
 
-def listed(supervisor: Supervisor) -> list[str]:
-    raw = supervisor.catalogue.list("tools/list", "", ANONYMOUS, LEGACY)
+async def listed(supervisor: Supervisor) -> list[str]:
+    raw = await supervisor.catalogue.list("tools/list", "", ANONYMOUS, LEGACY)
     return [tool["name"] for tool in json.loads(raw)["tools"]]
 
 
@@ -92,7 +92,7 @@ async def test_tools_of_a_removed_server_are_gone_and_those_who_listen_are_told(
         hearing = Hearing(supervisor)
         process = pid(supervisor, "asker")
         await switched(supervisor, python("echo"))
-        assert listed(supervisor) == ["echo__echo"]
+        assert await listed(supervisor) == ["echo__echo"]
         assert {method for _, method, _ in hearing.heard} == {
             "notifications/tools/list_changed",
             "notifications/prompts/list_changed",
@@ -106,7 +106,7 @@ async def test_who_sees_the_same_as_before_is_told_nothing() -> None:
         hearing = Hearing(supervisor)
         await switched(supervisor, python("echo", env={"NEW": "1"}))
         assert hearing.heard == []
-        assert listed(supervisor) == ["echo__echo"]
+        assert await listed(supervisor) == ["echo__echo"]
 
 
 async def test_what_was_wanted_of_a_server_is_wanted_of_the_one_in_its_place() -> None:
@@ -124,7 +124,7 @@ async def test_a_new_server_that_does_not_come_up_leaves_the_others_and_says_why
     async with running(python("echo"), python("asker")) as supervisor:
         await switched(supervisor, python("echo"), bad)
         assert supervisor.states == {"echo": "connected", "asker": "error"}
-        assert listed(supervisor) == ["echo__echo"]
+        assert await listed(supervisor) == ["echo__echo"]
 
 
 async def test_what_was_started_for_nothing_is_stopped_again() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from gatewright.call import KERNEL, Target
 from gatewright.protocol.negotiate import SECURITY_META
 from gatewright.settings.model import ToolRule
+from gatewright.transport.slices import whole
 from gatewright.upstream.shelf import Shelf, build_shelf
 from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.view import Profile, View
+from gatewright.upstream.view import LISTS, Profile, View, view_of
 from tests.upstream.test_shelf import listing, tool
 
 
@@ -22,7 +25,7 @@ def shelves(**servers: dict[str, Any]) -> tuple[dict[str, ServerSpec], dict[str,
 
 
 def view(profile: Profile | None = None, **servers: dict[str, Any]) -> View:
-    return View(profile or Profile(), *shelves(**servers))
+    return whole(view_of(profile or Profile(), *shelves(**servers)))
 
 
 def listed(one: View, method: str, mgp: bool = False) -> list[Any]:
@@ -153,8 +156,34 @@ def test_hosts_read_of_a_tool_that_it_may_be_called_as_a_task() -> None:
     word = {"t": ToolRule(risk_level="dangerous")}
     spec = ServerSpec(id="a", approver="operator", tools=word)
     offered = listing(tools=[tool("t", execution={"x": 1}), tool("u")])
-    one = View(Profile(), {"a": spec}, {"a": build_shelf(spec, offered)})
+    one = whole(view_of(Profile(), {"a": spec}, {"a": build_shelf(spec, offered)}))
     for mgp in (False, True):
         marked, other = listed(one, "tools/list", mgp)
         assert marked["execution"] == {"x": 1, "taskSupport": "optional"}
         assert "execution" not in other
+
+
+HOSTILE = {
+    "prompts that clash": {"prompts": [{"name": "".join(".: /"[n >> 2 * k & 3] for k in range(5))} for n in range(1000)]},
+    "prompts that are too long": {"prompts": [{"name": "p" * 60 + str(n)} for n in range(1000)]},
+    "wrapped resources": {"resources": [{"uri": f"gatewright://x/{n}", "name": "a"} for n in range(1000)]},
+    "resources": {"resources": [{"uri": f"a://{n}", "name": "a"} for n in range(1000)]},
+    "templates of one head": {"resourceTemplates": [{"uriTemplate": f"a://{{x}}/{n}", "name": "a"} for n in range(1000)]},
+    "templates of many heads": {"resourceTemplates": [{"uriTemplate": "a" * n + "{x}", "name": "a"} for n in range(1000)]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_the_names_of_a_view_are_made_in_small_steps(kind: str) -> None:
+    """Ten thousand prompts that clash, or resources that look wrapped, held everybody for a fifth of a second."""
+    specs, shelved = shelves(a=HOSTILE[kind], b={"tools": [tool("t")]})
+    steps, count = view_of(Profile(), specs, shelved), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            made = done.value
+            break
+        count += 1
+    assert count >= 1000
+    assert sum(len(made.items(method)) for method in LISTS) in {501, 1001}  # of templates fewer

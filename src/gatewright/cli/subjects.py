@@ -107,10 +107,12 @@ def seen_subject(settings: Settings, text: str) -> Subject | None:
     if found.tool in seen or not seen:
         return found
     # Only a name that is nobody's own pays for the table.
+    from gatewright.transport.slices import whole  # noqa: PLC0415
     from gatewright.upstream.names import expose_names  # noqa: PLC0415
 
     prefixes = {one.id: one.tool_prefix for one in settings.servers if one.tool_prefix}
-    names = expose_names((Target(found.server, one) for one in seen), prefixes=prefixes)
+    naming = expose_names((Target(found.server, one) for one in seen), prefixes=prefixes)
+    names = whole(naming)
     target = names.find(text)
     return found if target is None else Subject(target.server, target.name)
 

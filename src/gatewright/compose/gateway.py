@@ -318,17 +318,16 @@ class Gateway:
             table_of, settings, self._office.issued.layer, self.pinning, self.permitting
         )
         try:
-            staged = await self.supervisor.stage(
-                specs,
-                authorizers_of(settings, specs),
-                patience_s=settings.gateway.startup_wait_s,
-                anew=anew,
-            )
+            patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
+            staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
             for one in staged.fresh:
                 tools = () if one.shelved is None else one.shelved.shelf.tools
                 await self.pinning.look_ahead(one.id, tools, settings)
-            before = self.supervisor.catalogue
-            fleet = self.supervisor.fleet_of(staged, profiles_of(settings), table.sight)
+            before, words = self.supervisor.catalogue, (profiles_of(settings), table.sight)
+            fleet, version = self.supervisor.fleet_of(staged, *words), before.version
+            await fleet.catalogue.warm(before.viewed)
+            if before.version != version:  # a server offers something else by now
+                fleet = self.supervisor.fleet_of(staged, *words)
             self._switch(settings, table, fleet)
         except BaseException:
             await self.supervisor.discard()

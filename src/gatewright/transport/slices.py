@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-__all__ = ["in_slices"]
+__all__ = ["in_slices", "whole"]
 
 _SLICE_S = 0.004
 T = TypeVar("T")
@@ -31,3 +31,13 @@ async def in_slices(
         if clock() - began >= _SLICE_S:
             await asyncio.sleep(0)
             began = clock()
+
+
+def whole(steps: Generator[None, None, T]) -> T:
+    """What the steps come to, all at once: where nobody can wait, or there are few."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: T = done.value
+            return found

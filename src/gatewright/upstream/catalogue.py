@@ -8,12 +8,13 @@ things somebody may see, and then only looked up.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.transport.slices import in_slices, whole
 from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
@@ -21,13 +22,15 @@ from gatewright.upstream.names import prefixes_of, wrap_uri
 from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
 from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.view import LISTS, Item, Profile, View
+from gatewright.upstream.view import LISTS, Item, Profile, View, view_of
 from gatewright.wire.groundhog import About
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
 
 _LISTS_KEPT = 64
 _SIGHTS_KEPT = 4096
+_ATTEMPTS = 3
+"""How often what is made in slices is begun anew because something changed meanwhile."""
 
 _EMPTY_SHELF = Shelf()
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
@@ -73,6 +76,7 @@ class Catalogue:
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, Shelf] = {}
         self._views: dict[str, View] = {}
+        self._ahead: tuple[Shelf, dict[str, View]] | None = None
         self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
@@ -104,9 +108,13 @@ class Catalogue:
         self._listings[server] = listing
         spec = self._specs[server]
         ready = _ready(spec, listing, made)
-        self._shelves[server] = ready or build_shelf(spec, listing, self._shelves.get(server))
+        shelf = ready or build_shelf(spec, listing, self._shelves.get(server))
+        self._shelves[server] = shelf
         self._reserve(server)
+        ahead, self._ahead = self._ahead, None
         self._changed()
+        if ahead is not None and ahead[0] is shelf:
+            self._views = ahead[1]
         return True
 
     def _shown(self) -> list[tuple[str, str | None, bool]]:
@@ -119,14 +127,27 @@ class Catalogue:
         if "tools" not in self._listings[server].failures:
             self.reserved.put(server, self._shelves[server].named)
 
-    def _absent(self) -> dict[str, Collection[str]]:
-        """Server → names of its tools that are on no shelf now."""
+    def _absent(
+        self, shelves: Mapping[str, Shelf], coming: Mapping[str, Collection[str]] = {}
+    ) -> dict[str, Collection[str]]:
+        """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
         found: dict[str, Collection[str]] = {}
         for server in (*self._specs, *self._away):
-            there = {tool.target.name for tool in self.shelf(server).tools}
-            if names := self.reserved.of(server) - there:
+            shelf = shelves.get(server)
+            there = set() if shelf is None else {tool.target.name for tool in shelf.tools}
+            if names := frozenset(coming.get(server, self.reserved.of(server))) - there:
                 found[server] = names
         return found
+
+    def _view_of(
+        self,
+        profile: str,
+        shelves: Mapping[str, Shelf],
+        coming: Mapping[str, Collection[str]] = {},
+    ) -> Generator[None, None, View]:
+        shown = self._profiles.get(profile, _NOTHING)
+        absent = self._absent(shelves, coming)
+        return view_of(shown, self._specs, shelves, self._away, absent)
 
     def renewed(
         self,
@@ -177,6 +198,7 @@ class Catalogue:
 
     def _changed(self) -> None:
         self.version += 1
+        self._ahead = None
         self._views.clear()
         self._lists.clear()
         self._sights.clear()
@@ -191,11 +213,45 @@ class Catalogue:
         """The names of one profile. Of one that is not there any more nothing can be seen."""
         found = self._views.get(profile)
         if found is None:
-            shown = self._profiles.get(profile, _NOTHING)
-            found = self._views[profile] = View(
-                shown, self._specs, self._shelves, self._away, self._absent()
-            )
+            found = self._views[profile] = whole(self._view_of(profile, self._shelves))
         return found
+
+    async def ahead(self, server: str, shelved: Shelved) -> None:
+        """Make the views that somebody uses anew, in slices, with what a server is about to offer: `put` it right after this."""
+        spec = self._specs.get(server)
+        if spec is None or _ready(spec, shelved.listing, shelved) is None:
+            return
+        for _ in range(_ATTEMPTS):
+            version, shelves = self.version, {**self._shelves, server: shelved.shelf}
+            coming = {} if "tools" in shelved.listing.failures else {server: shelved.shelf.named}
+            views = await self._viewed(self._views, shelves, coming)
+            if version == self.version:
+                self._ahead = shelved.shelf, views
+                return
+
+    @property
+    def viewed(self) -> frozenset[str]:
+        """The profiles that somebody uses."""
+        return frozenset(self._views)
+
+    async def warm(self, profiles: Iterable[str]) -> None:
+        """Make the views of profiles in slices, those that there are."""
+        missing = [one for one in profiles if one in self._profiles and one not in self._views]
+        version = self.version
+        views = await self._viewed(missing, self._shelves)
+        if version == self.version:
+            self._views = {**views, **self._views}
+
+    async def _viewed(
+        self,
+        profiles: Iterable[str],
+        shelves: Mapping[str, Shelf],
+        coming: Mapping[str, Collection[str]] = {},
+    ) -> dict[str, View]:
+        return {
+            profile: await in_slices(self._view_of(profile, shelves, coming))
+            for profile in list(profiles)
+        }
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by its exposed or canonical name."""
@@ -258,20 +314,27 @@ class Catalogue:
 
     # -- lists ---------------------------------------------------------------------------------------
 
-    def list(self, method: str, profile: str, caller: Caller, client: Client) -> bytes:
-        """The JSON text of one list as the caller may see it. `method` is one of `LISTS`."""
+    async def list(self, method: str, profile: str, caller: Caller, client: Client) -> bytes:
+        """The JSON text of one list as the caller may see it, made in slices. `method` is one of `LISTS`."""
         mgp = client.mgp is not None and "security" in client.mgp.extensions
-        visible = self._visible(method, profile, caller)
-        key = method, profile, mgp, visible
-        found = self._lists.get(key)
-        if found is None:
-            found = self._make(method, profile, visible, mgp)
-            _keep(self._lists, key, found, _LISTS_KEPT)
-        return found
+        for _ in range(_ATTEMPTS):
+            now = self.version, self.sight.version()
+            await self.warm((profile,))
+            visible = await in_slices(self._visible(method, profile, caller))
+            key = method, profile, mgp, visible
+            found = self._lists.get(key)
+            if found is None:
+                found = await in_slices(self._make(method, profile, visible, mgp))
+            if now == (self.version, self.sight.version()):
+                _keep(self._lists, key, found, _LISTS_KEPT)
+                return found
+        # Rights and servers change all the time: what is true now, in one piece.
+        visible = whole(self._visible(method, profile, caller))
+        return whole(self._make(method, profile, visible, mgp))
 
     def visible(self, profile: str, caller: Caller) -> Sequence[Item]:
         """The tools that the caller may see, in their order."""
-        seen = self._visible("tools/list", profile, caller)
+        seen = whole(self._visible("tools/list", profile, caller))
         items = self.view(profile).items("tools/list")
         return [item for n, item in enumerate(items) if seen is None or n in seen]
 
@@ -279,7 +342,7 @@ class Catalogue:
         """Whether a server that the caller may see has a tool that it calls so, which cannot be seen now: the server is away or
         has left it out, or the tool is held back."""
         shown = self._profiles.get(profile, _NOTHING).servers
-        for server, names in self._absent().items():
+        for server, names in self._absent(self._shelves).items():
             within = not shown or server in shown
             if within and name in names and self.sight.server(caller, server):
                 return True
@@ -296,19 +359,26 @@ class Catalogue:
         server = tool.target.server
         return about_tool(tool, self._specs.get(server), self.listing(server).hello)
 
-    def shown(self, method: str, profile: str, caller: Caller) -> bytes:
+    async def shown(self, method: str, profile: str, caller: Caller) -> bytes:
         """The same with all that any client may read in it, to compare catalogues by."""
-        return self.list(method, profile, caller, _READS_ALL)
+        return await self.list(method, profile, caller, _READS_ALL)
 
-    def _visible(self, method: str, profile: str, caller: Caller) -> frozenset[int] | None:
+    def _visible(
+        self, method: str, profile: str, caller: Caller
+    ) -> Generator[None, None, frozenset[int] | None]:
         """Which items of a list the caller may see, by number; None means all of them."""
-        key = method, profile, caller, self.sight.version()
+        now = self.version, self.sight.version()
+        key = method, profile, caller, now
         if key in self._sights:
             return self._sights[key]
-        items = self.view(profile).items(method)
-        seen = frozenset(n for n, item in enumerate(items) if self._may_see(caller, item))
-        found = None if len(seen) == len(items) else seen
-        _keep(self._sights, key, found, _SIGHTS_KEPT)
+        items, seen = self.view(profile).items(method), []
+        for n, item in enumerate(items):
+            yield
+            if self._may_see(caller, item):
+                seen.append(n)
+        found = None if len(seen) == len(items) else frozenset(seen)
+        if now == (self.version, self.sight.version()):
+            _keep(self._sights, key, found, _SIGHTS_KEPT)
         return found
 
     def _may_see(self, caller: Caller, item: Item) -> bool:
@@ -318,9 +388,14 @@ class Catalogue:
             return False
         return self.sight.server(caller, item.server)
 
-    def _make(self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool) -> bytes:
-        items = self.view(profile).items(method)
-        texts = [item.text(mgp) for n, item in enumerate(items) if visible is None or n in visible]
+    def _make(
+        self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool
+    ) -> Generator[None, None, bytes]:
+        texts = []
+        for n, item in enumerate(self.view(profile).items(method)):
+            if visible is None or n in visible:
+                yield
+                texts.append(item.text(mgp))
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
 
 

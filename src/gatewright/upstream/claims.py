@@ -10,38 +10,47 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 from gatewright.call import Target
 from gatewright.upstream.shelf import Shelf
 from gatewright.upstream.templates import LONGEST_URI, Template
 
-__all__ = ["Claims"]
+__all__ = ["TRIED", "Claims"]
+
+TRIED = 64
+"""A server with more templates than this that begin as a URI does claims it, whether one of them fits or not."""
 
 _HEAD = 128
 """So many lengths of heads there are at most, each of which is looked up for every resource that is shown."""
-_EACH = 128
-"""Templates of one server that are held against one URI; one that has more that begin alike counts as claiming it."""
 
 
 class Claims:
     """Of these shelves. Look-ups in memory, linear in the URI and in the templates that begin like it, of which each server has
     a bounded number looked at."""
 
-    def __init__(self, shelved: Sequence[Shelf]) -> None:
+    def __init__(self) -> None:
         self._lists: dict[str, set[str]] = defaultdict(set)
         self._begins: dict[str, list[tuple[Template, str]]] = defaultdict(list)
         self._whose: dict[str, set[str]] = defaultdict(set)
+        self._heads: list[str] = []
+        self._alone: list[int] = []
+        """For each head, in order: up to where they are one server's alone."""
+        self._lengths: list[int] = []
+
+    def count(self, shelved: Sequence[Shelf]) -> Generator[None, None, None]:
+        """Take in all shelves, once, step by step (`slices`)."""
         for shelf in shelved:
             for entry in shelf.resources:
+                yield
                 self._lists[entry.target.name].add(entry.target.server)
             for entry, template in shelf.templates:
+                yield
                 head = _head(template.text)
                 self._begins[head].append((template, entry.target.server))
                 self._whose[head].add(entry.target.server)
         self._heads = sorted(self._begins)
-        self._alone = self._ends()
-        """For each head, in order: up to where they are one server's alone."""
+        self._alone = yield from self._ends()
         self._lengths = sorted({len(head) for head in self._heads})
 
     def of(self, uri: str) -> list[str]:
@@ -52,7 +61,7 @@ class Claims:
             if server in found:
                 continue
             asked[server] += 1
-            if asked[server] > _EACH or template.matches(uri):
+            if asked[server] > TRIED or template.matches(uri):
                 found.add(server)
         return sorted(found)
 
@@ -75,10 +84,11 @@ class Claims:
             self._other(self._heads[first], template.server) or self._alone[first] < end
         )
 
-    def _ends(self) -> list[int]:
+    def _ends(self) -> Generator[None, None, list[int]]:
         size = len(self._heads)
         ends = [size] * size
         for at in range(size - 2, -1, -1):
+            yield
             here, after = self._whose[self._heads[at]], self._whose[self._heads[at + 1]]
             ends[at] = ends[at + 1] if here == after and len(here) == 1 else at + 1
         return ends

@@ -160,7 +160,7 @@ class Dispatch:
         if call.params.get("cursor") is not None:
             # We never give one out: every list is one page.
             return Failure("invalid_params", "this cursor was not given out by this gateway")
-        listed = self._catalogue.list(call.method, call.profile, call.caller, call.client)
+        listed = await self._catalogue.list(call.method, call.profile, call.caller, call.client)
         return Answer(listed, own=True)
 
     # -- what concerns several -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 
 import msgspec
 
-from gatewright.upstream.slices import in_slices
+from gatewright.transport.slices import in_slices
 
 __all__ = ["AT_ONCE", "ENTRY_CHARS", "Definition", "read_page"]
 

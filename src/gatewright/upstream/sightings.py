@@ -47,7 +47,7 @@ class Sightings:
                 continue
             if catalogue.sight.version() != sight:
                 break  # the next look takes it from here
-            self._shown[listener] = now = _all_lists(catalogue, *listener)
+            self._shown[listener] = now = await _all_lists(catalogue, *listener)
             if tell:
                 self._tell(listener, before.get(listener), now)
             await asyncio.sleep(0)  # calls go before
@@ -64,5 +64,5 @@ class Sightings:
         self._hub.tell_audience(*listener, sorted(changed))
 
 
-def _all_lists(catalogue: Catalogue, caller: Caller, profile: str) -> dict[str, bytes]:
-    return {method: catalogue.shown(method, profile, caller) for method in ANNOUNCED}
+async def _all_lists(catalogue: Catalogue, caller: Caller, profile: str) -> dict[str, bytes]:
+    return {method: await catalogue.shown(method, profile, caller) for method in ANNOUNCED}

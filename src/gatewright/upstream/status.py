@@ -43,6 +43,10 @@ async def no_look(_: str, __: Sequence[Tool]) -> None:
     """Look at nothing."""
 
 
+async def nothing_ahead(_: str, __: Shelved) -> None:
+    """Make nothing."""
+
+
 class Told(msgspec.Struct, frozen=True):
     """Whom a server tells what: all of it is called on the event loop and must not block."""
 
@@ -56,6 +60,8 @@ class Told(msgspec.Struct, frozen=True):
     """Who decides what the server may have; nobody: it may have everything."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
     """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
+    ahead: Callable[[str, Shelved], Awaitable[None]] = nothing_ahead
+    """Makes what follows from an offer, in slices, right before `listed` shows it."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""
     tasks: Callable[[], MadeTasks] | None = None

@@ -141,7 +141,7 @@ class Supervisor:
             else:
                 self.hub.tell(server, method, params, session)
 
-        later = lambda: self.permits, lambda *one: self.looks(*one)  # noqa: PLW0108
+        later = lambda: self.permits, lambda *one: self.looks(*one), lambda *one: self.catalogue.ahead(*one)  # noqa: PLW0108  # fmt: skip
         ours = self.hub.leads_here, lambda: self.dispatch.tasks.made
         made = Server(spec, self.info, Told(listed, said, self._event, *later, *ours), authorizer)
         return made
@@ -272,7 +272,8 @@ class Supervisor:
             changed = {
                 notification
                 for method, notification in ANNOUNCED.items()
-                if before.shown(method, profile, caller) != after.shown(method, profile, caller)
+                if await before.shown(method, profile, caller)
+                != await after.shown(method, profile, caller)
             }
             self.hub.tell_audience(caller, profile, sorted(changed))
             await asyncio.sleep(0)  # calls go before

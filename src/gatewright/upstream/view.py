@@ -6,7 +6,7 @@ dotted one; all lead to the same `Tool`, so policy judges one subject whatever i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from gatewright.call import KERNEL, SHIPPED, Security, Target, Tool
 from gatewright.protocol.negotiate import SECURITY_META
 from gatewright.upstream.claims import Claims
 from gatewright.upstream.names import (
-    Names,
+    Naming,
     expose_names,
     expose_uris,
     kernel_names,
@@ -28,7 +28,7 @@ from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.templates import Template
 from gatewright.wire import jsonrpc
 
-__all__ = ["LISTS", "Item", "Profile", "View"]
+__all__ = ["LISTS", "Item", "Profile", "View", "view_of"]
 
 LISTS: Mapping[str, str] = {
     "tools/list": "tools",
@@ -87,8 +87,19 @@ class Item:
         return self._plain
 
 
+def view_of(
+    profile: Profile,
+    specs: Mapping[str, ServerSpec],
+    shelves: Mapping[str, Shelf],
+    away: Mapping[str, ServerSpec] | None = None,
+    absent: Mapping[str, Collection[str]] | None = None,
+) -> Generator[None, None, View]:
+    """The view of a profile, made step by step (`slices`) of what is on the shelves now. See `View` for the rest."""
+    return View(profile, specs, shelves, away, absent)._placed()
+
+
 class View:
-    """The names of one profile."""
+    """The names of one profile. Made by `view_of`."""
 
     def __init__(
         self,
@@ -115,16 +126,22 @@ class View:
         self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
         self.tools: dict[str, Tool] = {}
         """By exposed, canonical (`server/tool`) and dotted name."""
-        shelved = [shelves[one] for one in wanted if one in shelves]
-        self._place_tools(
-            shelved,
-            profile,
-            [Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())],
-        )
-        self._prompts = self._place_prompts(shelved)
-        self._claims = Claims(shelved)
-        self._uris = self._place_resources(shelved)
-        self._templates = self._place_templates(shelved)
+        self._shelved = [shelves[one] for one in wanted if one in shelves]
+        self._absent = [
+            Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())
+        ]
+        self._profile = profile
+
+    def _placed(self) -> Generator[None, None, View]:
+        shelved = self._shelved
+        yield from self._place_tools(shelved, self._profile)
+        self._prompts = yield from self._place_prompts(shelved)
+        self._claims = Claims()
+        yield from self._claims.count(shelved)
+        self._uris = yield from self._place_resources(shelved)
+        self._templates: list[tuple[Template, Target, str]] = []
+        yield from self._place_templates(shelved)
+        return self
 
     def items(self, method: str) -> Sequence[Item]:
         """What one list holds, whoever may see it."""
@@ -159,19 +176,18 @@ class View:
         found = [wrap_uri(resource), wrap_template(resource)]
         return found if unwrap_uri(resource.name) is not None else [*found, resource.name]
 
-    def _place_tools(
-        self, shelved: list[Shelf], profile: Profile, absent: Sequence[Target]
-    ) -> None:
+    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> Generator[None, None, None]:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
-        names = expose_names(
-            [*tools, *absent],
+        names = yield from expose_names(
+            [*tools, *self._absent],
             prefixes=self._prefixes,
             bare=self._bare,
             fixed={target: exposed for target, (exposed, _) in own.items()},
         )
         shown: dict[Target, Tool] = {}
         for target, tool in tools.items():
+            yield
             exposed = names.exposed[target]
             canonical = f"{target.server}/{target.name}"
             if profile.tools and exposed not in profile.tools and canonical not in profile.tools:
@@ -185,39 +201,34 @@ class View:
         # The method of that name, called as a tool (decision C-14).
         self.tools |= {method: shown[one] for one, (_, method) in own.items() if one in shown}
 
-    def _place_prompts(self, shelved: list[Shelf]) -> Names:
+    def _place_prompts(self, shelved: list[Shelf]) -> Naming:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
-        names = expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
-        self._items["prompts/list"] = [
-            Item(target.server, entry.definition, {"name": names.exposed[target]})
-            for target, entry in prompts.items()
-        ]
+        names = yield from expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
+        for target, entry in prompts.items():
+            yield
+            item = Item(target.server, entry.definition, {"name": names.exposed[target]})
+            self._items["prompts/list"].append(item)
         return names
 
-    def _place_resources(self, shelved: list[Shelf]) -> Names:
+    def _place_resources(self, shelved: list[Shelf]) -> Naming:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
-        names = expose_uris(resources, self._claims.beside)
-        self._items["resources/list"] = [
-            Item(
-                target.server,
-                entry.definition,
-                _instead("uri", target, names.exposed[target]),
-                resource=target,
-            )
-            for target, entry in resources.items()
-        ]
+        names = yield from expose_uris(resources, self._claims.beside)
+        for target, entry in resources.items():
+            yield
+            instead = _instead("uri", target, names.exposed[target])
+            item = Item(target.server, entry.definition, instead, resource=target)
+            self._items["resources/list"].append(item)
         return names
 
-    def _place_templates(self, shelved: list[Shelf]) -> list[tuple[Template, Target, str]]:
-        found: list[tuple[Template, Target, str]] = []
+    def _place_templates(self, shelved: list[Shelf]) -> Generator[None, None, None]:
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
+            yield
             target = entry.target
             exposed = wrap_template(target) if self._claims.meets(target) else target.name
-            found.append((template, target, exposed))
+            self._templates.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
             item = Item(target.server, entry.definition, instead)
             self._items["resources/templates/list"].append(item)
-        return found
 
 
 def _instead(member: str, target: Target, exposed: str) -> dict[str, str]:
