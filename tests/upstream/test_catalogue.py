@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.protocol.mcp_client import Hello
 from gatewright.settings import ToolRule
+from gatewright.transport import slices
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.listing import Listing
 from gatewright.upstream.shelf import Shelved, build_shelf
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
-from gatewright.upstream.view import Profile
+from gatewright.upstream.view import LISTS, Profile, View
 from tests.upstream.rig import LEGACY
 from tests.upstream.test_shelf import listing, tool
 
@@ -264,3 +266,59 @@ def test_a_name_that_a_servers_tool_is_found_by_or_gives_itself_is_used(
     assert found.user_of(name, "own") == server
     if server == "a":
         assert found.user_of(name, "a") == ""
+
+
+def _many(count: int) -> Listing:
+    return listing(
+        tools=[tool(f"t{at}") for at in range(count)],
+        prompts=[{"name": f"p{at}"} for at in range(count)],
+        resources=[{"uri": f"x://{at}", "name": "n"} for at in range(count)],
+        resourceTemplates=[{"uriTemplate": f"y://{at}/{{a}}", "name": "n"} for at in range(count)],
+    )
+
+
+def _told(found: Catalogue) -> list[bytes]:
+    return [found.shown(method, "", ANN) for method in LISTS]
+
+
+async def test_views_are_made_in_slices_before_a_listing_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slice that may take no time at all is over after each step."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    found, plain = two_servers(), two_servers()
+    before, turns = _told(found), 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            assert _told(found) == before
+            await asyncio.sleep(0)
+
+    spec, said = ServerSpec(id="a"), _many(100)
+    made = Shelved(spec, said, build_shelf(spec, said))
+    running = asyncio.ensure_future(other())
+    await found.prepare("a", made)
+    running.cancel()
+    assert turns >= 4 * 100
+    with monkeypatch.context() as broken:
+        broken.setattr(View, "__init__", lambda *_: pytest.fail("a view was made at once"))
+        assert found.put("a", said, made)
+        after = _told(found)
+    plain.put("a", said)
+    assert after == _told(plain) != before
+
+
+@pytest.mark.parametrize("other", ["a", "b"])
+async def test_views_that_were_made_for_another_moment_do_not_count(other: str) -> None:
+    found, plain = two_servers(), two_servers()
+    _told(found)
+    spec, said = ServerSpec(id="a"), _many(3)
+    made = Shelved(spec, said, build_shelf(spec, said))
+    await found.prepare("a", made)
+    for one in (found, plain):
+        one.put(other, listing(tools=[tool("other")]))
+        one.put("a", said, made if one is found else None)
+    assert _told(found) == _told(plain)
+    assert not found._prepared

@@ -7,6 +7,7 @@ things somebody may see, and then only looked up.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.transport.slices import in_slices
 from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
@@ -69,6 +71,8 @@ class Catalogue:
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, Shelf] = {}
         self._views: dict[str, View] = {}
+        self._preparing = asyncio.Lock()
+        self._prepared: tuple[Shelf, int, dict[str, View]] | None = None
         self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
@@ -92,6 +96,17 @@ class Catalogue:
 
     # -- what servers say ----------------------------------------------------------------------------
 
+    async def prepare(self, server: str, made: Shelved) -> None:
+        """Make the views that there will be once this is `put`, in slices, for as long as nothing else changes. Whoever puts it has
+        to do so directly afterwards."""
+        async with self._preparing:
+            shelves, version = {**self._shelves, server: made.shelf}, self.version
+            views: dict[str, View] = {}
+            for name in list(self._views) or [""]:
+                profile = self._profiles.get(name, _NOTHING)
+                views[name] = await in_slices(View.steps(profile, self._specs, shelves))
+            self._prepared = made.shelf, version, views
+
     def put(self, server: str, listing: Listing, made: Shelved | None = None) -> bool:
         """Take what a server offers now, with the shelf that was `made` of it. False where nothing changed."""
         if self._listings.get(server) == listing:
@@ -100,8 +115,17 @@ class Catalogue:
         spec = self._specs[server]
         ready = _ready(spec, listing, made)
         self._shelves[server] = ready or build_shelf(spec, listing, self._shelves.get(server))
+        views = self._made_ready(self._shelves[server])
         self._changed()
+        self._views.update(views)
         return True
+
+    def _made_ready(self, shelf: Shelf) -> dict[str, View]:
+        """The views that were made for this shelf, where nothing has changed since."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared[0] is not shelf or prepared[1] != self.version:
+            return {}
+        return prepared[2]
 
     def renewed(
         self,

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from urllib.parse import quote, unquote
 
 import msgspec
 
 from gatewright.call import KERNEL, Target
 from gatewright.patterns import Pattern
+from gatewright.transport.slices import at_once
 
 __all__ = [
     "BUDGET",
@@ -30,8 +31,10 @@ __all__ = [
     "expose_names",
     "expose_uris",
     "kernel_names",
+    "name_steps",
     "prefixes_of",
     "unwrap_uri",
+    "uri_steps",
     "wrap_template",
     "wrap_uri",
 ]
@@ -77,24 +80,40 @@ def expose_names(
     with one fixed name. The table keeps the order in which targets came; the names do not depend
     on it.
     """
+    return at_once(name_steps(targets, prefixes=prefixes, bare=bare, fixed=fixed, budget=budget))
+
+
+def name_steps(
+    targets: Iterable[Target],
+    *,
+    prefixes: Mapping[str, str] | None = None,
+    bare: Collection[str] = (),
+    fixed: Mapping[Target, str] | None = None,
+    budget: int = BUDGET,
+) -> Generator[None, None, Names]:
+    """The same, some names a step."""
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"a budget of {budget} characters is below {SMALLEST_BUDGET}")
     given = dict(fixed or {})
     if len(set(given.values())) < len(given):
         raise ValueError("two targets cannot have one fixed name")
     free = [target for target in dict.fromkeys(targets) if target not in given]
-    plain = {target: _plain(target, prefixes or {}, bare) for target in free}
-    levels = {
-        target: int(target.server not in bare and len(plain[target]) > budget) for target in free
-    }
+    plain: dict[Target, str] = {}
+    levels: dict[Target, int] = {}
+    names: dict[Target, str] = {}
+    for target in free:
+        plain[target] = _plain(target, prefixes or {}, bare)
+        levels[target] = int(target.server not in bare and len(plain[target]) > budget)
+        names[target] = _name(target, plain[target], levels[target], budget)
+        yield
     taken = set(given.values())
-    names = {target: _name(target, plain[target], levels[target], budget) for target in free}
-    while clashing := _clashing(names, taken):
+    while clashing := (yield from _clashing(names, taken)):
         for group in clashing:
             for target in _giving_way(group, names, levels, taken, bare):
                 levels[target] += 1
                 names[target] = _name(target, plain[target], levels[target], budget)
-    return _table(names | given)
+                yield
+    return (yield from _table(names | given))
 
 
 def prefixes_of(server: str, prefix: str | None) -> tuple[str, ...]:
@@ -125,11 +144,14 @@ def _name(target: Target, plain: str, level: int, budget: int) -> str:
     return f"{head}_{digest}"
 
 
-def _clashing(names: Mapping[Target, str], taken: Collection[str]) -> list[list[Target]]:
+def _clashing(
+    names: Mapping[Target, str], taken: Collection[str]
+) -> Generator[None, None, list[list[Target]]]:
     """The groups of targets that would share one name with each other or with a fixed name."""
     groups: dict[str, list[Target]] = defaultdict(list)
     for target, name in names.items():
         groups[name].append(target)
+        yield
     return [group for name, group in groups.items() if len(group) > 1 or name in taken]
 
 
@@ -156,12 +178,17 @@ def _exact(target: Target, names: Mapping[Target, str], bare: Collection[str]) -
     return target.server in bare or names[target].endswith(_SEPARATOR + target.name)
 
 
-def _table(exposed: Mapping[Target, str]) -> Names:
+def _table(exposed: Mapping[Target, str]) -> Generator[None, None, Names]:
     spellings: dict[str, set[Target]] = defaultdict(set)
     for target in exposed:
         spellings[f"{target.server}.{target.name}"].add(target)
+        yield
     # A dotted spelling that two targets share belongs to neither: it must not depend on order.
-    targets = {name: found.pop() for name, found in spellings.items() if len(found) == 1}
+    targets: dict[str, Target] = {}
+    for name, found in spellings.items():
+        if len(found) == 1:
+            targets[name] = found.pop()
+        yield
     targets |= {f"{target.server}/{target.name}": target for target in exposed}
     targets |= {name: target for target, name in exposed.items()}
     return Names(dict(exposed), targets)
@@ -176,16 +203,22 @@ def expose_uris(
     and so is one that looks wrapped already: a server must not answer under the name of another. `beside` says
     whether another server claims a resource's URI in some other way.
     """
+    return at_once(uri_steps(resources, beside))
+
+
+def uri_steps(
+    resources: Iterable[Target], beside: Callable[[Target], bool]
+) -> Generator[None, None, Names]:
+    """The same, one URI a step."""
     owners: dict[str, list[Target]] = defaultdict(list)
     for resource in dict.fromkeys(resources):
         owners[resource.name].append(resource)
-    exposed = {
-        resource: wrap_uri(resource)
-        if len(found) > 1 or uri.startswith(_SCHEME) or beside(resource)
-        else uri
-        for uri, found in owners.items()
-        for resource in found
-    }
+    exposed: dict[Target, str] = {}
+    for uri, found in owners.items():
+        for resource in found:
+            several = len(found) > 1 or uri.startswith(_SCHEME) or beside(resource)
+            exposed[resource] = wrap_uri(resource) if several else uri
+            yield
     return Names(exposed, {uri: resource for resource, uri in exposed.items()})
 
 

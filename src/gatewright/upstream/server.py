@@ -317,6 +317,7 @@ class Server:
             listing = await fetch_listing(link, self.spec, self.listing, only)
             found = await shelve(self.spec, listing, self.shelved)
             await self._told.looks(self.id, found.shelf.tools)
+            await self._told.prepares(self.id, found)
             if self._main.link is link:
                 self.listing, self.shelved = listing, found
                 self._told.listed(self.id, found, stale)

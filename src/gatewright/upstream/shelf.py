@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Target, Tool
 from gatewright.protocol.tasks import runs_as_task
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import at_once, in_slices
 from gatewright.upstream.listing import Definition, Listing, Section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template, flaw_of_template
@@ -80,13 +80,7 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
 
     `before` is what the same server offered last; tools that did not change are taken from it.
     """
-    steps = _steps(spec, listing, before)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            shelf: Shelf = done.value
-            return shelf
+    return at_once(_steps(spec, listing, before))
 
 
 def _steps(

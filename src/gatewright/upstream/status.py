@@ -38,6 +38,10 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     """Those of the very process that failed last, up to that; of the present one where it is connected."""
 
 
+async def no_preparation(_: str, __: Shelved) -> None:
+    """Prepare nothing."""
+
+
 async def no_look(_: str, __: Sequence[Tool]) -> None:
     """Look at nothing."""
 
@@ -55,5 +59,7 @@ class Told(msgspec.Struct, frozen=True):
     """Who decides what the server may have; nobody: it may have everything."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
     """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
+    prepares: Callable[[str, Shelved], Awaitable[None]] = no_preparation
+    """Makes what will show it, directly before `listed` does. May take its time."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""

@@ -142,7 +142,8 @@ class Supervisor:
                 self.hub.tell(server, method, params, session)
 
         later = lambda: self.permits, lambda *one: self.looks(*one)  # noqa: PLW0108
-        told = Told(listed, said, self._event, *later, self.hub.leads_here)
+        views = lambda *one: self.catalogue.prepare(*one), self.hub.leads_here  # noqa: PLW0108
+        told = Told(listed, said, self._event, *later, *views)
         made = Server(spec, self.info, told, authorizer)
         return made
 

@@ -6,20 +6,21 @@ dotted one; all lead to the same `Tool`, so policy judges one subject whatever i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright.call import KERNEL, SHIPPED, Security, Target, Tool
 from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.transport.slices import at_once
 from gatewright.upstream.claims import Claims
 from gatewright.upstream.names import (
     Names,
-    expose_names,
-    expose_uris,
     kernel_names,
+    name_steps,
     unwrap_uri,
+    uri_steps,
     wrap_template,
     wrap_uri,
 )
@@ -93,6 +94,20 @@ class View:
     def __init__(
         self, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
     ) -> None:
+        at_once(self._made(profile, specs, shelves))
+
+    @classmethod
+    def steps(
+        cls, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
+    ) -> Generator[None, None, View]:
+        """The same, some entries a step."""
+        view = cls.__new__(cls)
+        yield from view._made(profile, specs, shelves)
+        return view
+
+    def _made(
+        self, profile: Profile, specs: Mapping[str, ServerSpec], shelves: Mapping[str, Shelf]
+    ) -> Generator[None, None, None]:
         wanted = [one for one in specs if not profile.servers or one in profile.servers]
         self.servers: tuple[str, ...] = tuple(one for one in wanted if one != KERNEL)
         foreign = [one for one in self.servers if one != SHIPPED]
@@ -105,11 +120,12 @@ class View:
         self.tools: dict[str, Tool] = {}
         """By exposed, canonical (`server/tool`) and dotted name."""
         shelved = [shelves[one] for one in wanted if one in shelves]
-        self._place_tools(shelved, profile)
-        self._prompts = self._place_prompts(shelved)
+        yield from self._place_tools(shelved, profile)
+        self._prompts = yield from self._place_prompts(shelved)
         self._claims = Claims(shelved)
-        self._uris = self._place_resources(shelved)
-        self._templates = self._place_templates(shelved)
+        yield
+        self._uris = yield from self._place_resources(shelved)
+        self._templates = yield from self._place_templates(shelved)
 
     def items(self, method: str) -> Sequence[Item]:
         """What one list holds, whoever may see it."""
@@ -144,10 +160,10 @@ class View:
         found = [wrap_uri(resource), wrap_template(resource)]
         return found if unwrap_uri(resource.name) is not None else [*found, resource.name]
 
-    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> None:
+    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> Generator[None, None, None]:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
-        names = expose_names(
+        names = yield from name_steps(
             tools,
             prefixes=self._prefixes,
             bare=self._bare,
@@ -155,6 +171,7 @@ class View:
         )
         shown: dict[Target, Tool] = {}
         for target, tool in tools.items():
+            yield
             exposed = names.exposed[target]
             canonical = f"{target.server}/{target.name}"
             if profile.tools and exposed not in profile.tools and canonical not in profile.tools:
@@ -168,30 +185,28 @@ class View:
         # The method of that name, called as a tool (decision C-14).
         self.tools |= {method: shown[one] for one, (_, method) in own.items() if one in shown}
 
-    def _place_prompts(self, shelved: list[Shelf]) -> Names:
+    def _place_prompts(self, shelved: list[Shelf]) -> Generator[None, None, Names]:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
-        names = expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
-        self._items["prompts/list"] = [
-            Item(target.server, entry.definition, {"name": names.exposed[target]})
-            for target, entry in prompts.items()
-        ]
+        names = yield from name_steps(prompts, prefixes=self._prefixes, bare=self._bare)
+        for target, entry in prompts.items():
+            item = Item(target.server, entry.definition, {"name": names.exposed[target]})
+            self._items["prompts/list"].append(item)
+            yield
         return names
 
-    def _place_resources(self, shelved: list[Shelf]) -> Names:
+    def _place_resources(self, shelved: list[Shelf]) -> Generator[None, None, Names]:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
-        names = expose_uris(resources, self._claims.beside)
-        self._items["resources/list"] = [
-            Item(
-                target.server,
-                entry.definition,
-                _instead("uri", target, names.exposed[target]),
-                resource=target,
-            )
-            for target, entry in resources.items()
-        ]
+        names = yield from uri_steps(resources, self._claims.beside)
+        for target, entry in resources.items():
+            instead = _instead("uri", target, names.exposed[target])
+            item = Item(target.server, entry.definition, instead, resource=target)
+            self._items["resources/list"].append(item)
+            yield
         return names
 
-    def _place_templates(self, shelved: list[Shelf]) -> list[tuple[Template, Target, str]]:
+    def _place_templates(
+        self, shelved: list[Shelf]
+    ) -> Generator[None, None, list[tuple[Template, Target, str]]]:
         found: list[tuple[Template, Target, str]] = []
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             target = entry.target
@@ -200,6 +215,7 @@ class View:
             instead = _instead("uriTemplate", target, exposed)
             item = Item(target.server, entry.definition, instead)
             self._items["resources/templates/list"].append(item)
+            yield
         return found
 
 
