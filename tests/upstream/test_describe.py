@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatewright.protocol.mcp_client import Hello
 from gatewright.protocol.negotiate import EXTENSION
+from gatewright.redaction import HELD, without_secrets
 from gatewright.upstream.describe import INSTRUCTIONS_BYTES, describe
 
 OFFER = {"version": "0.2.0", "extensions": []}
@@ -75,3 +78,42 @@ def test_instructions_carry_no_secret_mirrored_or_joined() -> None:
     for mirror in (True, False):
         _, said = describe([("one", hello)], mirror=mirror)
         assert "Use [REDACTED:github-token]." in said
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+@pytest.mark.parametrize("unit", ["password=abcd1234; ", "é", "x"])
+def test_no_more_of_instructions_is_looked_through_than_is_said_and_a_little(
+    mirror: bool, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+
+    def clean(text: bytes) -> bytes:
+        looked.append(len(text))
+        return without_secrets(text)
+
+    monkeypatch.setattr("gatewright.upstream.describe.without_secrets", clean)
+    hello = Hello("2025-11-25", {}, instructions=unit * (500_000 // len(unit)))
+    for _ in range(3):
+        text = describe([("a", hello)], mirror=mirror)[1]
+    assert len(looked) == 1
+    assert looked[0] <= 2 * (INSTRUCTIONS_BYTES + 4096)
+    assert text.endswith("longer than this.)")
+    assert "abcd1234" not in text
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+def test_no_half_of_a_secret_is_said_at_the_end(mirror: bool) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+    for before in range(INSTRUCTIONS_BYTES - 60, INSTRUCTIONS_BYTES + 4200, 13):
+        hello = Hello("2025-11-25", {}, instructions="x " * (before // 2) + token + " y" * 10_000)
+        assert token[:8] not in describe([("a", hello)], mirror=mirror)[1]
+
+
+def test_what_becomes_known_as_a_secret_is_said_no_more() -> None:
+    hello = Hello("2025-11-25", {}, instructions="Use opaque-5512-Zk3Vq9Lx0Tb5Rw7N.")
+    assert "opaque-5512" in describe([("a", hello)], mirror=True)[1]
+    HELD.hold("a test of instructions", ["opaque-5512-Zk3Vq9Lx0Tb5Rw7N"])
+    try:
+        assert "opaque-5512" not in describe([("a", hello)], mirror=True)[1]
+    finally:
+        HELD.hold("a test of instructions", [])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gatewright.call import Target
 from gatewright.transport.slices import whole
+from gatewright.upstream import names as names_module
 from gatewright.upstream.names import (
     BUDGET,
     SMALLEST_BUDGET,
@@ -272,3 +273,24 @@ def test_uris_are_unique_and_reversible_in_any_order(resources: list[Target]) ->
 
 def test_a_tool_of_the_kernel_is_spelled_for_hosts_and_like_its_method() -> None:
     assert kernel_names("access.query") == ("mgp_access_query", "mgp/access/query")
+
+
+@pytest.mark.parametrize("bare", [(), ("s",)])
+@pytest.mark.parametrize("size", [10, 100, 100_000])
+def test_no_more_of_a_name_is_mapped_than_is_shown(
+    size: int, bare: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped: list[int] = []
+
+    class Counted:
+        def sub(self, by: str, text: str) -> str:
+            mapped.append(len(text))
+            return real.sub(by, text)
+
+    real = names_module._FOREIGN
+    targets = [Target("s", "é" * size + end) for end in ("a", "b", "a€")]
+    plain = named_names(targets, bare=bare)
+    monkeypatch.setattr(names_module, "_FOREIGN", Counted())
+    assert named_names(targets, bare=bare) == plain
+    assert max(mapped, default=0) <= BUDGET + 1
+    assert len(set(plain.exposed.values())) == 3

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,7 @@ from gatewright.settings import Settings
 from gatewright.stores.anchors import (
     ACCEPTED,
     ANCHORED,
+    STORES,
     Anchor,
     Heads,
     anchors_of,
@@ -31,9 +32,11 @@ from gatewright.stores.anchors import (
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.errors import StoreDamagedError, StoreError
 from gatewright.stores.lock import FolderLock
+from gatewright.stores.recorded import note, outrun
 from gatewright.stores.records import Actor
 from gatewright.stores.retention import Keep
 from gatewright.stores.rows import DATABASE
+from gatewright.stores.segments import Head
 
 __all__ = ["POLLED_S", "Anchoring", "accept", "anchoring_of", "record_of", "wrong_in"]
 
@@ -95,9 +98,12 @@ class Anchoring:
     def __init__(self, state: Path, audit: AuditLog) -> None:
         """Before any store is opened. Raises `StoreDamagedError` where one is behind the record, `StoreError`."""
         self._audit = audit
+        self._state = state
         self._heads = Heads(state)
         self._known = anchors_of(state)
-        wrong = [*forgotten(state, self._known), *behind(self._known, *self._heads.found())]
+        self._unnoted: list[Path] = []
+        self._from = 0
+        wrong = _wrong(state, self._known, self._heads)
         if wrong:
             self._heads.close()
             raise StoreDamagedError(
@@ -133,14 +139,20 @@ class Anchoring:
             self._audit.barred = None
         steps = {name: one for name, one in heads.items() if one.steps or name in self._known}
         if steps != self._known:
-            self._audit.event(ANCHORED, details={"stores": _spelled(steps)})
+            self._from = self._audit.event(ANCHORED, details={"stores": _spelled(steps)})
+            changed = [name for name in steps if steps[name] != self._known.get(name)]
+            self._unnoted = [*{*self._unnoted, *_files(self._state, changed)}]
             self._known = steps
             self._audit.anchored = _spelled(steps)
+        if self._unnoted and self._audit.synced.seq >= self._from:
+            self._unnoted = note(self._unnoted, self._audit.synced)
 
     def close(self) -> None:
-        """Let the record know of the last steps, and let go of the files."""
+        """Let the record know of the last steps, and let go of the files. How far it came the stores hear when it is closed."""
         self._try()
         self._heads.close()
+        if self._audit.barred is None:
+            self._audit.ending = _ending(self._state)
 
     def _bar(self, wrong: str) -> None:
         if self._audit.barred is None:
@@ -163,8 +175,7 @@ def wrong_in(state: Path) -> list[str]:
         return []
     heads = Heads(state)
     try:
-        known = anchors_of(state)
-        return [*forgotten(state, known), *behind(known, *heads.found())]
+        return _wrong(state, anchors_of(state), heads)
     finally:
         heads.close()
 
@@ -178,6 +189,24 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
         heads.close()
     said = {"stores": _spelled(found), "were": _spelled(anchors_of(state)), "wrong": wrong}
     audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
+    audit.ending = _ending(state)
+
+
+def _wrong(state: Path, known: Mapping[str, Anchor], heads: Heads) -> list[str]:
+    found = [*forgotten(state, known), *behind(known, *heads.found())]
+    try:
+        return [*found, *outrun(state, heads.places())[:1]]
+    except OSError as problem:
+        raise StoreError(f"the record in {state} cannot be read: {problem}") from problem
+
+
+def _files(state: Path, names: Iterable[str]) -> list[Path]:
+    """The files among the stores in which the place of the record is noted."""
+    return [state / name for name in names if name.endswith(".db")]
+
+
+def _ending(state: Path) -> Callable[[Head], object]:
+    return lambda place: note(_files(state, STORES), place)
 
 
 def _spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -30,8 +30,14 @@ REPORT = "dev.gatewright/redaction"
 log = logging.getLogger("gatewright.filters")
 
 AT_ONCE = 64 * 1024
-"""Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that."""
-_PIECE = 16 * 1024
+"""Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that, and so is what
+has many places to look at."""
+_FREE = 2 * 1024
+"""Bytes in which there are never too many."""
+_SPOKEN_AT_ONCE = 8 * 1024
+_PIECE = 4 * 1024
+_MANY_OUTSIDE = 512
+"""Places to look at in what a server says outside a call, where nobody does it beside the loop."""
 _LISTS_KEPT = 64
 _AUDIT = "notifications/mgp.audit"
 _HANDLES = ("progressToken",)
@@ -85,20 +91,27 @@ class Redact:
         if redactor is None:
             return outcome
         if type(outcome) is Answer:
-            if len(outcome.raw) > AT_ONCE and self._beside is not None:
-                return self._large(call, outcome, redactor, self._beside)
-            if call.kind == "list":
-                return self._list(outcome, redactor)
-            if not redactor.worth_a_look(outcome.raw):
-                return outcome
-            clean = redactor.json(outcome.raw)
-            if not clean.rules:
-                return outcome
-            _count(call, clean.rules)
-            return replace(outcome, raw=reported(outcome.raw, clean))
-        if self._beside is not None and _length(outcome) > AT_ONCE:  # type: ignore[arg-type]
+            return self._answer(call, outcome, redactor)
+        if self._beside is not None and _length(outcome) > _SPOKEN_AT_ONCE:  # type: ignore[arg-type]
             return self._large_spoken(call, outcome, redactor, self._beside)  # type: ignore[arg-type]
         return _spoken(call, outcome, redactor)  # type: ignore[arg-type]
+
+    def _answer(
+        self, call: Call, answer: Answer, redactor: Redactor
+    ) -> Outcome | Awaitable[Outcome]:
+        if len(answer.raw) > AT_ONCE and self._beside is not None:
+            return self._large(call, answer, redactor, self._beside)
+        if call.kind == "list":
+            return self._list(call, answer, redactor)
+        if not redactor.worth_a_look(answer.raw):
+            return answer
+        if self._beside is not None and _is_long(redactor, answer.raw):
+            return self._large(call, answer, redactor, self._beside)
+        clean = redactor.json(answer.raw)
+        if not clean.rules:
+            return answer
+        _count(call, clean.rules)
+        return replace(answer, raw=reported(answer.raw, clean))
 
     async def _large_spoken(
         self, call: Call, outcome: Refusal | Failure, redactor: Redactor, beside: Cleaning
@@ -144,11 +157,16 @@ class Redact:
         if redactor is None or event.method == RECONNECT:
             return event
         if event.method == CHUNK and (text := text_of(event.params)) is not None:
-            if len(text) > AT_ONCE:
-                return self._large_chunk(call, event, redactor, text)
-            return self._chunk(call, event, redactor)
+            return self._some_text(call, event, redactor, text)
+        return self._whole(call, event, redactor)
+
+    def _whole(
+        self, call: Call, event: Event, redactor: Redactor
+    ) -> Event | Awaitable[Event | None]:
         params, handle = _text(event.method, event.params)
-        if len(params) > AT_ONCE and self._beside is not None:
+        if not redactor.worth_a_look(params):
+            return event
+        if self._beside is not None and _is_long(redactor, params):
             return self._large_event(call, event, redactor, self._beside)
         clean = redactor.json(params)
         if not clean.rules:
@@ -170,28 +188,42 @@ class Redact:
         _count(call, found.rules)
         return Event(event.method, {**jsonrpc.decode(found.text), **handle})
 
-    def _chunk(self, call: Call, event: Event, redactor: Redactor) -> Event:
-        """Its text is a part of one text, and all else is cleaned by itself."""
-        said, rules = self._chunks.clean(call.id, event.params, redactor.stream)
-        params, more = _told(event.method, with_text(event.params, ""), redactor)
-        if rules or more:
-            _count(call, [*rules, *more])
-        return Event(event.method, with_text(params, text_of(said) or ""))
-
-    async def _large_chunk(
+    def _some_text(
         self, call: Call, event: Event, redactor: Redactor, text: str
+    ) -> Event | Awaitable[Event | None]:
+        """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
+        rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
+        if isinstance(rest, Event) and len(text) <= _PIECE:
+            return Event(event.method, self._piece(call, rest.params, redactor, text))
+        return self._large_text(call, rest, redactor, text)
+
+    def _piece(
+        self, call: Call, params: dict[str, Any], redactor: Redactor, text: str
+    ) -> dict[str, Any]:
+        found, rules = self._chunks.clean(call.id, with_text(params, text), redactor.stream)
+        if rules:
+            _count(call, rules)
+        return found
+
+    async def _large_text(
+        self,
+        call: Call,
+        rest: Event | Awaitable[Event | None],
+        redactor: Redactor,
+        text: str,
     ) -> Event | None:
         """Piece by piece, so that others have their turn between two of them."""
-        done, said = event.params.get("done"), []
-        open_end = {**event.params, "done": False}
-        for at in range(0, len(text), _PIECE):
+        event = rest if isinstance(rest, Event) else await rest
+        if event is None:
+            return None
+        said, open_end = [], {**event.params, "done": False}
+        for at in range(0, max(1, len(text)), _PIECE):
             last = at + _PIECE >= len(text)
-            params = {**open_end, "done": done} if last and done is not None else open_end
-            part = Event(event.method, with_text(params, text[at : at + _PIECE]))
-            said.append(text_of(self._chunk(call, part, redactor).params) or "")
+            params = event.params if last else open_end
+            part = self._piece(call, params, redactor, text[at : at + _PIECE])
+            said.append(text_of(part) or "")
             await asyncio.sleep(0)
-        params = _told(event.method, with_text(event.params, ""), redactor)[0]
-        return Event(event.method, with_text(params, "".join(said)))
+        return Event(event.method, with_text(event.params, "".join(said)))
 
     def rest(self, call: Call) -> Event | None:
         """What was held back of a text in chunks, once its call has ended."""
@@ -208,15 +240,15 @@ class Redact:
         redactor = self._rules.servers.get(server, self._rules.default)
         if redactor is None:
             return params
-        if outweighs(params, AT_ONCE):
+        flaw = _too_much_outside(method, params, redactor)
+        if flaw:
+            name = ascii(method)[:100]
             log.warning(
-                "server %s: %s was not passed on: outside a call it may have %d bytes at most",
-                server,
-                ascii(method)[:100],
-                AT_ONCE,
+                "server %s: %s was not passed on: outside a call it may have %s",
+                *(server, name, flaw),
             )
             return None
-        return _told(method, params, redactor)[0]
+        return _told(method, params, redactor)
 
     def _of(self, call: Call) -> Redactor | None:
         target = call.speaker
@@ -228,9 +260,11 @@ class Redact:
         tools = self._rules.tools
         return tools.get((target.server, target.name), tools.get((target.server, "*"), whole))
 
-    def _list(self, answer: Answer, redactor: Redactor) -> Answer:
+    def _list(self, call: Call, answer: Answer, redactor: Redactor) -> Outcome | Awaitable[Outcome]:
         raw, known = answer.raw, _known(redactor)
         clean = self._kept(raw, known)
+        if clean is None and self._beside is not None and _is_long(redactor, raw):
+            return self._large(call, answer, redactor, self._beside)
         if clean is None:
             clean = redactor.json(raw).text
             self._keep(raw, clean, known)
@@ -265,15 +299,25 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     return jsonrpc.encode(rest), handle
 
 
-def _told(
-    method: str, params: dict[str, Any], redactor: Redactor
-) -> tuple[dict[str, Any], Sequence[str]]:
-    """The params of a message, clean but for its handles, and the rules that found something."""
+def _told(method: str, params: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """The params of a message, clean but for its handles."""
     text, handle = _text(method, params)
     clean = redactor.json(text)
-    if not clean.rules:
-        return params, ()
-    return {**jsonrpc.decode(clean.text), **handle}, list(clean.rules)
+    return {**jsonrpc.decode(clean.text), **handle} if clean.rules else params
+
+
+def _is_long(redactor: Redactor, raw: bytes) -> bool:
+    """Whether a text is cleaned beside the loop."""
+    return len(raw) > AT_ONCE or (len(raw) > _FREE and redactor.takes_long(raw))
+
+
+def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -> str:
+    """What a server may not say outside a call, because it would be cleaned while everybody waits; empty where it may."""
+    if outweighs(params, AT_ONCE):
+        return f"{AT_ONCE} bytes at most"
+    raw = _text(method, params)[0]
+    many = len(raw) > _FREE and redactor.takes_long(raw, _MANY_OUTSIDE)
+    return f"at most {_MANY_OUTSIDE} places that look like secrets" if many else ""
 
 
 def _count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
@@ -299,9 +343,10 @@ def reported(raw: bytes, clean: Clean) -> bytes:
 
 
 def _length(outcome: Refusal | Failure) -> int:
-    """About how many bytes the words of a refusal or failure have; `AT_ONCE` and one where its details alone are too many."""
-    if outcome.details and outweighs(outcome.details, AT_ONCE):
-        return AT_ONCE + 1
+    """About how many bytes the words of a refusal or failure have; more than are cleaned at once where its details alone are too
+    many."""
+    if outcome.details and outweighs(outcome.details, _SPOKEN_AT_ONCE):
+        return _SPOKEN_AT_ONCE + 1
     error = outcome.error if isinstance(outcome, Failure) else None
     return len(outcome.message) + len(error or b"")
 

@@ -36,6 +36,12 @@ HIDDEN = "hidden"
 """The rule that takes out what nobody sees. It leaves no mark."""
 
 
+_MANY = 128
+"""Places that are worth a look: each takes some ten microseconds."""
+_MUCH = 8 * 1024
+"""Bytes that are not all ASCII, in which there may be as many characters that nobody sees."""
+
+
 class Clean(NamedTuple):
     """A text as it may travel, and the rules that took something out of it, one for each place or counted."""
 
@@ -77,6 +83,19 @@ class Redactor:
         self._hidden = hidden
         self.worth_a_look = _always if hidden else self._scanner.worth_a_look
         """False for text, JSON or not, in which nothing can be found. The quick half of all this."""
+
+    def takes_long(self, raw: bytes, many: int = _MANY) -> bool:
+        """Whether to clean a text takes more than some milliseconds: there are more than so many places to look at, or much
+        in which there may be something that nobody sees. Linear, and quick."""
+        if self._hidden and len(raw) > _MUCH and not (raw.isascii() and b"\\u" not in raw):
+            return True
+        at, after = 0, self._scanner.hinting(raw)
+        for _ in range(many + 1):
+            start, end = after(at)
+            if start >= len(raw):
+                return False
+            at = max(end, start + 1)
+        return True
 
     def json(self, raw: bytes) -> Clean:
         """A JSON text; `raw` itself where nothing was found."""

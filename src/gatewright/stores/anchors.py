@@ -6,8 +6,9 @@ the file, or with an older copy of it, somebody may do again what was forbidden.
 it has taken (`steps`, which only grows). A store changes first and the record hears of it afterwards: a store may
 be ahead of its record, as after `kill -9`, and never behind it.
 
-A record that is gone altogether is noticed where something of a former gateway is left in the folder: its lock file, or
-a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
+A record that is put back alone is noticed by the stores, which know how far it had come (`recorded`). One that is gone altogether
+is noticed where something of a former gateway is left in the folder: its lock file, once something was recorded, what operators
+said of participants, or a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
 
 What else is in the folder does no harm by its loss: without secrets and logins servers are not reached, and limits,
 tasks and what sessions have read are in memory alone.
@@ -16,17 +17,19 @@ tasks and what sessions have read are in memory alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
 from gatewright.stores import approvals, issued, permissions, pins, room_trust
 from gatewright.stores.database import Database, DatabaseError
+from gatewright.stores.lock import has_recorded
 from gatewright.stores.reader import AuditReader
+from gatewright.stores.recorded import noted
 from gatewright.stores.retention import PRUNED
 from gatewright.stores.rows import Query
-from gatewright.stores.segments import HEAD, segment_numbers, segment_path
+from gatewright.stores.segments import HEAD, Head, segment_numbers, segment_path
 
 __all__ = [
     "ACCEPTED",
@@ -85,6 +88,16 @@ class Heads:
             if head is not None:
                 heads[name] = head
         return heads, problems
+
+    def places(self) -> dict[str, Head]:
+        """How far the record had come when each store last heard of it, of those that can be read and know."""
+        found: dict[str, Head] = {}
+        for name, (_, database) in self._open.items():
+            with suppress(DatabaseError):
+                place = noted(database)
+                if place is not None:
+                    found[name] = place
+        return found
 
     def moved(self) -> list[str]:
         """The stores in whose place another file stands than when they were first looked at."""
@@ -183,19 +196,33 @@ def bereft(folder: Path) -> str:
         return ""
     if any(segment_path(folder, number).stat().st_size for number in segment_numbers(folder)):
         return ""  # records without a head: whoever opens the record says so
-    if (folder / "lock").exists():
+    if has_recorded(folder):
         return "a gateway has run here"
+    if _has_said(folder):
+        return (
+            f"operators have said something of participants ({room_trust.FILE}) while a gateway ran"
+        )
     for name, table in _TABLES.items():
-        if not (folder / name).exists():
-            continue
-        try:
-            with closing(Database.open_to_look(folder / name)) as database:
-                waiting = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - a constant
-                if database.steps(table) > waiting:
-                    return f"a gateway has recorded changes of {name}"
-        except DatabaseError:
-            continue  # whoever opens it says so
+        if (folder / name).exists() and _is_recorded(folder / name, table):
+            return f"a gateway has recorded changes of {name}"
     return ""
+
+
+def _has_said(folder: Path) -> bool:
+    try:
+        kept = room_trust.read_kept(folder / room_trust.FILE)
+    except (OSError, ValueError):
+        return False  # whoever opens it says so
+    return bool(kept.steps or kept.words)
+
+
+def _is_recorded(path: Path, table: str) -> bool:
+    try:
+        with closing(Database.open_to_look(path)) as database:
+            waiting = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - a constant
+            return database.steps(table) > waiting or noted(database) is not None
+    except DatabaseError:
+        return False  # whoever opens it says so
 
 
 def _steps(one: Anchor) -> str:

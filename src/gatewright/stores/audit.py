@@ -52,7 +52,7 @@ from gatewright.stores.records import (
 from gatewright.stores.recovery import recover
 from gatewright.stores.retention import KEEP_ALL, PRUNED, Keep, Retention
 from gatewright.stores.rows import Rows, open_rows
-from gatewright.stores.segments import lines_from
+from gatewright.stores.segments import Head, lines_from
 
 __all__ = ["AuditLog", "Sync"]
 
@@ -102,6 +102,8 @@ class AuditLog:
         """Why no call may begin although it could be recorded, as a sentence (`stores/anchors.py`)."""
         self.anchored: Mapping[str, Any] = {}
         """What the record knows of the other stores; kept in it when the records that say so go."""
+        self.ending: Callable[[Head], object] | None = None
+        """Hears how far the record has come on the disk, when it is closed."""
         self._lock = FolderLock(folder)
         try:
             self._open(folder, segment_bytes)
@@ -130,6 +132,8 @@ class AuditLog:
             self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
         if lost is not None:
             self._report("rows_lost", {"first": lost[0], "last": lost[1]})
+        if found.end.seq:
+            self._lock.keep()
         self._record_left(folder, max(1, found.end.segment - 1))
 
     def _record_left(self, folder: Path, segment: int) -> None:
@@ -182,6 +186,11 @@ class AuditLog:
         return self._journal.end.seq
 
     @property
+    def synced(self) -> Head:
+        """How far the record has come on the disk."""
+        return self._journal.synced
+
+    @property
     def lag(self) -> int:
         """Records that are in the journal and not yet in the database."""
         return self._journal.end.seq - self._feeder.fed.seq
@@ -223,6 +232,7 @@ class AuditLog:
 
     def _write(self, line: bytes) -> int:
         number = self._journal.append(line)
+        self._lock.keep()
         if self.witness is not None:
             self.witness(line)
         return number
@@ -239,11 +249,16 @@ class AuditLog:
         """`close` for whoever has no event loop."""
         with ExitStack() as last:  # from the bottom up, each whatever the one before it did
             last.callback(self._lock.release)
+            last.callback(self._ended)
             last.callback(self._intents.close)
             last.callback(self._database.close)
             last.callback(self._journal.close)
             last.callback(self._feeder.close)
             last.callback(self._flusher.close)
+
+    def _ended(self) -> None:
+        if self.ending is not None:
+            self.ending(self._journal.synced)
 
     def _prune(self, details: Mapping[str, Any]) -> int:
         """Announce that records go. In the feeder's thread. Raises `Unrecorded`."""

@@ -53,6 +53,9 @@ __all__ = [
 _MAX_VIOLATIONS = 20
 _DIGITS = b"0123456789abcdef-"
 _LONGEST_ID = 64
+_LONGEST_NAME = 2048
+"""Characters of a name or URI that somebody chose; of a longer one the beginning is recorded, and its digest."""
+_UNDECIDED = 512
 _PROGRAM_CHARS = 64
 
 _sorting = msgspec.json.Encoder(order="deterministic")
@@ -290,7 +293,15 @@ def _trace(call: Call) -> str:
 
 def _chosen(text: str) -> str:
     """What a caller chose, a name or an id, without a secret in it."""
-    return _remembered(text) if len(text) <= MAX_CHARS else _cleaned(text)
+    if len(text) <= MAX_CHARS:
+        return _remembered(text)
+    if len(text) <= _LONGEST_NAME:
+        return _cleaned(text)
+    # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
+    clean = _cleaned(text[: _LONGEST_NAME + _UNDECIDED])
+    kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kept}… ({len(text)} characters, SHA-256 {digest})"
 
 
 def _cleaned(text: str) -> str:

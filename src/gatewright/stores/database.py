@@ -81,6 +81,15 @@ class Database:
         """Open an existing store of any version, to ask for its `mark` and `steps`. Raises `DatabaseError`."""
         return cls(_connect(path, "ro"), path)
 
+    @classmethod
+    def open_to_note(cls, path: Path) -> Database:
+        """Open an existing store of any version for a small change that waits for nobody, neither for another writer nor for the
+        disk. Raises `DatabaseError`."""
+        connection = _connect(path, "rw")
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return cls(connection, path)
+
     @property
     def mark(self) -> int:
         """What tells this file from every other: a random number that it was given when it was first opened."""

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from gatewright.stores.errors import StoreBusyError, StoreError
 
-__all__ = ["FolderLock"]
+__all__ = ["FolderLock", "has_recorded"]
+
+NAME = "lock"
+RECORDED = b"recorded\n"
 
 
 class FolderLock:
@@ -19,7 +22,7 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         """Raises `StoreBusyError` when another process holds it, `StoreError` when it cannot be."""
-        path = folder / "lock"
+        path = folder / NAME
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -28,16 +31,35 @@ class FolderLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            owner = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
+            owner = os.read(self._descriptor, 32).partition(b"\n")[0].decode("ascii", "replace")
             os.close(self._descriptor)
             raise StoreBusyError(
                 f"another gateway{f' (process {owner})' if owner else ''} uses the state folder "
                 f"{folder}: stop it, or give this one another folder"
             ) from problem
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, f"{os.getpid()}\n".encode())
+        self.recorded = RECORDED in os.read(self._descriptor, 64)
+        """Whether something was ever written into the record of this folder."""
+        self._say(f"{os.getpid()}\n".encode())
+
+    def keep(self) -> None:
+        """From now on a record that is gone is missed here."""
+        if not self.recorded:
+            self.recorded = True
+            self._say(f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
         """Give the folder back. The file stays: removing it would let two in at once."""
-        os.ftruncate(self._descriptor, 0)
+        self._say(b"")
         os.close(self._descriptor)
+
+    def _say(self, who: bytes) -> None:
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, who + (RECORDED if self.recorded else b""), 0)
+
+
+def has_recorded(folder: Path) -> bool:
+    """Whether something was ever written into the record of a folder that nobody holds."""
+    try:
+        return RECORDED in (folder / NAME).read_bytes()
+    except FileNotFoundError:
+        return False

@@ -38,6 +38,8 @@ __all__ = [
     "authorizer_for",
 ]
 
+_REASON_CHARS = 2000
+
 log = logging.getLogger("gatewright.upstream")
 
 MOST_TURNS = 3
@@ -341,8 +343,8 @@ class OAuth:
 
     def _told(self, reason: str) -> str:
         """What an authorization server says may repeat what it was sent."""
-        clean = without_secrets(reason.encode(errors="replace")).decode()
-        return f"no authorization for server {self._server}: {clean}"
+        clean = without_secrets(reason[: 2 * _REASON_CHARS].encode(errors="replace")).decode()
+        return f"no authorization for server {self._server}: {clean[:_REASON_CHARS]}"
 
 
 def _value(grant: Grant) -> str:

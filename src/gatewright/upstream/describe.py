@@ -7,16 +7,18 @@ is what a host hears. Several are joined.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from gatewright.protocol.mcp_client import Hello, without_mgp
-from gatewright.redaction import without_secrets
+from gatewright.redaction import HELD, without_secrets
 
 __all__ = ["describe"]
 
 INSTRUCTIONS_BYTES = 16 * 1024
 """Longer joined instructions end with a note that says so."""
 
+_UNDECIDED = 4 * 1024
 _LISTED = ("tools", "prompts", "resources")
 
 
@@ -24,7 +26,7 @@ def describe(hellos: Sequence[tuple[str, Hello]], *, mirror: bool) -> tuple[dict
     """Capabilities and instructions. `hellos` are server id and hello of those that are known."""
     if mirror and len(hellos) == 1:
         hello = hellos[0][1]
-        return _mirrored(hello), _clean(hello.instructions or "")
+        return _mirrored(hello), _said(hello.instructions or "")
     return _joined([hello for _, hello in hellos]), _instructions(hellos)
 
 
@@ -57,15 +59,26 @@ def _join(found: dict[str, Any], theirs: dict[str, Any]) -> None:
             found[place] = {**theirs[place], **found.get(place, {})}
 
 
-def _clean(text: str) -> str:
-    """Without secrets: what is said in a handshake is no outcome of a call, and passes no filter."""
+@lru_cache(64)
+def _clean(text: str, known: int) -> str:
+    """Without secrets: what is said in a handshake is no outcome of a call, and passes no filter. `known` is another number
+    whenever more is known to be secret."""
+    del known
     return without_secrets(text.encode("utf-8", "replace")).decode()
 
 
 def _instructions(hellos: Sequence[tuple[str, Hello]]) -> str:
     parts = [f"## {name}\n\n{hello.instructions}" for name, hello in hellos if hello.instructions]
-    text = _clean("\n\n".join(parts))
-    if len(text.encode()) <= INSTRUCTIONS_BYTES:
+    return _said("\n\n".join(parts))
+
+
+def _said(whole: str) -> str:
+    """Instructions as they may be said. No more of them is looked through than is said, and a little: half a secret at the end
+    is not said either."""
+    text = _clean(whole[: INSTRUCTIONS_BYTES + _UNDECIDED], HELD.version)
+    if len(whole) > INSTRUCTIONS_BYTES + _UNDECIDED:
+        text = text[: max(0, len(text) - _UNDECIDED)]
+    elif len(text.encode()) <= INSTRUCTIONS_BYTES:
         return text
     cut = text.encode()[:INSTRUCTIONS_BYTES].decode(errors="ignore")
-    return f"{cut}\n\n(The instructions of all servers together are longer than this.)"
+    return f"{cut}\n\n(The instructions are longer than this.)"

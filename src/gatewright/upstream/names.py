@@ -94,7 +94,7 @@ def expose_names(
     taken = set(given.values())
     for target in free:
         yield
-        plain[target] = _plain(target, prefixes or {}, bare)
+        plain[target] = _plain(target, prefixes or {}, bare, budget)
         levels[target] = int(target.server not in bare and len(plain[target]) > budget)
         names[target] = _name(target, plain[target], levels[target], budget)
     while clashing := (yield from _clashing(names, taken)):
@@ -118,11 +118,12 @@ def kernel_names(name: str) -> tuple[str, str]:
     return f"{KERNEL}_{_FOREIGN.sub('_', name)}", f"{KERNEL}/{name.replace('.', '/')}"
 
 
-def _plain(target: Target, prefixes: Mapping[str, str], bare: Collection[str]) -> str:
+def _plain(target: Target, prefixes: Mapping[str, str], bare: Collection[str], budget: int) -> str:
+    """The name as it would be, or so much of it that it is too long."""
     if target.server in bare:
         return target.name
     prefix = prefixes.get(target.server, target.server)
-    return _FOREIGN.sub("_", f"{prefix}{_SEPARATOR}{target.name}")
+    return _FOREIGN.sub("_", f"{prefix}{_SEPARATOR}{target.name}"[: budget + 1])
 
 
 def _name(target: Target, plain: str, level: int, budget: int) -> str:
@@ -131,7 +132,7 @@ def _name(target: Target, plain: str, level: int, budget: int) -> str:
     text = f"{target.server}/{target.name}".encode(errors="surrogatepass")
     digits = _DIGESTS[level]
     digest = hashlib.sha256(text).hexdigest()[:digits]
-    head = _FOREIGN.sub("_", plain)[: budget - digits - 1]
+    head = _FOREIGN.sub("_", plain[: budget - digits - 1])
     return f"{head}_{digest}"
 
 

@@ -74,6 +74,8 @@ _WARNING_CHARS = 400
 """Each is a line of the log."""
 _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+_NAME_BYTES = 8 * 1024
+"""Of a name, URI or template as JSON. All of it is looked at in one step."""
 _MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
 """Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
 
@@ -313,7 +315,7 @@ def _few(warnings: list[str]) -> tuple[str, ...]:
 def _text(raw: msgspec.Raw | None) -> str:
     """A text that may name something; empty where it is none, and nothing else is decoded."""
     text = b"" if raw is None else bytes(raw)
-    if text[:1] != b'"' or len(text) > _MOST_BYTES:
+    if text[:1] != b'"' or len(text) > _NAME_BYTES:
         return ""
     try:
         return str(jsonrpc.decode(text))

@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
+from gatewright.transport.slices import whole
 from gatewright.wire import jsonrpc
 
 __all__ = [
@@ -37,7 +38,6 @@ _STEP = 256
 _WORTH_KEEPING = 4096
 _KEPT = 1024
 
-T = TypeVar("T")
 _sorting = msgspec.json.Encoder(order="deterministic")
 _digests: OrderedDict[bytes, str] = OrderedDict()
 """Of large definitions, by the digest of their texts as they came: each call may ask for the same one again."""
@@ -46,7 +46,7 @@ _digests: OrderedDict[bytes, str] = OrderedDict()
 def canonical(value: Any) -> bytes:
     """One text for a JSON value, as `wire.jsonrpc.decode` makes it. Raises `ValueError` where it nests too deep, or has a
     number of thousands of digits. Linear."""
-    return _at_once(canonical_steps(value))
+    return whole(canonical_steps(value))
 
 
 def canonical_steps(value: Any) -> Generator[None, None, bytes]:
@@ -57,7 +57,7 @@ def canonical_steps(value: Any) -> Generator[None, None, bytes]:
 
 def definition_digest(definition: Mapping[str, msgspec.Raw]) -> str:
     """SHA-256, in hex, of a definition that is given member by member. Raises `ValueError` where one cannot be read."""
-    return _at_once(digest_steps(definition))
+    return whole(digest_steps(definition))
 
 
 def digest_steps(definition: Mapping[str, msgspec.Raw]) -> Generator[None, None, str]:
@@ -83,15 +83,6 @@ def canonical_definition(definition: Mapping[str, msgspec.Raw]) -> tuple[str, st
     members = {name: jsonrpc.decode(text) for name, text in definition.items()}
     text = canonical(members)
     return text.decode(), sha256(text).hexdigest(), members
-
-
-def _at_once(steps: Generator[None, None, T]) -> T:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            found: T = done.value
-            return found
 
 
 def _as_it_came(definition: Mapping[str, msgspec.Raw]) -> bytes:
