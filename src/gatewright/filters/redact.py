@@ -114,7 +114,7 @@ class Redact:
         _count(call, found.rules)
         clean = jsonrpc.decode_members(found.text)
         members: dict[str, Any] = {
-            one: jsonrpc.decode(clean[one]) for one in ("message", "details")
+            one: jsonrpc.decode_whole(clean[one]) for one in ("message", "details")
         }
         return replace(outcome, **members, **({"error": bytes(clean["error"])} if error else {}))
 
@@ -168,7 +168,7 @@ class Redact:
         if not found.rules:
             return event
         _count(call, found.rules)
-        return Event(event.method, {**jsonrpc.decode(found.text), **handle})
+        return Event(event.method, {**jsonrpc.decode_whole(found.text), **handle})
 
     def _chunk(self, call: Call, event: Event, redactor: Redactor) -> Event:
         """Its text is a part of one text, and all else is cleaned by itself."""

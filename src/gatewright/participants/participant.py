@@ -216,9 +216,10 @@ class Participant:
             return None
         message = jsonrpc.parse(payload)
         if isinstance(message, jsonrpc.Response):
-            error = jsonrpc.decode(message.error) if message.error else None
-            result = jsonrpc.decode(message.result) if message.result else None
-            said = Responded(message.id, result, error)
+            found = message.result
+            mark = jsonrpc.members_named(found, "isError") if found[:1] == b"{" else {}
+            failed = message.error or bytes(mark.get("isError", b"")) == b"true"
+            said = Responded(message.id, {}, {} if failed else None)
             self.proposals.answer(envelope.id, id, self.id, said)
         return id
 

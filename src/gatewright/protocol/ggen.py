@@ -95,11 +95,10 @@ def says_auth(body: bytes) -> bool:
     text: bytes | msgspec.Raw = body
     try:
         if body.lstrip()[:1] == b"[":
-            text = msgspec.json.decode(body, type=list[msgspec.Raw])[0]
-        members = jsonrpc.decode_members(text)
-    except (ValueError, msgspec.DecodeError, IndexError):
+            text = jsonrpc.first(body) or b""
+        return len(jsonrpc.members_named(text, "auth", "method")) == 2
+    except ValueError:
         return False
-    return "auth" in members and "method" in members
 
 
 def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked | Flawed | None:
@@ -195,12 +194,15 @@ def output_of(raw: bytes) -> bytes:
         (block,) = _single.decode(content)
     except msgspec.DecodeError:  # none, or several
         return content
-    return (
-        bytes(block.get("text", b'""')) if bytes(block.get("type", b"")) == b'"text"' else content
-    )
+    return bytes(block.text) if bytes(block.type) == b'"text"' else content
 
 
-_single = msgspec.json.Decoder(tuple[dict[str, msgspec.Raw]])
+class _Block(msgspec.Struct, gc=False):
+    type: msgspec.Raw = msgspec.Raw()
+    text: msgspec.Raw = msgspec.Raw(b'""')
+
+
+_single = msgspec.json.Decoder(tuple[_Block])
 """Ends at the second element, however many there are."""
 
 

@@ -263,7 +263,7 @@ def _named(
     seen: set[str] = set()
     for definition in listing.of(section):
         try:
-            name = _decoded(definition, key)
+            name = _decoded(definition, key) if _is_name(definition.get(key)) else None
         except ValueError:
             name = None
         if not isinstance(name, str) or not name:
@@ -274,6 +274,11 @@ def _named(
             name = ""
         seen.add(name)
         yield name, definition
+
+
+def _is_name(text: msgspec.Raw | None) -> bool:
+    """Whether a text can be a name, or a URI that somebody will ask for."""
+    return text is not None and len(text) <= _MOST_BYTES and bytes(text)[:1] == b'"'
 
 
 def _few(warnings: list[str]) -> tuple[str, ...]:

@@ -190,9 +190,12 @@ def _estimate(text: bytes, counted: bytes) -> int:
 
 def _of_decimals(text: bytes, values: int) -> int:
     """How many nanoseconds the decimals of a text take that are not integers."""
-    spelled = text.translate(_NINES)
-    points, exponents = min(values, spelled.count(b"9.")), min(values, spelled.count(b"9e"))
-    long = min(values, spelled.translate(None, b".").count(b"9" * 20))
+    points, exponents = text.count(b"."), text.count(b"e") + text.count(b"E")
+    if exponents * _EXPONENT_NS > MOST_NS // 16:  # texts are full of these
+        spelled = text.translate(_NINES)
+        points, exponents = spelled.count(b"9."), spelled.count(b"9e")
+    points, exponents = min(values, points), min(values, exponents)
+    long = min(values, text.translate(_NINES, b".").count(b"9" * 20))
     spent = points * _DECIMAL_NS + exponents * _EXPONENT_NS + long * _LONG_DECIMAL_NS
     return spent + min(len(text), (points + exponents) * _LONG_DECIMAL) * _DIGIT_NS
 
