@@ -216,10 +216,9 @@ class Participant:
             return None
         message = jsonrpc.parse(payload)
         if isinstance(message, jsonrpc.Response):
-            found = message.result
-            mark = jsonrpc.members_named(found, "isError") if found[:1] == b"{" else {}
-            failed = message.error or bytes(mark.get("isError", b"")) == b"true"
-            said = Responded(message.id, {}, {} if failed else None)
+            result = message.result if message.result[:1] == b"{" else b"{}"
+            mark = jsonrpc.members_named(result, "isError").get("isError", b"")
+            said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)
             self.proposals.answer(envelope.id, id, self.id, said)
         return id
 

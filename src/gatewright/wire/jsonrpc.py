@@ -58,6 +58,7 @@ __all__ = [
     "heavy",
     "is_utf8",
     "members_named",
+    "names",
     "notification",
     "parse",
     "parse_many",

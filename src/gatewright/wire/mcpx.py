@@ -227,17 +227,22 @@ _ESCAPE = Pattern(
 )
 
 
+_MOST_ESCAPES = 10_000
+"""Backslashes of a text in which half a surrogate pair may stand: each is looked at."""
+
+
 def _with_whole_pairs(text: bytes) -> bytes:
     """The text with U+FFFD for what is half of a surrogate pair. JavaScript writes such escapes where a string was
-    cut, RFC 8259 §8.2 lets it, and the decoder does not. Only to be judged: what is passed on is the text."""
+    cut, RFC 8259 §8.2 lets it, and the decoder does not. Only to be judged: what is passed on is the text. One with more backslashes stays as it is."""
+    if text.count(b"\\") > _MOST_ESCAPES:
+        return text
     return _ESCAPE.sub(lambda found: _REPLACED if found[2] else found[0], text)
 
 
 # -- members that stand twice
 
-
-_TOKEN = Pattern(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', DOTALL)
-_COLON = Pattern(rb"[ \t\r\n]*:")
+_MOST_MEMBERS = 1000
+"""Of a message whose members are looked at one by one."""
 
 
 def _repeated(text: bytes, payload: bytes) -> str:
@@ -249,25 +254,15 @@ def _repeated(text: bytes, payload: bytes) -> str:
     ):
         return ""
     seen: set[str] = set()
-    for name in _outermost(text):
+    try:
+        found = jsonrpc.names(text, _MOST_MEMBERS)
+    except ValueError as problem:
+        return f"the message {problem}"
+    for name in found:
         if name in seen and name in _NAMES:
             return f"{name} stands twice"
         seen.add(name)
     return ""
-
-
-def _outermost(text: bytes) -> list[str]:
-    """The names of the members of the outermost object of a text that is JSON, as often as they stand there."""
-    names: list[str] = []
-    depth = 0
-    for found in _TOKEN.finditer(text):
-        token = found.group()
-        if token[:1] == b'"':
-            if depth == 1 and _COLON.match(text, found.end()):
-                names.append(str(jsonrpc.decode(token)))
-        else:
-            depth += 1 if token in b"{[" else -1
-    return names
 
 
 # -- time
