@@ -23,11 +23,13 @@ _FIELDS = "reads members that are named, and skips the rest"
 ALLOWED = {
     "cli/ask.py": _CLIENT,
     "cli/config.py": _OPERATOR,
+    "cli/demo.py": _OWN,
     "cli/demo_server.py": _CLIENT,
     "cli/init.py": _OPERATOR,
     "cli/policy_try.py": _OPERATOR,
     "cli/room_talk.py": _OPERATOR,
     "cli/running.py": _OWN,
+    "cli/server_pin.py": _OPERATOR,
     "cli/tool.py": _OPERATOR,
     "cli/typed.py": _OPERATOR,
     "compose/beside.py": _CLEANED,

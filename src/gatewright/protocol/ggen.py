@@ -33,6 +33,7 @@ __all__ = [
     "data_of",
     "error_of",
     "output_of",
+    "presented",
     "read",
     "refusal_of",
     "result_of",
@@ -54,6 +55,7 @@ _METHODS: Mapping[str, Method] = {
 }
 
 _TEXT_CHARS = 4000
+_ID_BYTES = 128
 
 
 class _Auth(msgspec.Struct):
@@ -120,6 +122,20 @@ def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked
     return Asked(inbound, credential)
 
 
+def presented(text: bytes | msgspec.Raw, header: str | None) -> tuple[bytes, str | None] | None:
+    """The id of a message, and the credential that it comes with, while nothing else of it was read; None where that cannot be
+    told, which `read` will say."""
+    try:
+        credential = _credential(text, header)
+        ident = bytes(jsonrpc.members_named(text, "id").get("id", b"null"))
+    except (ValueError, msgspec.DecodeError):
+        return None
+    if isinstance(credential, Refusal):
+        return None
+    known = len(ident) <= _ID_BYTES and ident[:1] in b'"-0123456789' and jsonrpc.is_utf8(ident)
+    return ident if known else b"null", credential
+
+
 def refusal_of(flaw: jsonrpc.Malformed) -> Refusal:
     """What cannot be read, as a refusal."""
     reason = "parse_error" if flaw.code == jsonrpc.PARSE_ERROR else "invalid_request"
@@ -127,7 +143,7 @@ def refusal_of(flaw: jsonrpc.Malformed) -> Refusal:
 
 
 def _credential(text: bytes | msgspec.Raw, header: str | None) -> str | Refusal | None:
-    """The one credential of a request, wherever it stands."""
+    """The one credential of a request, wherever it stands. Raises `msgspec.DecodeError`."""
     raw = bytes(_auth.decode(text).auth)
     if not raw or raw == b"null":
         return header
