@@ -25,6 +25,7 @@ from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
 from gatewright.wire import jsonrpc
+from gatewright.wire.foreign_json import MOST_NS
 from gatewright.wire.mcp import param_headers
 
 __all__ = ["Entry", "Shelf", "Shelved", "build_shelf", "encode_definition", "shelve"]
@@ -70,6 +71,10 @@ _WARNING_CHARS = 400
 """Each is a line of the log."""
 _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+
+
+_MOST_NS = MOST_NS // 4
+"""What it may take to decode it once: it is decoded several times."""
 
 
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
@@ -207,6 +212,9 @@ def _check_size(definition: Definition, description_bytes: int) -> None:
     size = sum(len(bytes(member)) for member in definition.values())
     if size > _MOST_BYTES:
         raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
+    flaw = jsonrpc.heavy(b",".join(map(bytes, definition.values())), _MOST_NS)
+    if flaw:
+        raise ValueError(f"its definition {flaw}")
 
 
 def _comparable(text: msgspec.Raw) -> bool:
