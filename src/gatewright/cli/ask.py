@@ -224,8 +224,8 @@ def _answer(response: http.client.HTTPResponse) -> dict[str, Any]:
             _tell(message)
         elif isinstance(message, jsonrpc.Response):
             if message.error:
-                raise from_error(jsonrpc.decode(message.error))
-            result = jsonrpc.decode(message.result)
+                raise from_error(jsonrpc.decode_whole(message.error))
+            result = jsonrpc.decode_whole(message.result)
             return result if isinstance(result, dict) else {}
         else:
             break
@@ -252,7 +252,7 @@ def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
 def _tell(notification: jsonrpc.Notification) -> None:
     """Progress and log lines of a running call go to standard error."""
     try:
-        params = jsonrpc.decode(notification.params) if notification.params else {}
+        params = jsonrpc.decode_whole(notification.params) if notification.params else {}
     except ValueError:
         return
     text = params.get("message", params.get("data")) if isinstance(params, dict) else None

@@ -216,7 +216,7 @@ def _read(text: str) -> str:
 
 def _json(text: str, where: str, hint: str = "mind the shell's quotes") -> Any:
     try:
-        return jsonrpc.decode(text.encode(errors="surrogateescape"))
+        return jsonrpc.decode_whole(text.encode(errors="surrogateescape"))
     except ValueError as problem:
         raise _usage(f"{where} is not JSON ({problem})", hint) from None
 

@@ -23,7 +23,7 @@ _SHARED = ("$schema", "$id", "$defs", "definitions", "properties")
 def typed(text: str, key: str, schema: Any) -> Any:
     """The value for the argument `key` of a tool with this input schema."""
     try:
-        value = jsonrpc.decode(text.encode(errors="surrogateescape"))
+        value = jsonrpc.decode_whole(text.encode(errors="surrogateescape"))
     except ValueError:
         return text
     takes = _taking(key, schema)

@@ -76,7 +76,7 @@ class Beside:
         if "error" in said:
             text = f"the arguments could not be looked through: {said['error']}"
             return Refusal("invalid_args", text, {"rule": "depth"})
-        return (jsonrpc.decode(load) if load else None), said["removed"]
+        return (jsonrpc.decode_whole(load) if load else None), said["removed"]
 
     async def clean(
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool

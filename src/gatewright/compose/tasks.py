@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,6 +52,9 @@ from gatewright.wire.versions import is_modern
 __all__ = ["Queue", "Tasks", "tasks_of"]
 
 log = logging.getLogger("gatewright.tasks")
+
+_PAGE = 1000
+"""Tasks of one page of a server's."""
 
 _Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
 
@@ -261,8 +264,7 @@ class Tasks:
             return found
         shown = [msgspec.Raw(self._shown(one, call)) for one in mine]
         members = _members(found.raw) if type(found) is Answer else {}
-        theirs = jsonrpc.decode(members["tasks"]) if "tasks" in members else []
-        both = [*shown, *(theirs if isinstance(theirs, list) else [])]
+        both = [*shown, *_theirs(members.get("tasks"))]
         return self._answer(call, jsonrpc.encode({**members, "tasks": both}))
 
     def _shown(self, entry: Entry, call: Call) -> bytes:
@@ -332,6 +334,14 @@ async def _not_ours(call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
 def _members(raw: bytes) -> Mapping[str, msgspec.Raw]:
     """What a server said; nothing where that is no object."""
     return jsonrpc.decode_members(raw) if raw[:1] == b"{" else {}
+
+
+def _theirs(text: msgspec.Raw | None) -> Sequence[msgspec.Raw]:
+    """The tasks of a server's list; none where it is no list, or longer than is read of any."""
+    try:
+        return [] if text is None else jsonrpc.elements(text, _PAGE)
+    except ValueError:
+        return []
 
 
 def _flaw(call: Call) -> Failure | None:

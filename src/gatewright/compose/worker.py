@@ -73,7 +73,7 @@ def _judge(order: Mapping[str, Any], load: bytes) -> Answered:
     checks = _checks(msgspec.json.encode(order))
     if isinstance(checks, str):
         return {"error": checks}, b""
-    arguments = jsonrpc.decode(load)
+    arguments = jsonrpc.decode_whole(load)
     found = checks.objection(arguments)
     if found is None:
         return {"names": checks.named(arguments, MOST_NAMES + 1)}, b""
@@ -119,20 +119,20 @@ def _redactor(policy: bytes) -> Redactor:
 
 def _look(order: Mapping[str, Any], load: bytes) -> Answered:
     """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
-    cleaned, removed = visible_value(jsonrpc.decode(load))
+    cleaned, removed = visible_value(jsonrpc.decode_whole(load))
     return {"removed": removed}, jsonrpc.encode(cleaned) if removed else b""
 
 
 @lru_cache(maxsize=32)
 def _schema(text: str, depth: int, subschemas: int) -> tuple[Any, CompiledSchema]:
-    schema = jsonrpc.decode(text.encode())
+    schema = jsonrpc.decode_whole(text.encode())
     return schema, compile_schema(schema, depth, subschemas)
 
 
 def _check(order: Mapping[str, Any], load: bytes) -> Answered:
     """`schema` (its text), `depth` and `subschemas`; the load is arguments. Every flaw of them is told."""
     text, schema = _schema(order["schema"], order["depth"], order["subschemas"])
-    arguments = jsonrpc.decode(load)
+    arguments = jsonrpc.decode_whole(load)
     objection = schema.objection(arguments)
     if objection is None:
         return {"ok": True}, b""
@@ -149,7 +149,7 @@ def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
         schema = _schema(order["schema"], order["depth"], order["subschemas"])[1]
     except UnusableSchema as problem:
         return {"unusable": str(problem)}, b""
-    objection = schema.objection(jsonrpc.decode(found))
+    objection = schema.objection(jsonrpc.decode_whole(found))
     if objection is None:
         return {"ok": True}, b""
     return {"objection": msgspec.to_builtins(objection)}, b""
@@ -163,7 +163,7 @@ def _read(_: Mapping[str, Any], load: bytes) -> Answered:
 
 def _named(order: Mapping[str, Any], load: bytes) -> Answered:
     """`method` is that of the call; the load is a result or the params of an event. The URIs that it names come back."""
-    found = named(order["method"], jsonrpc.decode(load))
+    found = named(order["method"], jsonrpc.decode_whole(load))
     if len(found) > MOST_NAMED:
         return {"error": f"it names more than {MOST_NAMED} resources"}, b""
     return {"uris": found}, b""
@@ -171,7 +171,7 @@ def _named(order: Mapping[str, Any], load: bytes) -> Answered:
 
 def _led(order: Mapping[str, Any], load: bytes) -> Answered:
     """The same with `shown`, URI → what it is to be called. The text comes back, or nothing where nothing changes."""
-    result, shown = jsonrpc.decode(load), order["shown"]
+    result, shown = jsonrpc.decode_whole(load), order["shown"]
     changed = led(order["method"], result, lambda uri: shown.get(uri, uri))
     return {}, jsonrpc.encode(result) if changed else b""
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Answer, Call, Failure, Outcome, Refusal
+from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, Refusal
 from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
 from gatewright.protocol import ggen
 from gatewright.serving.front import Front, Presented
@@ -35,6 +35,8 @@ SUBPROTOCOL = "ggen"
 """Taken where a WebSocket client offers it; one that offers none is served, too."""
 
 _IN_FLIGHT = 1024
+_LONG = 8 * 1024
+"""Bytes of a message; a shorter one is read in a millisecond."""
 _STRANGER_S = 10.0
 """How long a WebSocket may stay open before anybody showed a credential that is good."""
 
@@ -121,13 +123,16 @@ class Ggen:
 
     async def _one(self, text: bytes | msgspec.Raw, header: str | None, profile: str) -> _Said:
         """The answer to one message; an empty frame where it has none."""
+        path = f"/rpc/{profile}" if profile else "/rpc"
+        early = await self._early(text, header, path) if len(text) > _LONG else None
+        if isinstance(early, _Said):
+            return early
         asked = ggen.read(text, self._front.limits, header)
         if asked is None:
             return _Said(b"")
         if isinstance(asked, ggen.Flawed):
             return self._flawed(asked, header)
-        path = f"/rpc/{profile}" if profile else "/rpc"
-        caller = await self._front.admit(self._calls.door, asked.credential, path)
+        caller = early or await self._front.admit(self._calls.door, asked.credential, path)
         ident = asked.inbound.id
         if isinstance(caller, Refusal):
             return self._error(ident, caller, self._fresh())
@@ -140,6 +145,19 @@ class Ggen:
             return replace(
                 self._error(ident, Failure("internal", BROKEN), self._fresh()), known=True
             )
+
+    async def _early(
+        self, text: bytes | msgspec.Raw, header: str | None, path: str
+    ) -> Caller | _Said | None:
+        """Whose a long message is, before it is read: that takes its time, which strangers have none of. What they are answered
+        otherwise; None where it does not say clearly who sends it, and is refused by who reads it."""
+        said = ggen.presented(text, header)
+        if said is None:
+            return None
+        caller = await self._front.admit(self._calls.door, said[1], path)
+        if isinstance(caller, Refusal):
+            return self._error(said[0], caller, self._fresh())
+        return caller
 
     def _flawed(self, flawed: ggen.Flawed, header: str | None) -> _Said:
         said = self._error(flawed.id, flawed.refusal, self._fresh())

@@ -275,7 +275,7 @@ class Rest:
 
 
 def _decoded(listed: bytes) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = jsonrpc.decode(listed)["tools"]
+    tools: list[dict[str, Any]] = jsonrpc.decode_whole(listed)["tools"]
     return tools
 
 

@@ -157,7 +157,7 @@ class Links:
         if isinstance(found, Failure):
             log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
             return None
-        return event if found is raw else Event(event.method, jsonrpc.decode(found))
+        return event if found is raw else Event(event.method, jsonrpc.decode_whole(found))
 
     def _server(self, call: Call) -> str | None:
         """Whose result it is, where that makes a difference."""

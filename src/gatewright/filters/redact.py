@@ -127,7 +127,7 @@ class Redact:
         _count(call, found.rules)
         clean = jsonrpc.decode_members(found.text)
         members: dict[str, Any] = {
-            one: jsonrpc.decode(clean[one]) for one in ("message", "details")
+            one: jsonrpc.decode_whole(clean[one]) for one in ("message", "details")
         }
         return replace(outcome, **members, **({"error": bytes(clean["error"])} if error else {}))
 
@@ -186,7 +186,7 @@ class Redact:
         if not found.rules:
             return event
         _count(call, found.rules)
-        return Event(event.method, {**jsonrpc.decode(found.text), **handle})
+        return Event(event.method, {**jsonrpc.decode_whole(found.text), **handle})
 
     def _some_text(
         self, call: Call, event: Event, redactor: Redactor, text: str

@@ -12,6 +12,7 @@ from gatewright.links.related import OF_ITS_CALL, named
 from gatewright.protocol.eras import Interim
 from gatewright.transport.large import LARGE, holds_any, is_utf8
 from gatewright.wire import jsonrpc
+from gatewright.wire.foreign_json import MOST_MEMBERS
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.jsonrpc import Notification, Response
 
@@ -48,6 +49,7 @@ async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
     if not await is_utf8(raw):
         return _NOT_UTF8
     marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
+    await asyncio.sleep(0)
     return _answer(raw, kind, modern, marked=marked)
 
 
@@ -56,16 +58,24 @@ def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
     if raw[0] != _BRACE and kind != "method":
         return Failure("upstream_error", "the server's answer is not an object")
     tool_error = False
+    try:
+        if len(raw) > MOST_MEMBERS and raw.count(b":") > MOST_MEMBERS and raw[0] == _BRACE:
+            members = jsonrpc.decode_members(raw)  # whoever changes it is to be able to read them
+        else:
+            members = jsonrpc.members_named(raw, "isError") if marked else {}
+    except jsonrpc.TooMuch as problem:
+        return Failure("upstream_error", f"the server's answer {problem}")
+    except ValueError:
+        return Failure("upstream_error", "the server's answer cannot be read")
     if marked:
-        try:
-            tool_error = bytes(jsonrpc.decode_members(raw).get("isError", b"")) == b"true"
-        except ValueError:
-            return Failure("upstream_error", "the server's answer cannot be read")
+        tool_error = bytes(members.get("isError", b"")) == b"true"
         if tool_error and UNATTRIBUTABLE.encode() in raw:
             return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
     return Answer(raw, tool_error, modern)
 
 
+_ERROR_NS = 5_000_000
+"""What it may take to read an error once: it is read several times on its way."""
 _NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
 
 
@@ -75,6 +85,9 @@ def _failed(error: bytes) -> Failure:
             f"the server's error has {len(error)} bytes, and at most {DECODED_BYTES} are passed on"
         )
         return Failure("upstream_error", said)
+    flaw = jsonrpc.heavy(error, _ERROR_NS)
+    if flaw:
+        return Failure("upstream_error", f"the server's error {flaw}")
     if not jsonrpc.is_utf8(error) or error[:1] != b"{":
         return Failure("upstream_error", "the server answered with an error that cannot be read")
     if UNATTRIBUTABLE.encode() in error:
@@ -123,6 +136,8 @@ def params_of(note: Notification) -> dict[str, Any] | str:
         return f"a notification of more than {DECODED_BYTES} bytes"
     try:
         params = jsonrpc.decode(note.params) if note.params else {}
+    except jsonrpc.TooMuch as problem:
+        return f"a notification whose params cannot be read: it {problem}"
     except ValueError:
         params = None
     return params if type(params) is dict else "a notification whose params cannot be read"

@@ -235,7 +235,7 @@ class PipeLink(Link):
     def _flawed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
         """A message with a readable id: somebody waits, here or there, and must not wait for ever."""
         try:
-            members = jsonrpc.decode_members(data)
+            members = jsonrpc.members_named(data, "method", "jsonrpc")
         except ValueError:
             return
         if "method" in members:

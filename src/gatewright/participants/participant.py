@@ -216,9 +216,9 @@ class Participant:
             return None
         message = jsonrpc.parse(payload)
         if isinstance(message, jsonrpc.Response):
-            error = jsonrpc.decode(message.error) if message.error else None
-            result = jsonrpc.decode(message.result) if message.result else None
-            said = Responded(message.id, result, error)
+            result = message.result if message.result[:1] == b"{" else b"{}"
+            mark = jsonrpc.members_named(result, "isError").get("isError", b"")
+            said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)
             self.proposals.answer(envelope.id, id, self.id, said)
         return id
 

@@ -30,17 +30,20 @@ def result_of(status: int, media: str, body: bytes, *, location: str = "", uri: 
     if media == "application/json" or media.endswith("+json"):
         body = body.removeprefix(BOM_UTF8)  # RFC 8259 §8.1: not to be sent, and often is
         try:
-            value = jsonrpc.decode(body)
+            jsonrpc.check(body)
+            if not jsonrpc.is_utf8(body):
+                raise ValueError("it is not UTF-8")
         except ValueError as problem:
             said = f"The API answered with JSON that cannot be read: {problem}"
             return jsonrpc.encode({"content": [_text(said)], "isError": True})
-        return _structured(value, body)
+        return _structured(body)
     return jsonrpc.encode({"content": [_block(media, body, uri)]})
 
 
-def _structured(value: Any, body: bytes) -> bytes:
-    raw = msgspec.Raw(body.strip())
-    structured = raw if isinstance(value, dict) else {"result": raw}
+def _structured(body: bytes) -> bytes:
+    text = body.strip()
+    raw = msgspec.Raw(text)
+    structured = raw if text[:1] == b"{" else {"result": raw}
     return jsonrpc.encode(
         {"content": [_text(body.decode("utf-8", "replace"))], "structuredContent": structured}
     )

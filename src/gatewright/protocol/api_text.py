@@ -22,7 +22,7 @@ class BadDocument(ValueError):  # noqa: N818 - what it is, not what is wrong wit
 def value_of(text: bytes) -> Any:
     """The value of a JSON or YAML text. Raises `BadDocument`. YAML may take seconds a megabyte."""
     try:
-        return jsonrpc.decode(text)
+        return jsonrpc.decode_whole(text)
     except ValueError:
         pass
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - most documents are JSON

@@ -206,6 +206,9 @@ def read_interim(result: bytes) -> Interim | None:
         return None
     if len(result) > DECODED_BYTES:
         raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
+    flaw = jsonrpc.heavy(result)
+    if flaw:
+        raise TooMuchAsked(f"asks in a result that {flaw}")
     wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
     state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
     questions = {

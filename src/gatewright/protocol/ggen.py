@@ -35,6 +35,7 @@ __all__ = [
     "data_of",
     "error_of",
     "output_of",
+    "presented",
     "read",
     "refusal_of",
     "result_of",
@@ -56,6 +57,7 @@ METHODS: Mapping[str, Method] = {
 }
 
 _TEXT_CHARS = 4000
+_ID_BYTES = 128
 
 
 class _Auth(msgspec.Struct):
@@ -97,11 +99,10 @@ def says_auth(body: bytes) -> bool:
     text: bytes | msgspec.Raw = body
     try:
         if body.lstrip()[:1] == b"[":
-            text = msgspec.json.decode(body, type=list[msgspec.Raw])[0]
-        members = jsonrpc.decode_members(text)
-    except (ValueError, msgspec.DecodeError, IndexError):
+            text = jsonrpc.first(body) or b""
+        return len(jsonrpc.members_named(text, "auth", "method")) == 2
+    except ValueError:
         return False
-    return "auth" in members and "method" in members
 
 
 def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked | Flawed | None:
@@ -123,6 +124,20 @@ def read(text: bytes | msgspec.Raw, limits: Limits, header: str | None) -> Asked
     return Asked(inbound, credential)
 
 
+def presented(text: bytes | msgspec.Raw, header: str | None) -> tuple[bytes, str | None] | None:
+    """The id of a message, and the credential that it comes with, while nothing else of it was read; None where that cannot be
+    told, which `read` will say."""
+    try:
+        credential = _credential(text, header)
+        ident = bytes(jsonrpc.members_named(text, "id").get("id", b"null"))
+    except (ValueError, msgspec.DecodeError):
+        return None
+    if isinstance(credential, Refusal):
+        return None
+    known = len(ident) <= _ID_BYTES and ident[:1] in b'"-0123456789' and jsonrpc.is_utf8(ident)
+    return ident if known else b"null", credential
+
+
 def refusal_of(flaw: jsonrpc.Malformed) -> Refusal:
     """What cannot be read, as a refusal."""
     reason = "parse_error" if flaw.code == jsonrpc.PARSE_ERROR else "invalid_request"
@@ -130,7 +145,7 @@ def refusal_of(flaw: jsonrpc.Malformed) -> Refusal:
 
 
 def _credential(text: bytes | msgspec.Raw, header: str | None) -> str | Refusal | None:
-    """The one credential of a request, wherever it stands."""
+    """The one credential of a request, wherever it stands. Raises `msgspec.DecodeError`."""
     raw = bytes(_auth.decode(text).auth)
     if not raw or raw == b"null":
         return header
@@ -197,12 +212,15 @@ def output_of(raw: bytes) -> bytes:
         (block,) = _single.decode(content)
     except msgspec.DecodeError:  # none, or several
         return content
-    return (
-        bytes(block.get("text", b'""')) if bytes(block.get("type", b"")) == b'"text"' else content
-    )
+    return bytes(block.text) if bytes(block.type) == b'"text"' else content
 
 
-_single = msgspec.json.Decoder(tuple[dict[str, msgspec.Raw]])
+class _Block(msgspec.Struct, gc=False):
+    type: msgspec.Raw = msgspec.Raw()
+    text: msgspec.Raw = msgspec.Raw(b'""')
+
+
+_single = msgspec.json.Decoder(tuple[_Block])
 """Ends at the second element, however many there are."""
 
 

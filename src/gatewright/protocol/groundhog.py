@@ -118,7 +118,7 @@ def data_of(raw: bytes) -> Any:
 
 def listed(answer: Answer) -> bytes:
     """The result object of `tools/list`: each definition of the catalogue in Groundhog's words."""
-    result = jsonrpc.decode(answer.raw)
+    result = jsonrpc.decode_whole(answer.raw)
     return jsonrpc.encode({**result, "tools": [_tool(one) for one in result["tools"]]})
 
 
@@ -150,6 +150,9 @@ def said_by_tool(answer: Answer) -> Failure:
     if len(answer.raw) > DECODED_BYTES:
         said = f"the tool failed and says so in {len(answer.raw)} bytes, of which at most {DECODED_BYTES} are passed on"
         return Failure("tool_failed", said, once=answer.once)
+    flaw = jsonrpc.heavy(answer.raw)
+    if flaw:
+        return Failure("tool_failed", f"the tool failed, and what it says {flaw}", once=answer.once)
     result = jsonrpc.decode(answer.raw)
     blocks = result.get("content") if isinstance(result, dict) else None
     texts = [

@@ -176,6 +176,9 @@ class Handshake:
             ask = None
         if ask is None:
             return None
+        flaw = jsonrpc.heavy(response.result) or jsonrpc.heavy(response.error)
+        if flaw:
+            return Failed(f"the server's answer to {ask.method} {flaw}")
         late = ask is not self._current
         if ask.method == "initialize":
             return self._initialized(response, ask)

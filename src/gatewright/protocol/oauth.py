@@ -18,6 +18,7 @@ import msgspec
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.protocol.web_address import flaw_of, is_within, origin_of
+from gatewright.wire.foreign_json import heavy
 
 __all__ = [
     "ALGORITHMS",
@@ -233,6 +234,9 @@ def server_urls(issuer: str) -> tuple[str, ...]:
 
 def decode_document(body: bytes, shape: type[T], what: str) -> T:
     """JSON of a known shape. Raises `Unusable`."""
+    flaw = heavy(body)
+    if flaw:
+        raise Unusable(f"{what} cannot be used: it {flaw}")
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.wire import jsonrpc
+from gatewright.wire.foreign_json import MOST_NS
 from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcpx import GATEWAY, Envelope, Kind, split_kind
 
@@ -148,6 +149,10 @@ def examine(envelope: Envelope) -> Content | Unfit:
     return judge(envelope, kind, payload)
 
 
+_MOST_NS = MOST_NS // 4
+"""Each object is looked at by itself."""
+
+
 def _decoded(payload: bytes) -> dict[str, Any]:
     flaw = flaw_of(payload, _LIMITS)
     if flaw:
@@ -159,6 +164,9 @@ def _decoded(payload: bytes) -> dict[str, Any]:
             raise ValueError("a member stands twice")
         return found
 
+    flaw = jsonrpc.heavy(payload, _MOST_NS)
+    if flaw:
+        raise ValueError(f"it {flaw}")
     try:
         json.loads(payload, object_pairs_hook=once)
         value = jsonrpc.decode(payload)

@@ -5,7 +5,7 @@ A task is named by `taskId` (in results and params), by `task.taskId` (what make
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
@@ -39,31 +39,35 @@ class Created(msgspec.Struct, frozen=True):
     lasts_s: float | None = None
 
 
-class _Id(msgspec.Struct, gc=False):
-    taskId: Any = None  # noqa: N815 - as it is on the wire
+_ID_BYTES = 1024
+"""Of a task's id as it is written, and of other words of one value; longer ones are none of a task."""
+_PAGE = 1000
+"""Tasks; a page with more is not read."""
 
 
-_Other = int | float | str | bool | list[Any] | None
-"""What stands in a list of tasks and is none."""
+def _value(text: bytes | msgspec.Raw) -> Any:
+    """A short value; None for a longer one. Raises `ValueError`."""
+    return jsonrpc.decode(text) if len(text) <= _ID_BYTES else None
 
 
-def _known(task: _Id | _Other, names: dict[str, str]) -> TypeGuard[_Id]:
-    return type(task) is _Id and type(task.taskId) is str and task.taskId in names
-
-
-_ids, _tasks = msgspec.json.Decoder(list[_Id | _Other]), msgspec.json.Decoder(list[msgspec.Raw])
+def _id_of(task: msgspec.Raw) -> str | None:
+    """The id of one task of a list; None for what is none."""
+    if bytes(task)[:1] != b"{":
+        return None
+    found = _value(jsonrpc.members_named(task, "taskId").get("taskId", b"null"))
+    return found if isinstance(found, str) else None
 
 
 def created(raw: bytes, modern: bool) -> Created | None:
     """The task that a result says was made instead of a result; None where it says no such thing."""
     try:
-        members = jsonrpc.decode_members(raw)
-        if modern and jsonrpc.decode(members.get("resultType", b"null")) != "task":
+        members = jsonrpc.members_named(raw, "resultType", "task", "taskId", "ttlMs")
+        if modern and _value(members.get("resultType", b"null")) != "task":
             return None
         task = bytes(members.get("task", b"null"))
-        held = members if modern else jsonrpc.decode_members(task) if task[:1] == b"{" else {}
-        name = jsonrpc.decode(held.get("taskId", b"null"))
-        ttl = jsonrpc.decode(held.get("ttlMs" if modern else "ttl", b"null"))
+        held = members if modern else jsonrpc.members_named(task, "taskId", "ttl") if task[:1] == b"{" else {}  # fmt: skip
+        name = _value(held.get("taskId", b"null"))
+        ttl = _value(held.get("ttlMs" if modern else "ttl", b"null"))
     except ValueError:
         return None
     if not isinstance(name, str):
@@ -101,19 +105,13 @@ def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
     Raises `ValueError`."""
     if len(raw) > DECODED_BYTES:
         raise ValueError(f"a page has {len(raw)} bytes, and at most {DECODED_BYTES} are read")
-    members = jsonrpc.decode_members(raw)
-    text = members.get("tasks", msgspec.Raw(b"[]"))
-    try:
-        ids = _ids.decode(text)  # of tasks of everybody, most of which are somebody else's
-        tasks = _tasks.decode(text) if any(_known(one, names) for one in ids) else []
-    except msgspec.DecodeError as problem:
-        raise ValueError(str(problem)) from None
+    members = jsonrpc.members_named(raw, "tasks", "nextCursor")
     found = []
     left = dict(names)
-    for of, one in zip(ids, tasks, strict=False):
-        if _known(of, left):
-            name = left.pop(of.taskId)
-            shown = jsonrpc.decode_members(renamed(bytes(one), of.taskId, name))
+    for one in jsonrpc.elements(members.get("tasks", msgspec.Raw(b"[]")), _PAGE):
+        ident = _id_of(one)  # of tasks of everybody, most of which are somebody else's
+        if ident in left:
+            shown = jsonrpc.decode_members(renamed(bytes(one), ident, left.pop(ident)))
             for member in (WORDS, *DETAILS):
                 shown.pop(member, None)
             found.append(msgspec.Raw(jsonrpc.encode(shown)))
@@ -123,7 +121,7 @@ def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
 
 def _put(members: dict[str, msgspec.Raw], old: str, new: str) -> bool:
     found = members.get("taskId")
-    if found is None or jsonrpc.decode(found) != old:
+    if found is None or _value(found) != old:
         return False
     members["taskId"] = msgspec.Raw(jsonrpc.encode(new))
     return True

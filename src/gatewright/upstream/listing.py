@@ -6,6 +6,7 @@ has never heard of passes byte for byte. What breaks a limit is left out, and sa
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
@@ -13,11 +14,13 @@ import msgspec
 
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
-from gatewright.upstream.pages import Definition, read_page
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 
 __all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
+
+Definition = Mapping[str, msgspec.Raw]
+"""One tool, prompt, resource or template, as the server wrote it."""
 
 Section = Literal["tools", "prompts", "resources", "resourceTemplates"]
 
@@ -31,8 +34,13 @@ KINDS: Mapping[Section, tuple[str, str]] = {
 
 _PAGE_S = 30.0
 _MOST = 100_000
+"""Entries of one list, all pages together."""
 _MOST_BYTES = 32 * 1024 * 1024
 """Of one list, all pages together."""
+
+_CURSOR_BYTES = 64 * 1024
+_SLICE_BYTES = 256 * 1024
+"""Of definitions that are read before others have their turn."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -91,16 +99,37 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
         if size > _MOST_BYTES:
             raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
         try:
-            members = jsonrpc.decode_members(raw)
-            found += await read_page(members.get(section, b"[]"), _MOST)
-            cursor = jsonrpc.decode(members["nextCursor"]) if "nextCursor" in members else None
-        except (ValueError, msgspec.DecodeError) as problem:
+            members = jsonrpc.members_named(raw, section, "nextCursor")
+            await _take(members.get(section, msgspec.Raw(b"[]")), found)
+            cursor = _cursor(members.get("nextCursor"))
+        except jsonrpc.TooMuch as problem:
+            raise UpstreamFailed(f"{method}: the list {problem}") from None
+        except ValueError as problem:
             raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
-        if len(found) > _MOST:
-            raise UpstreamFailed(f"{method}: the list has more than {_MOST} entries")
-        if not isinstance(cursor, str):
+        if cursor is None:
             return found
         if cursor in seen:
             raise UpstreamFailed(f"{method}: the list has no end")
         seen.add(cursor)
     raise UpstreamFailed(f"{method}: more than {spec.catalogue.pages} pages")
+
+
+async def _take(page: msgspec.Raw, found: list[Definition]) -> None:
+    """Put the definitions of one page to those found, some of them in each turn of the loop. Raises `TooMuch`, `ValueError`."""
+    texts = jsonrpc.entries(page, _MOST - len(found))
+    read = 0
+    for text in texts:
+        read += len(text)
+        if read > _SLICE_BYTES:
+            await asyncio.sleep(0)
+            read = len(text)
+        found.append(jsonrpc.decode_members(text))
+
+
+def _cursor(text: msgspec.Raw | None) -> str | None:
+    """Where the next page begins; None where there is none. Raises `TooMuch`."""
+    if text is None or bytes(text)[:1] != b'"':
+        return None
+    if len(text) > _CURSOR_BYTES:
+        raise jsonrpc.TooMuch(f"has a cursor of more than {_CURSOR_BYTES} bytes")
+    return str(jsonrpc.decode(text))

@@ -43,6 +43,8 @@ _SUBSCRIPTION = META_SUBSCRIPTION.casefold()
 _STATES = ("resultType", "requestState", "inputRequests", "inputResponses")
 _ERROR_MEMBERS = frozenset((*_STATES, "ttlMs", "cacheScope", "approval_id", "trace_id"))
 _REMEMBERED = 1000
+_ID_CHARS = 256
+"""Of an elicitation: each is remembered."""
 _LOGGER_MOST = 128
 
 
@@ -192,6 +194,9 @@ class Screen:
         found = screened(self._server, question, call.client, self._told.ours)
         ident = (question.params or {}).get("elicitationId")
         if question.method == ELICIT and isinstance(ident, str):
+            if len(ident) > _ID_CHARS:
+                said = f"an elicitationId has at most {_ID_CHARS} characters"
+                raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
             if self._elicited.get(ident, call.session) != call.session:
                 said = "this elicitationId belongs to what another caller was asked"
                 raise CannotAsk(said, jsonrpc.INVALID_PARAMS)

@@ -25,6 +25,7 @@ from gatewright.validators.flow import marks_of
 from gatewright.validators.schema_graph import Graph, UnusableSchema
 from gatewright.validators.security import effective_security, problems
 from gatewright.wire import jsonrpc
+from gatewright.wire.foreign_json import MOST_NS
 from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcp import param_headers
 
@@ -78,6 +79,10 @@ _NAME_BYTES = 8 * 1024
 """Of a name, URI or template as JSON. All of it is looked at in one step."""
 _MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
 """Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
+
+
+_MOST_NS = MOST_NS // 4
+"""What it may take to decode it once: it is decoded several times."""
 
 
 def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
@@ -220,6 +225,9 @@ def _check_size(definition: Definition, description_bytes: int) -> None:
             raise ValueError(
                 f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
             )
+    flaw = jsonrpc.heavy(b",".join(map(bytes, definition.values())), _MOST_NS)
+    if flaw:
+        raise ValueError(f"its definition {flaw}")
 
 
 def _comparable(text: msgspec.Raw) -> bool:
@@ -303,6 +311,11 @@ def _named(
             name = ""
         seen.add(name)
         yield name, definition
+
+
+def _is_name(text: msgspec.Raw | None) -> bool:
+    """Whether a text can be a name, or a URI that somebody will ask for."""
+    return text is not None and len(text) <= _MOST_BYTES and bytes(text)[:1] == b'"'
 
 
 def _few(warnings: list[str]) -> tuple[str, ...]:

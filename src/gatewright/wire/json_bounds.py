@@ -11,14 +11,18 @@ from typing import Any
 
 import msgspec
 
+from gatewright.wire.foreign_json import heavy
+
 __all__ = ["DECODED_BYTES", "Limits", "flaw_of"]
 
 DECODED_BYTES = 1024 * 1024
-"""The longest text of a server that becomes Python objects while everybody waits: eleven milliseconds for rows of small objects.
-Results may be longer, and are decoded by workers or not at all."""
+"""The longest text of a server, besides results, that is passed on. How much becomes Python objects while everybody waits
+is counted besides (`foreign_json`). Results may be longer, and are decoded by workers or not at all."""
 
 _plain = msgspec.json.Decoder(float_hook=len)
 """For counting. Decimals are not read: large exponents take microseconds each, and there is no need."""
+_LIGHT = 64 * 1024
+"""Bytes; a shorter text takes twenty milliseconds at most, whatever it is."""
 _DIGITS = 1000
 """Of one integer: to read and write one takes the square of them."""
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
@@ -44,6 +48,8 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
+    if len(params) > _LIGHT and (found := heavy(params)):
+        return f"the text of params {found}"
     brackets = params.count(b"{") + params.count(b"[")
     if (
         brackets <= limits.depth
@@ -76,6 +82,8 @@ def _counted(level: list[Any], limits: Limits) -> str:
     while level:
         depth += 1
         values += len(level)
+        if values > limits.values:
+            break
         below: list[Any] = []
         for value in level:
             kind = type(value)
@@ -90,7 +98,7 @@ def _counted(level: list[Any], limits: Limits) -> str:
         if flaw:
             return flaw
         level = below
-    return ""
+    return _over(depth, keys, values, limits)
 
 
 def _over(depth: int, keys: int, values: int, limits: Limits) -> str:

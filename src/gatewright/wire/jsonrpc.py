@@ -6,16 +6,31 @@ judged (`params`) is decoded with `decode` and forwarded with `encode`, so that 
 never read two different calls from one text: a duplicate key collapses to what was judged.
 
 Numbers keep their text: integers of any size are Python integers, and a decimal that a `float` would
-spell differently becomes a `Num`, a float that remembers how it was written.
+spell differently becomes a `Num`, a float that remembers how it was written. How much is made of a text is bounded
+everywhere (`foreign_json`, whose words these are).
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
+from gatewright.wire.foreign_json import (
+    Num,
+    TooMuch,
+    check,
+    decode,
+    decode_members,
+    decode_whole,
+    elements,
+    encode,
+    entries,
+    first,
+    heavy,
+    members_named,
+    names,
+)
 from gatewright.wire.json_bounds import Limits, flaw_of
 
 __all__ = [
@@ -30,11 +45,20 @@ __all__ = [
     "Num",
     "Request",
     "Response",
+    "TooMuch",
+    "check",
     "decode",
     "decode_members",
+    "decode_whole",
+    "elements",
     "encode",
+    "entries",
     "error",
+    "first",
+    "heavy",
     "is_utf8",
+    "members_named",
+    "names",
     "notification",
     "parse",
     "parse_many",
@@ -48,59 +72,6 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-
-
-class Num(float):
-    """A JSON number whose text a plain `float` would not give back; `text` is that text."""
-
-    __slots__ = ("text",)
-    text: str
-
-    def __new__(cls, text: str) -> Num:
-        """The number that `text` spells."""
-        self = float.__new__(cls, text)
-        self.text = text
-        return self
-
-
-def _number(text: str) -> float:
-    plain = float(text)
-    return plain if repr(plain) == text else Num(text)
-
-
-def _spell(value: object) -> Any:
-    if isinstance(value, Num):
-        return msgspec.Raw(value.text.encode())
-    raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-_decoder = msgspec.json.Decoder(float_hook=_number)
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_array = msgspec.json.Decoder(list[msgspec.Raw])
-_encoder = msgspec.json.Encoder(enc_hook=_spell)
-
-_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-def decode(data: bytes | msgspec.Raw) -> Any:
-    """The value of a JSON text, numbers kept exactly. Raises `ValueError` for anything else."""
-    try:
-        return _decoder.decode(data)
-    except _BROKEN as problem:
-        raise ValueError(str(problem)) from None
-
-
-def decode_members(data: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
-    """The members of a JSON object, each still its own text. Raises `ValueError`."""
-    try:
-        return _members.decode(data)
-    except (*_BROKEN, msgspec.ValidationError) as problem:
-        raise ValueError(str(problem)) from None
-
-
-def encode(value: Any) -> bytes:
-    """One line of JSON for a value made by `decode` or `decode_members`."""
-    return _encoder.encode(value)
 
 
 def is_utf8(data: bytes) -> bool:
@@ -164,6 +135,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DEFAULT = Limits()
 
 
@@ -192,8 +164,9 @@ def _parse_request(
     params, ident = bytes(envelope.params), bytes(envelope.id)
     size = len(ident)
     room = len(data) - len(params) - len(method) - size
-    if (room >= _ROOM or not size or not params) and _repeats(bytes(data)):
-        return Malformed(INVALID_REQUEST, "a member of the message stands twice")
+    twice = _repeats(bytes(data)) if room >= _ROOM or not size or not params else ""
+    if twice:
+        return Malformed(INVALID_REQUEST, twice)
     flaw = flaw_of(params, limits)
     if not size:
         return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
@@ -214,18 +187,20 @@ def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malfor
 def split(data: bytes, limits: Limits = _DEFAULT) -> list[msgspec.Raw] | Malformed:
     """The messages of a batch, each still its own text."""
     try:
-        items = _array.decode(data)
-    except (*_BROKEN, msgspec.ValidationError) as problem:
-        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
-    if not items:
-        return Malformed(INVALID_REQUEST, "a batch needs at least one message")
-    if len(items) > limits.batch:
+        items = elements(data, limits.batch)
+    except TooMuch:
         return Malformed(INVALID_REQUEST, f"a batch has at most {limits.batch} messages")
-    return items
+    except ValueError as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    return items or Malformed(INVALID_REQUEST, "a batch needs at least one message")
 
 
-def _repeats(data: bytes) -> bool:
-    """Whether a member of the envelope stands twice: two readers could take two different ones.
+_MOST_MEMBERS = 1000
+"""Of a message whose members are looked at one by one."""
+
+
+def _repeats(data: bytes) -> str:
+    """What is wrong where a member of the envelope stands twice: two readers could take two different ones.
 
     Only a frame in which such a name occurs twice anywhere, or is perhaps spelled with escapes, pays
     for the exact look.
@@ -238,18 +213,15 @@ def _repeats(data: bytes) -> bool:
         and count(b'"jsonrpc"') < 2
         and data.find(b"\\u") < 0  # quicker than `in`, which tries its left side as a number first
     ):
-        return False
-    outermost: list[tuple[str, Any]] = []
-
-    def last(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal outermost
-        outermost = pairs
-
+        return ""
     try:
-        json.loads(data, object_pairs_hook=last)
-    except (ValueError, RecursionError):
-        return False  # whatever is wrong with it is said by who decodes that part
-    return len(outermost) != len({name for name, _ in outermost})
+        outermost = names(data, _MOST_MEMBERS)
+    except TooMuch as problem:
+        return f"the message {problem}"
+    except ValueError:
+        return ""  # whatever is wrong with it is said by who decodes that part
+    twice = len(outermost) != len(set(outermost))
+    return "a member of the message stands twice" if twice else ""
 
 
 def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
@@ -273,8 +245,8 @@ def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
 def _diagnose(data: bytes | msgspec.Raw) -> Malformed:
     """Why an envelope of wrong types was refused, with its id where one can be read."""
     try:
-        members = _members.decode(data)
-    except (*_BROKEN, msgspec.ValidationError):
+        members = members_named(data, "id", "jsonrpc", "method")
+    except ValueError:
         return Malformed(INVALID_REQUEST, "a message must be one JSON object")
     ident = _usable(members.get("id", msgspec.Raw()), _DEFAULT)
     wrong = [name for name in ("jsonrpc", "method") if bytes(members.get(name, b'"'))[:1] != b'"']
@@ -301,8 +273,8 @@ def _text(raw: msgspec.Raw) -> str | None:
     if bytes(raw)[:1] != b'"':
         return None
     try:
-        found = _decoder.decode(raw)
-    except _BROKEN:
+        found = decode(raw)
+    except ValueError:
         return None
     return found if isinstance(found, str) else None
 
@@ -312,22 +284,22 @@ def _body(params: bytes | dict[str, Any] | list[Any] | None) -> bytes:
         return b',"params":' + params if params else b""
     if not params and type(params) is not dict:
         return b""
-    return b',"params":' + _encoder.encode(params)
+    return b',"params":' + encode(params)
 
 
 def request(
     ident: bytes, method: str, params: bytes | dict[str, Any] | list[Any] | None = None
 ) -> bytes:
     """A request frame. `ident` is JSON text."""
-    head = b'{"jsonrpc":"2.0","id":' + ident + b',"method":' + _encoder.encode(method)
+    head = b'{"jsonrpc":"2.0","id":' + ident + b',"method":' + encode(method)
     if type(params) is dict:
-        return head + b',"params":' + _encoder.encode(params) + b"}"
+        return head + b',"params":' + encode(params) + b"}"
     return head + _body(params) + b"}"
 
 
 def notification(method: str, params: bytes | dict[str, Any] | None = None) -> bytes:
     """A notification frame."""
-    return b'{"jsonrpc":"2.0","method":' + _encoder.encode(method) + _body(params) + b"}"
+    return b'{"jsonrpc":"2.0","method":' + encode(method) + _body(params) + b"}"
 
 
 def response(ident: bytes, result: bytes) -> bytes:
@@ -341,5 +313,5 @@ def error(ident: bytes, error_: bytes | tuple[int, str] | tuple[int, str, Any]) 
         body: dict[str, Any] = {"code": error_[0], "message": error_[1]}
         if len(error_) == 3 and error_[2] is not None:
             body["data"] = error_[2]
-        error_ = _encoder.encode(body)
+        error_ = encode(body)
     return b'{"jsonrpc":"2.0","id":' + ident + b',"error":' + error_ + b"}"

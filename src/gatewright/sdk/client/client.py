@@ -321,7 +321,7 @@ class Client:
 def _object(raw: bytes, kind: type[R]) -> R:
     """The result as an object of a kind. Raises `ValidationError` where it is none."""
     try:
-        found = jsonrpc.decode(raw)
+        found = jsonrpc.decode_whole(raw)
     except ValueError as problem:
         raise ValidationError(f"the server's result cannot be read: {problem}") from None
     if not isinstance(found, dict):

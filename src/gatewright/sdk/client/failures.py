@@ -38,7 +38,7 @@ def raised(outcome: Failure | Refusal, timeout_s: float) -> SdkError:
 
 def _answered(text: bytes) -> SdkError:
     try:
-        error = jsonrpc.decode(text)
+        error = jsonrpc.decode_whole(text)
     except ValueError:
         error = None
     if not isinstance(error, dict):

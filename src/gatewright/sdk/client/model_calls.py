@@ -60,7 +60,7 @@ def read_call(given: Mapping[str, Any]) -> ModelCall:
         raise ValueError("a tool call has a name")  # noqa: TRY004 - bad input
     found: Any = next((inner[one] for one in ("arguments", "input", "args") if one in inner), {})
     if isinstance(found, str):
-        found = jsonrpc.decode(found.encode()) if found.strip() else {}
+        found = jsonrpc.decode_whole(found.encode()) if found.strip() else {}
     if found is None:
         found = {}
     if not isinstance(found, dict):

@@ -173,7 +173,7 @@ class ToolResult(Raw):
             return found
         text = self.text
         try:
-            return jsonrpc.decode(text.encode())
+            return jsonrpc.decode_whole(text.encode())
         except ValueError:
             return text
 
