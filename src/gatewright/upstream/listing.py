@@ -17,7 +17,7 @@ from gatewright.upstream.pages import Definition, read_page
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 
-__all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
+__all__ = ["EMPTY", "KINDS", "Listing", "Section", "fetch_listing", "fetch_section"]
 
 Section = Literal["tools", "prompts", "resources", "resourceTemplates"]
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gatewright.call import Call, Failure, Tool
-from gatewright.upstream.listing import Definition, Listing
+from gatewright.upstream.listing import Listing
+from gatewright.upstream.pages import Definition
 from gatewright.validators.definition import definition_digest
 from gatewright.wire import jsonrpc
 

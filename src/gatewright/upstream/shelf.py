@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Target, Tool
 from gatewright.protocol.tasks import runs_as_task
-from gatewright.upstream.listing import Definition, Listing, Section
+from gatewright.upstream.listing import Listing, Section
+from gatewright.upstream.pages import Definition
 from gatewright.upstream.slices import in_slices, whole
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
 from gatewright.upstream.templates import Template
