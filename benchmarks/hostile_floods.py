@@ -124,8 +124,8 @@ def _chunked(host: str, key: str) -> bytes:
     return _post(host, key, "Transfer-Encoding: chunked\r\n\r\n")
 
 
-def _connects(piece: bytes) -> Flood:
-    """Connection after connection, each with a little and then silent."""
+def _connects(piece: bytes, most: int = CONNECTIONS) -> Flood:
+    """Connection after connection, each with a little and then silent; `most` are kept open."""
 
     def flood(address: str, seconds: float) -> int:
         until, held, sent = time.monotonic() + seconds, [], 0
@@ -136,7 +136,7 @@ def _connects(piece: bytes) -> Flood:
                     held.append(stack.enter_context(sock))
                     sock.send(piece)
                     sent += len(piece)
-                if len(held) >= CONNECTIONS:
+                if len(held) >= most:
                     held.pop(0).close()
         return sent
 
@@ -179,6 +179,7 @@ FLOODS: dict[str, Flood] = {
     "http_empty_lines": _http(lambda host, key: b"", b"\r\n"),
     "http_junk": _http(lambda host, key: b"", b"x"),
     "connects": _connects(b"G"),
+    "connects_and_keeps": _connects(b"G", 10**6),
     "connects_and_asks": _connects(b"POST /mcp HTTP/1.1\r\nHost: x\r\n\r\n"),
 }
 """By name; those at doors that are closed end at once."""

@@ -20,6 +20,7 @@ from gatewright.compose.groundhog import Slow
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
 from gatewright.transport.http_server import CannotListen
+from gatewright.transport.seats import Seats
 from tests.transport.authority import Authority
 
 SECONDS = 20.0
@@ -30,7 +31,7 @@ LIST = {"jsonrpc": "2.0", "id": "1", "method": "tools/list", "params": {}}
 async def gateway(folder: Path, text: str) -> AsyncIterator[tuple[Gateway, dict[str, str]]]:
     """A gateway and the URLs of its protocol's own listener."""
     settings = build([parse(text, folder / "mgp.toml")], {}, folder / "state")
-    async with Gateway(settings) as found, found.groundhog.listening(found.app) as urls:
+    async with Gateway(settings) as found, found.groundhog.listening(found.app, Seats()) as urls:
         try:
             yield found, urls
         finally:

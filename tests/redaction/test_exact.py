@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from gatewright.redaction import Redactor
 from gatewright.redaction.exact import is_telling, spellings
+from gatewright.redaction.held import MOST
+from gatewright.redaction.scanner import scanner
 
 PLAIN = "correct-horse-battery"
 ODD = 'pa/ss "wörd"\\+42'
@@ -69,3 +71,19 @@ def test_no_telling_value_is_left_in_any_text(values: list[str]) -> None:
     text = " and ".join(values)
     clean = redactor(*values).text(text).text.decode()
     assert not any(value.strip() in clean for value in values if value.strip() in text)
+
+
+def test_another_secret_compiles_no_rule_anew() -> None:
+    """All rules take a tenth of a second, which a reload of the configuration kept everybody waiting."""
+    redactor("one-secret-of-ours").text("a")
+    before = scanner.cache_info().misses
+    for number in range(5):
+        value = f"another-secret-{number}-of-ours"
+        assert value.encode() not in redactor(value).text(f"x {value} y").text
+    assert scanner.cache_info().misses == before
+
+
+def test_no_secret_of_a_policy_is_displaced_by_others() -> None:
+    values = tuple(f"secret-number-{number:05}-{number * 7919}" for number in range(3 * MOST))
+    cleaned = redactor(*values).text(" ".join(values)).text
+    assert not any(one.encode() in cleaned for one in values)

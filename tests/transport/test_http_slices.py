@@ -111,13 +111,13 @@ async def test_a_connection_that_wants_to_read_on_does_so_behind_what_came() -> 
     pieces.transport = wire = Wire(pieces)
     pieces.data_received(b"x" * 3 * SLICE_BYTES)
     pieces.read_on()
-    assert wire.reads is False
+    states = [wire.reads]
     while len(pieces.got) < 3:
         await asyncio.sleep(0)
-    assert wire.reads is True
+    states.append(wire.reads)
     wire.reads = False
     pieces.read_on()
-    assert wire.reads is True
+    assert [*states, wire.reads] == [False, True, True]
 
 
 async def test_nothing_is_parsed_of_a_connection_that_is_gone() -> None:

@@ -49,7 +49,8 @@ _LOOKED = 256
 class Held:
     """See the module's text. Any thread may add to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._values: OrderedDict[tuple[str, str], _Spelled] = OrderedDict()
         self._foreign: set[str] = set()
         """Whose values somebody else chose."""
@@ -81,7 +82,7 @@ class Held:
                 del self._values[key]
             if foreign:
                 self._foreign.add(holder)
-            while len(self._values) > MOST:
+            while len(self._values) > self._most:
                 del self._values[self._displaced()]
             self._made = None
             self.version += 1

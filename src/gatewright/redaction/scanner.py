@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from gatewright.patterns import escape
 from gatewright.redaction import chosen, context
 from gatewright.redaction.context import Finding
-from gatewright.redaction.exact import OWN, spellings
+from gatewright.redaction.exact import OWN
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example, looks_issued
@@ -74,8 +74,7 @@ def _hint(hint: str, rest: str) -> str:
 
 
 class Scanner:
-    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case, `own` are secrets
-    of the gateway, which are looked for in every spelling."""
+    """What to look for, compiled. `personal` are kinds of `PERSONAL`, `terms` literal texts in any case."""
 
     def __init__(
         self,
@@ -83,10 +82,8 @@ class Scanner:
         secrets: bool,
         personal: frozenset[str],
         terms: tuple[str, ...],
-        own: tuple[str, ...] = (),
     ) -> None:
         self._secrets = secrets
-        self._own = "|".join(map(bytes_of, spellings(own)))
         self._quick = Pattern(either(self._hints(personal, terms)))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -94,9 +91,7 @@ class Scanner:
         self.worth_a_look: Callable[[bytes], bool] = self._quick.hits
 
     def _hints(self, personal: Iterable[str], terms: Iterable[str]) -> Iterator[str]:
-        yield _ESCAPES if all(term.isascii() for term in terms) and not self._own else r"\\u|\\/"
-        if self._own:
-            yield self._own
+        yield _ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"
         if self._secrets:
             yield from (_hint(hint, rest) for _, hint, rest in FORMATS)
             yield context.HINTS
@@ -139,8 +134,6 @@ class Scanner:
             yield _hidden(), self._encoded
         for kind in sorted(personal):
             yield PERSONAL[kind][1], partial(_people, kind)
-        if self._own:
-            yield self._own, partial(_all, Pattern(self._own), OWN)
         if terms:
             pattern = "(?i)" + either(map(_literal, terms))
             yield pattern, partial(_all, Pattern(pattern), "term")
@@ -163,10 +156,9 @@ def scanner(
     secrets: bool,
     personal: frozenset[str],
     terms: tuple[str, ...] = (),
-    own: tuple[str, ...] = (),
 ) -> Scanner:
     """The scanner for this, made once."""
-    return Scanner(secrets=secrets, personal=personal, terms=terms, own=own)
+    return Scanner(secrets=secrets, personal=personal, terms=terms)
 
 
 def _decode_base64(run: bytes) -> bytes:

@@ -119,7 +119,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections_per_s: Count = 500
     """From one address, after a burst of four times as many; one with TLS counts as eight."""
     connections: Count | None = None
-    """Open ones in all; as many as the process may open files where absent, less a quarter (at most 2,048)."""
+    """Open ones in all; where absent as many as the process may open files, less a quarter (at least 128, at most 2,048)."""
     connections_per_address: Count | None = None
     """Open ones of one address; half of all where absent, and for addresses of this machine all."""
     id_chars: Count = 128

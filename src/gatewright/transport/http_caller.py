@@ -240,7 +240,7 @@ class HttpCaller(Sliced):
         self._paused = not on
         if on:
             self.read_on()
-        else:
+        elif self.transport is not None:
             self.transport.pause_reading()
 
     # -- what went wrong

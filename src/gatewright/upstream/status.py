@@ -13,7 +13,7 @@ from gatewright.upstream.keeper import State
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.shelf import Shelved
 
-__all__ = ["Status", "Told", "no_look"]
+__all__ = ["Status", "Told", "no_look", "nothing_ahead"]
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
