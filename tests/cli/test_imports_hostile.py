@@ -29,6 +29,7 @@ from gatewright.settings.build import build
 from gatewright.settings.documents import parse as parse_ours
 from gatewright.settings.draft import Draft
 from gatewright.settings.edit import add_servers
+from tests.cli.wrong_values import renamed, replaced, turns
 from tests.configs.host_samples import SAMPLES
 from tests.configs.more_samples import MANIFEST, MORE_SAMPLES
 
@@ -313,40 +314,34 @@ _WRONG: list[Any] = [
 ]
 
 
-def _renamed(value: Any, path: tuple[Any, ...], new: str) -> Any:
-    found = json.loads(json.dumps(value))
-    inner = found
-    for step in path[:-1]:
-        inner = inner[step]
-    if isinstance(inner, dict):
-        inner[new] = inner.pop(path[-1])
-    return found
-
-
-def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    found = json.loads(json.dumps(value))
-    inner = found
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = new
-    return found
+_TURNS = turns(_PATHS, _WRONG)
 
 
 @pytest.mark.parametrize("number", range(len(DOCUMENTS)))
 def test_no_message_repeats_a_secret_that_stands_as_a_name_or_in_a_wrong_place(
     number: int, store: Store
 ) -> None:
-    """Every member of every known format, renamed and replaced; alone and with its value wrong as well."""
+    """Every member of every known format, renamed and replaced. Where a name is met for the first time with each wrong value,
+    and renamed with two of them; wherever it stands besides, with one, in turn."""
     found = json.loads(json.dumps(DOCUMENTS[number]))
-    for path in (one for one in _PATHS[number] if one):
-        named = _renamed(found, path, SEEN)
-        changed = [named, *(_replaced(found, path, wrong) for wrong in _WRONG)]
+    for path, plain, both in _TURNS[number]:
+        named = renamed(found, path, SEEN)
+        changed = [named, *(replaced(found, path, wrong) for wrong in plain)]
         if isinstance(path[-1], str):
-            changed += [_replaced(named, (*path[:-1], SEEN), wrong) for wrong in _WRONG]
+            changed += [replaced(named, (*path[:-1], SEEN), wrong) for wrong in both]
         for one in changed:
             told = _told(_spelled(one), store)
             assert FORMED not in told, (path, told)
             assert "\u202e" not in told, (path, told)
+
+
+def test_each_name_is_met_with_each_wrong_value_and_each_place_with_one() -> None:
+    every = [turn for turns in _TURNS for turn in turns]
+    assert len(every) == sum(len([path for path in paths if path]) for paths in _PATHS)
+    met = {(str(path[-1]), repr(wrong)) for path, plain, _ in every for wrong in plain}
+    names = {str(path[-1]) for path, _, _ in every if isinstance(path[-1], str)}
+    assert {(name, repr(wrong)) for name in names for wrong in _WRONG} <= met
+    assert all(plain for _, plain, _ in every)
 
 
 def _told(content: bytes, store: Store) -> str:

@@ -37,7 +37,7 @@ def test_nobody_else_may(shell: Shell, operator: str) -> None:
 
 def test_what_is_not_there_is_named(shell: Shell, operator: str) -> None:
     done = shell.run("server", "permit", "nope", "camera", "--key", operator)
-    assert "there is no server" in done.err
+    assert "no server 'nope'" in done.err
     assert "no operator has said anything" in shell.run("server", "permit", "files").err
     done = shell.run("server", "permit", "files", "a\tb", "--key", operator)
     assert "printable" in done.err

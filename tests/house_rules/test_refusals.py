@@ -174,7 +174,7 @@ def places(name: str, tree: ast.AST, names: frozenset[str]) -> Iterator[Place]:
         reasons = {
             one.value
             for one in ast.walk(call.args[0])
-            if isinstance(one, ast.Constant) and one.value in REASONS
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in REASONS
         }
         plain = reasons & LIFTED
         if (kind == "Failure" or reasons) and not plain:
