@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import aiohttp
-from aiohttp import WSCloseCode
 import pytest
+from aiohttp import WSCloseCode
 
 from gatewright.call import UserContext
 from gatewright.stores.callers import Callers
