@@ -303,6 +303,7 @@ class _Forking:
 def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     """What the operating system does for a program that is started."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if order["session"]:
         os.setsid()
     for number, one in enumerate(streams):
@@ -330,7 +331,11 @@ def _import() -> None:
 
 def main() -> NoReturn:
     """Fork for whoever holds the other end of the socket whose descriptor is the argument."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # it ends with whoever holds the other end, and says until then what ended
+        signal.signal(number, signal.SIG_IGN)
     forking = _Forking(socket.socket(fileno=int(sys.argv[1])))
     _import()
     gc.collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -130,26 +131,33 @@ async def test_only_what_has_not_ended_in_time_is_overdue() -> None:
 
 
 async def test_the_time_of_each_begins_when_it_begins() -> None:
-    heard, over = list[str](), asyncio.Event()
+    """However late it is looked: none is overdue before its own time, and they are so in their order."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    began, took = dict[str, float](), dict[str, float]()
 
     def late(one: _Work) -> None:
-        heard.append(one.name)
+        took[one.name] = loop.time() - began[one.name]
         one.done = True
-        over.set()
+        if len(took) == len(began):
+            over.set()
+
+    def begin(name: str) -> None:
+        began[name] = loop.time()
+        overdue.began(_Work(name))
 
     overdue = Overdue(0.02, late)
-    overdue.began(_Work("first"))
+    begin("first")
     await asyncio.sleep(0.01)
-    overdue.began(_Work("second"))
+    begin("second")
     await _until(over)
-    assert heard == ["first"]
+    while len(took) < 2:  # "first" was heard before "second" began
+        over.clear()
+        await _until(over)
     over.clear()
+    begin("third")
     await _until(over)
-    assert heard == ["first", "second"]
-    over.clear()
-    overdue.began(_Work("third"))
-    await _until(over)
-    assert heard == ["first", "second", "third"]
+    assert list(took) == ["first", "second", "third"]
+    assert min(took.values()) >= 0.02 - time.get_clock_info("monotonic").resolution
 
 
 async def test_work_that_is_done_in_time_keeps_no_timer_running() -> None:
