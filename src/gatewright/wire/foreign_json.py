@@ -139,7 +139,8 @@ def heavy(data: bytes, most_ns: int = MOST_NS) -> str:
     a short one. What this finds nothing in, `decode` takes."""
     if len(data) <= _SMALL or _estimate(data, data) <= most_ns:
         return ""
-    if len(data) <= _MIB and data.count(b'"') <= _FEW_STRINGS and _estimate(data, _outside(data)) <= most_ns:  # fmt: skip
+    bare = _outside(data) if len(data) <= _MIB else None
+    if bare is not None and _estimate(data, bare) <= most_ns:
         return ""
     return f"has more values than are read at once ({len(data)} bytes; decimals count for many)"
 
@@ -166,11 +167,11 @@ def _judged(text: bytes) -> Any:
     return _calmly(_read, text)
 
 
-def _outside(text: bytes) -> bytes:
-    """The text without what its strings say."""
+def _outside(text: bytes) -> bytes | None:
+    """The text without what its strings say; None where it has too many of them."""
     if text.find(b"\\") >= 0:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b'""'.join(text.split(b'"')[::2])
+    return b'""'.join(text.split(b'"')[::2]) if text.count(b'"') <= 2 * _FEW_STRINGS else None
 
 
 def _estimate(text: bytes, counted: bytes) -> int:
@@ -276,7 +277,7 @@ def decode_members(data: _Text, most: int = MOST_MEMBERS) -> dict[str, msgspec.R
 
 
 def names(data: _Text, most: int) -> list[str]:
-    """The names of the members of a JSON object, in order and as often as they stand there. Raises like `decode_members`,
+    """The names of the members of a JSON object, as often as they stand there. Raises like `decode_members`,
     whatever the length."""
     found: list[str] = []
     _keys(data, most, found)
@@ -294,6 +295,8 @@ def _keys(data: _Text, most: int, into: list[str] | None) -> dict[str, msgspec.R
     finally:
         _count.names = None
     if _Key.NONE in found:
+        if into is not None:
+            into.append(_Key.NONE.value)
         return {key.value if key is _Key.NONE else key: one for key, one in found.items()}
     return found
 
