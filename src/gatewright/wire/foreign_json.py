@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import enum
 import gc
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -223,14 +223,18 @@ def _calmly(read: Callable[[bytes], Any], text: bytes) -> Any:
 # -- members and elements that stay texts
 
 
-class _Count(threading.local):
+class _Count:
     """What is counted while a text is read: how many may still come, and the names that did where they are wanted."""
 
-    left = 0
-    names: list[str] | None = None
+    __slots__ = ("left", "names")
+
+    def __init__(self, left: int, names: list[str] | None = None) -> None:
+        self.left = left
+        self.names = names
 
 
-_count = _Count()
+_count: ContextVar[_Count] = ContextVar("count")
+"""Of this thread: the decoder calls back without a word of ours."""
 
 
 class _TooManyError(Exception):
@@ -244,11 +248,12 @@ class _Key(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Any:
-        _count.left -= 1
-        if _count.left < 0:
+        count = _count.get()
+        count.left -= 1
+        if count.left < 0:
             raise _TooManyError
-        if _count.names is not None:
-            _count.names.append(str(value))
+        if count.names is not None:
+            count.names.append(str(value))
         return value
 
 
@@ -256,8 +261,9 @@ class _Entry(msgspec.Struct, gc=False):
     """One object of a list, of which nothing is kept."""
 
     def __post_init__(self) -> None:
-        _count.left -= 1
-        if _count.left < 0:
+        count = _count.get()
+        count.left -= 1
+        if count.left < 0:
             raise _TooManyError
 
 
@@ -285,15 +291,14 @@ def names(data: _Text, most: int) -> list[str]:
 
 
 def _keys(data: _Text, most: int, into: list[str] | None) -> dict[str, msgspec.Raw]:
-    _count.left, _count.names = most, into
+    count = _Count(most, into)
+    _count.set(count)
     try:
         found: dict[Any, msgspec.Raw] = _keyed.decode(data)
     except (*_BROKEN, msgspec.ValidationError, _TooManyError) as problem:
-        if _count.left < 0:
+        if count.left < 0:
             raise TooMuch(f"has more than {most} members") from None
         raise ValueError(str(problem)) from None
-    finally:
-        _count.names = None
     if _Key.NONE in found:
         if into is not None:
             into.append(_Key.NONE.value)
@@ -333,7 +338,7 @@ def elements(data: _Text, most: int) -> list[msgspec.Raw]:
 
 def entries(data: _Text, most: int) -> list[msgspec.Raw]:
     """The same of an array of objects, of any number."""
-    _count.left = most
+    _count.set(_Count(most))
     try:
         _entries.decode(data)
         return _array.decode(data)
