@@ -104,7 +104,7 @@ def weight(found: Any) -> int:
     while left:
         one = left.pop()
         if isinstance(one, dict):
-            units += 2 + 5 * len(one)
+            units += 1 + 5 * len(one)
             left.extend(one.values())
         elif isinstance(one, list):
             units += 5

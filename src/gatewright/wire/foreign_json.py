@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import enum
 import gc
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -139,7 +139,8 @@ def heavy(data: bytes, most_ns: int = MOST_NS) -> str:
     a short one. What this finds nothing in, `decode` takes."""
     if len(data) <= _SMALL or _estimate(data, data) <= most_ns:
         return ""
-    if len(data) <= _MIB and data.count(b'"') <= _FEW_STRINGS and _estimate(data, _outside(data)) <= most_ns:  # fmt: skip
+    bare = _outside(data) if len(data) <= _MIB else None
+    if bare is not None and _estimate(data, bare) <= most_ns:
         return ""
     return f"has more values than are read at once ({len(data)} bytes; decimals count for many)"
 
@@ -166,11 +167,11 @@ def _judged(text: bytes) -> Any:
     return _calmly(_read, text)
 
 
-def _outside(text: bytes) -> bytes:
-    """The text without what its strings say."""
+def _outside(text: bytes) -> bytes | None:
+    """The text without what its strings say; None where it has too many of them."""
     if text.find(b"\\") >= 0:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b'""'.join(text.split(b'"')[::2])
+    return b'""'.join(text.split(b'"')[::2]) if text.count(b'"') <= 2 * _FEW_STRINGS else None
 
 
 def _estimate(text: bytes, counted: bytes) -> int:
@@ -222,14 +223,18 @@ def _calmly(read: Callable[[bytes], Any], text: bytes) -> Any:
 # -- members and elements that stay texts
 
 
-class _Count(threading.local):
+class _Count:
     """What is counted while a text is read: how many may still come, and the names that did where they are wanted."""
 
-    left = 0
-    names: list[str] | None = None
+    __slots__ = ("left", "names")
+
+    def __init__(self, left: int, names: list[str] | None = None) -> None:
+        self.left = left
+        self.names = names
 
 
-_count = _Count()
+_count: ContextVar[_Count] = ContextVar("count")
+"""Of this thread: the decoder calls back without a word of ours."""
 
 
 class _TooManyError(Exception):
@@ -243,11 +248,12 @@ class _Key(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Any:
-        _count.left -= 1
-        if _count.left < 0:
+        count = _count.get()
+        count.left -= 1
+        if count.left < 0:
             raise _TooManyError
-        if _count.names is not None:
-            _count.names.append(str(value))
+        if count.names is not None:
+            count.names.append(str(value))
         return value
 
 
@@ -255,8 +261,9 @@ class _Entry(msgspec.Struct, gc=False):
     """One object of a list, of which nothing is kept."""
 
     def __post_init__(self) -> None:
-        _count.left -= 1
-        if _count.left < 0:
+        count = _count.get()
+        count.left -= 1
+        if count.left < 0:
             raise _TooManyError
 
 
@@ -276,7 +283,7 @@ def decode_members(data: _Text, most: int = MOST_MEMBERS) -> dict[str, msgspec.R
 
 
 def names(data: _Text, most: int) -> list[str]:
-    """The names of the members of a JSON object, in order and as often as they stand there. Raises like `decode_members`,
+    """The names of the members of a JSON object, as often as they stand there. Raises like `decode_members`,
     whatever the length."""
     found: list[str] = []
     _keys(data, most, found)
@@ -284,16 +291,17 @@ def names(data: _Text, most: int) -> list[str]:
 
 
 def _keys(data: _Text, most: int, into: list[str] | None) -> dict[str, msgspec.Raw]:
-    _count.left, _count.names = most, into
+    count = _Count(most, into)
+    _count.set(count)
     try:
         found: dict[Any, msgspec.Raw] = _keyed.decode(data)
     except (*_BROKEN, msgspec.ValidationError, _TooManyError) as problem:
-        if _count.left < 0:
+        if count.left < 0:
             raise TooMuch(f"has more than {most} members") from None
         raise ValueError(str(problem)) from None
-    finally:
-        _count.names = None
     if _Key.NONE in found:
+        if into is not None:
+            into.append(_Key.NONE.value)
         return {key.value if key is _Key.NONE else key: one for key, one in found.items()}
     return found
 
@@ -330,7 +338,7 @@ def elements(data: _Text, most: int) -> list[msgspec.Raw]:
 
 def entries(data: _Text, most: int) -> list[msgspec.Raw]:
     """The same of an array of objects, of any number."""
-    _count.left = most
+    _count.set(_Count(most))
     try:
         _entries.decode(data)
         return _array.decode(data)

@@ -16,21 +16,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.wire.foreign_json import (
-    Num,
-    TooMuch,
-    check,
-    decode,
-    decode_members,
-    decode_whole,
-    elements,
-    encode,
-    entries,
-    first,
-    heavy,
-    members_named,
-    names,
-)
+from gatewright.wire import foreign_json
 from gatewright.wire.json_bounds import Limits, flaw_of
 
 __all__ = [
@@ -66,6 +52,20 @@ __all__ = [
     "response",
     "split",
 ]
+
+Num = foreign_json.Num
+TooMuch = foreign_json.TooMuch
+check = foreign_json.check
+decode = foreign_json.decode
+decode_members = foreign_json.decode_members
+decode_whole = foreign_json.decode_whole
+elements = foreign_json.elements
+encode = foreign_json.encode
+entries = foreign_json.entries
+first = foreign_json.first
+heavy = foreign_json.heavy
+members_named = foreign_json.members_named
+names = foreign_json.names
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
