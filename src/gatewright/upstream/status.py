@@ -12,7 +12,7 @@ from gatewright.upstream.admission import Permits
 from gatewright.upstream.keeper import State
 from gatewright.upstream.shelf import Shelved
 
-__all__ = ["Status", "Told", "no_look"]
+__all__ = ["Status", "Told", "no_look", "no_preparation"]
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
