@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,13 +24,10 @@ from gatewright.stores.database import Database
 from gatewright.stores.errors import StoreDamagedError, StoreError
 from gatewright.stores.grants import Grant
 from gatewright.stores.issued import Issued
-from gatewright.stores.lock import FolderLock
 from gatewright.stores.permissions import Permissions
 from gatewright.stores.permissions import Word as Permitted
 from gatewright.stores.pins import Pins, Seen
-from gatewright.stores.recorded import noted, outrun
 from gatewright.stores.room_trust import RoomTrust, Word
-from gatewright.stores.segments import Head
 from tests.stores.parts import a_call, fill, records
 
 Change = Callable[[Path, int], None]
@@ -358,144 +355,3 @@ def test_what_is_anchored_is_each_store_with_its_steps(state: Path) -> None:
     steps = {name: one["steps"] for name, one in last["details"]["stores"].items()}
     assert steps == dict.fromkeys(STORES, 2)
     assert all(one["steps"] == 1 for one in first["details"]["stores"].values())
-
-
-RECORD = ("audit.head", "audit-000001.jsonl", "audit.db", "audit.running")
-NOTING = [name for name in STORES if name.endswith(".db")]
-
-
-def _put_back(state: Path, names: Iterable[str]) -> None:
-    """These files are what they were earlier, or not there if they were not."""
-    for name in names:
-        for suffix in ("", "-wal", "-shm"):
-            (state / f"{name}{suffix}").unlink(missing_ok=True)
-            early = state.parent / "early" / f"{name}{suffix}"
-            if early.exists():
-                shutil.copyfile(early, state / f"{name}{suffix}")
-
-
-@pytest.mark.parametrize("kept", [*NOTING, "all"])
-async def test_a_record_that_is_put_back_is_missed_by_any_store_that_is_not(
-    state: Path, kept: str
-) -> None:
-    names = (*RECORD, *(name for name in STORES if kept not in {name, "all"}))
-    _put_back(state, names)
-    with pytest.raises(StoreDamagedError, match=r"the record is an older copy.*audit accept"):
-        await anchoring_of(state, _record(state))
-    await anchoring_of_after_accepting(state)
-
-
-async def test_a_whole_folder_that_is_put_back_is_one_that_nobody_can_tell(state: Path) -> None:
-    """As the documentation says."""
-    _put_back(state, (*RECORD, *STORES))
-    log = _record(state)
-    (await anchoring_of(state, log)).close()
-    log.finish()
-
-
-async def test_another_record_of_the_same_length_is_missed(state: Path) -> None:
-    """One that was put back, and went on."""
-    _put_back(state, RECORD)
-    log = AuditLog(state, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-    while log.written < 40:
-        log.event("dev.example.other")
-    log.finish()
-    assert len(wrong_in(state)) == 1
-    with pytest.raises(StoreDamagedError, match="or another one"):
-        await anchoring_of(state, _record(state))
-
-
-def test_no_store_knows_more_of_the_record_than_is_on_the_disk(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A power cut takes from the record what was not flushed, and must not look like a record that was put back."""
-    log = _record(state)
-    anchoring = Anchoring(state, log)
-    before = log.synced
-    monkeypatch.setattr(log._journal, "synced", before)
-    monkeypatch.setattr(log._flusher, "_flush", lambda *_: None)
-    places = []
-    for number in range(3, 6):
-        _grant(state, number)
-        anchoring.look()
-        places.append(anchoring._heads.places()["grants.db"].seq)
-    assert places == [places[0]] * 3
-    assert places[0] <= before.seq < log.written
-    monkeypatch.undo()
-    log._journal.sync()
-    anchoring.look()
-    assert anchoring._heads.places()["grants.db"] == log.synced
-    anchoring.close()
-    log.finish()
-
-
-def test_a_store_that_is_written_just_now_hears_later(state: Path) -> None:
-    log = _record(state)
-    anchoring = Anchoring(state, log)
-    _grant(state, 7)
-    anchoring.look()
-    log._journal.sync()
-    with closing(sqlite3.connect(state / "grants.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        anchoring.look()
-        assert anchoring._heads.places()["grants.db"] != log.synced
-        other.execute("ROLLBACK")
-    anchoring.look()
-    assert anchoring._heads.places()["grants.db"] == log.synced
-    anchoring.close()
-    log.finish()
-
-
-async def test_a_record_whose_beginning_went_as_retention_wants_is_no_older_one(
-    tmp_path: Path,
-) -> None:
-    state = tmp_path / "state"
-    (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{state}"\n')
-    log = _record(state)
-    anchoring = Anchoring(state, log)
-    _grant(state, 1)
-    anchoring.close()
-    log.finish()
-    for _ in range(2):
-        await fill(state, 40, segment_bytes=4_000)
-    assert not (state / "audit-000001.jsonl").exists()
-    assert wrong_in(state) == []
-    for path in state.glob("audit-*.jsonl"):
-        path.unlink()
-    (state / "audit-000001.jsonl").write_bytes(b"")
-    assert len(outrun(state, {"grants.db": _place(state)})) == 1
-
-
-def _place(state: Path) -> Head:
-    with closing(Database.open_to_look(state / "grants.db")) as database:
-        place = noted(database)
-    assert place is not None
-    return place
-
-
-def test_a_first_start_that_died_early_leaves_a_folder_that_opens(tmp_path: Path) -> None:
-    """It has a lock file, and perhaps a record in which nothing stands."""
-    state = tmp_path / "state"
-    (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{state}"\n')
-    FolderLock(state).release()
-    assert bereft(state) == ""
-    AuditLog(state, clock=time.time, monotonic=time.monotonic, random=os.urandom).finish()
-    for name in RECORD:
-        (state / name).unlink(missing_ok=True)
-    assert bereft(state) == ""
-    log = _record(state)
-    log.event("dev.example.first")
-    log.finish()
-    for name in RECORD:
-        (state / name).unlink(missing_ok=True)
-    assert bereft(state) == "a gateway has run here"
-
-
-@pytest.mark.parametrize("left", STORES)
-def test_a_record_that_is_gone_is_missed_by_each_store_that_is_left(state: Path, left: str) -> None:
-    for path in list(state.iterdir()):
-        if path.name != left:
-            path.unlink()
-    assert left in bereft(state)
-    with pytest.raises(StoreDamagedError, match=r"is gone, though .*audit accept"):
-        _record(state)

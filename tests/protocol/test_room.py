@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.protocol import room as room_module
 from gatewright.protocol.room import Batch, Bounds, Member, Message, No, Room
-from gatewright.wire.mcpx import Envelope
+from gatewright.wire.mcpx import Envelope, Flaw, read
 
 FULL = ("mcp/*", "chat")
 
@@ -201,8 +201,12 @@ def test_what_is_too_long_is_not_read_and_all_of_it_is_charged(
     over: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    real = room_module.read
-    monkeypatch.setattr(room_module, "read", lambda text: seen.append(len(text)) or real(text))
+
+    def counted(text: bytes) -> Envelope | Flaw:
+        seen.append(len(text))
+        return read(text)
+
+    monkeypatch.setattr(room_module, "read", counted)
     here = room(message_bytes=5000, burst_bytes=5000.0 * over, bytes_per_s=1.0)
     one = member("x")
     text = b'{"id":"a","x":"' + b"y" * 5000 * over + b'"}'

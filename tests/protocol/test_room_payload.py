@@ -238,3 +238,17 @@ def test_whatever_a_payload_holds_there_is_a_verdict(noise: bytes, kind: str) ->
     """MCPX-8.2-1."""
     whole = Envelope("e", "ada", kind, (), "c", None, b'{"method":' + noise + b"}", b"")
     assert isinstance(examine(whole), (Unfit, Requested, Responded, Proposed, Chat))
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ([{}] * 60_000, "more than 50000 values"),
+        ([{"a": 1}] * 11_000, "more than 10000 keys"),
+        (10**1001, "more than 1000 digits"),
+    ],
+)
+def test_a_payload_is_bounded_as_the_params_of_any_call_are(more: Any, why: str) -> None:
+    found = examine(envelope("chat", {"text": "hi", "more": more}))
+    assert isinstance(found, Unfit)
+    assert why in found.message

@@ -21,7 +21,6 @@ from gatewright.call import (
     Refusal,
     Target,
 )
-from gatewright.stores import call_records
 from gatewright.stores.call_records import (
     context_of,
     end_of,
@@ -388,33 +387,3 @@ def test_an_end_that_is_no_answer_says_how_it_ended_also_after_an_intent() -> No
     call = a_call(1, a_tool())
     assert b'"outcome":"cancelled"' in _same(call, Failure("cancelled"))
     assert b'"decision":{' in _same(call, Refusal("flow", "no", gate="flow"))
-
-
-@pytest.mark.parametrize("size", [2049, 100_000, 1_000_000])
-@pytest.mark.parametrize("unit", ["password=abcd1234; ", "x"])
-def test_no_more_of_a_name_is_looked_through_than_is_recorded_and_a_little(
-    size: int, unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[int] = []
-    real = call_records.without_secrets
-    monkeypatch.setattr(
-        call_records, "without_secrets", lambda text: looked.append(len(text)) or real(text)
-    )
-    name = (unit * size)[:size]
-    said = call_records._chosen(name)
-    assert sum(looked) <= 2048 + 512
-    assert len(said) < 2048 + 120
-    assert "abcd1234" not in said
-    digest = sha256(name.encode()).hexdigest()
-    assert said.endswith(f"… ({size} characters, SHA-256 {digest})")
-
-
-def test_no_half_of_a_secret_is_recorded_at_the_end_of_a_name() -> None:
-    token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
-    for before in range(1900, 2600, 7):
-        assert token[:8] not in call_records._chosen("x " * (before // 2) + token + " y" * 3000)
-
-
-def test_a_name_of_ordinary_length_is_recorded_whole() -> None:
-    for size in (10, 256, 257, 2048):
-        assert call_records._chosen("n" * size) == "n" * size

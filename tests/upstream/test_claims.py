@@ -116,7 +116,9 @@ def test_what_others_have_is_shown_without_holding_it_against_templates(
     form: str, servers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Look-ups are counted: as many for each resource as heads have lengths, whoever has how many templates."""
-    named = {f"bad{at}": ([], hostile(form, 500)) for at in range(servers)}
+    named: dict[str, tuple[list[str], list[str]]] = {
+        f"bad{at}": ([], hostile(form, 500)) for at in range(servers)
+    }
     found = claims(**named)
     monkeypatch.setattr(Template, "matches", lambda *_: pytest.fail("a template was looked at"))
     looked: list[str] = []
@@ -126,7 +128,7 @@ def test_what_others_have_is_shown_without_holding_it_against_templates(
             looked.append(str(key))
             return super().__contains__(key)
 
-    found._begins = Counted(found._begins)  # type: ignore[assignment]
+    found._begins = Counted(found._begins)
     for at in range(10):
         found.beside(Target("good", f"file:///{'a' * 2000}/{at}"))
         found.meets(Target("good", f"file:///{'a' * 1000}{at}{{x}}"))

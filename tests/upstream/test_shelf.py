@@ -312,7 +312,12 @@ def test_what_is_no_text_is_not_even_read_as_a_name(
     key = {"resources": "uri", "resourceTemplates": "uriTemplate"}.get(section, "name")
     read: list[int] = []
     real = jsonrpc.decode
-    monkeypatch.setattr(jsonrpc, "decode", lambda one: read.append(len(bytes(one))) or real(one))
+
+    def counted(one: bytes) -> Any:
+        read.append(len(bytes(one)))
+        return real(one)
+
+    monkeypatch.setattr(jsonrpc, "decode", counted)
     for name in (b"[%b1]" % (b"1e1," * 100_000), b'"%b"' % (b"x" * 8191), b"7", b"null"):
         made = Listing(Hello("2025-11-25"), {section: [{key: msgspec.Raw(name)}]})  # type: ignore[dict-item]
         found = build_shelf(ServerSpec(id="s"), made)

@@ -121,15 +121,26 @@ def test_more_digits_than_a_number_may_have_are_an_error() -> None:
         canonical(jsonrpc.decode(b"[1." + b"7" * 4300 + b"]"))
 
 
+def _read(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The numbers that are worked on, as they are."""
+    found: list[float] = []
+    real = definition._number
+
+    def counted(one: float) -> Any:
+        found.append(one)
+        return real(one)
+
+    monkeypatch.setattr(definition, "_number", counted)
+    return found
+
+
 @pytest.mark.parametrize("nested", ["[{}]", '{{"a":[{}]}}', "[[{}],[{}]]"])
 def test_a_large_value_is_written_some_hundred_values_a_step(
     nested: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = ",".join(["1e1"] * 2000)
     value = jsonrpc.decode(nested.format(inner, inner).encode())
-    read: list[float] = []
-    real = definition._number
-    monkeypatch.setattr(definition, "_number", lambda one: read.append(one) or real(one))
+    read = _read(monkeypatch)
     steps, most, found = canonical_steps(value), 0, b""
     while not found:
         before = len(read)
@@ -145,9 +156,7 @@ def test_a_large_value_is_written_some_hundred_values_a_step(
 def test_the_digest_of_a_large_definition_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b'{"name":"t","once":[%b]}' % b",".join([b"1e1"] * 3000)
     members = jsonrpc.decode_members(text)
-    read: list[float] = []
-    real = definition._number
-    monkeypatch.setattr(definition, "_number", lambda one: read.append(one) or real(one))
+    read = _read(monkeypatch)
     first = definition_digest(members)
     assert len(read) == 3000
     assert definition_digest(dict(members)) == first

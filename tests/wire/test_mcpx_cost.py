@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,16 +33,17 @@ def filled(filler: str, size: int = MIB) -> str:
     return "[" + FILLERS[filler] * (size // len(FILLERS[filler])) + "1]"
 
 
-HOSTILE = {
+PLACES: dict[str, Callable[[str], bytes]] = {
+    "beside": lambda said: envelope("{}", f',"\\u0041":{said}'),
+    "inside": lambda said: envelope(f'{{"a":{said}}}', ',"\\u0041":1'),
+    "twice": lambda said: envelope(f'{{"a":{said}}}', f',"payload":{{"b":{said}}}'),
+    "before": lambda said: b'{"x":' + said.encode() + b"," + envelope("{}")[1:],
+}
+HOSTILE: dict[str, bytes] = {
     **{
         f"{place} {name}": build(filled(name))
         for name in FILLERS
-        for place, build in {
-            "beside": lambda said: envelope("{}", f',"\\u0041":{said}'),
-            "inside": lambda said: envelope(f'{{"a":{said}}}', ',"\\u0041":1'),
-            "twice": lambda said: envelope(f'{{"a":{said}}}', f',"payload":{{"b":{said}}}'),
-            "before": lambda said: b'{"x":' + said.encode() + b"," + envelope("{}")[1:],
-        }.items()
+        for place, build in PLACES.items()
     },
     "half": envelope('{"a":"\\ud800' + "\\n" * (MIB // 2) + '"}'),
     "halves": envelope('{"a":"' + "\\ud800" * (MIB // 6) + '"}'),
@@ -81,7 +83,12 @@ def test_what_is_done_in_steps_is_bounded(name: str, monkeypatch: pytest.MonkeyP
     for pattern in ("_TOKEN", "_COLON", "_HALF"):
         monkeypatch.setattr(mcpx, pattern, Counted(getattr(mcpx, pattern), steps))
     real = jsonrpc.decode
-    monkeypatch.setattr(jsonrpc, "decode", lambda one: decoded.append(len(bytes(one))) or real(one))
+
+    def counted(one: bytes) -> Any:
+        decoded.append(len(bytes(one)))
+        return real(one)
+
+    monkeypatch.setattr(jsonrpc, "decode", counted)
     text = HOSTILE[name]
     assert len(text) > MIB / 2
     assert isinstance(read(text), Envelope | Flaw)
