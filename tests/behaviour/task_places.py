@@ -153,6 +153,7 @@ def named_places(era: str) -> Iterator[Place]:
     for method in (*methods, *DECLARED):
         params = {**_PARAMS.get(method, {"said": WORDS_OF_IT}), **META}
         if method in TASK_STATUS:
+            params.pop("said")  # what nobody knows passes; words that are known do not
             params |= {"taskId": "{}", "status": "working", "statusMessage": WORDS_OF_IT}
             params |= {"result": {"content": [WORDS_OF_IT]}, "error": {"message": WORDS_OF_IT}}
         elif method in OF_THE_SERVER:

@@ -69,6 +69,10 @@ async def test_what_a_server_names_is_for_whoever_has_it(house: House) -> None:
             ann, bob = house.take("ann"), house.take("bob")
             wrong += flaws(place.name, str(task), ann, owner == "ann", his)
             wrong += flaws(place.name, str(task), bob, owner == "bob", hers)
+            if place.name in TASK_STATUS:  # words come with what is asked for
+                wrong += [one for one in (*ann, *bob) if WORDS_OF_IT in one]
+            if any(f'"{place.name}"' in one and RELATED not in one for one in bob):
+                told.add(f"whoever listens: {place.name}")
             if owner == "bob" and any(his in one for one in bob):
                 told.add(place.name)
             if owner == "ann" and any(hers in one for one in ann):
@@ -77,7 +81,7 @@ async def test_what_a_server_names_is_for_whoever_has_it(house: House) -> None:
     # What can be told to somebody who listens is, and what can be asked in a call of the owner's.
     assert {"notifications/message", "notifications/acme.said", *_status(house)} <= told
     assert "ann: notifications/message" in told
-    assert "ann: a result" not in told or house.era  # a result belongs to its call
+    assert "whoever listens: notifications/resources/updated" in told
     if house.era == "legacy":
         assert {"ann: elicitation/create", "ann: sampling/createMessage", "ann: acme/ask"} <= told
 

@@ -98,6 +98,19 @@ async def test_all_questions_are_asked_at_the_same_time() -> None:
     assert found == {"a": {"to": "elicitation/create"}, "b": {"to": "roots/list"}}
 
 
+async def test_each_question_says_which_server_asks_and_none_is_of_a_task() -> None:
+    back = FakeBack(elicitation={"action": "accept"})
+    plain = Interim({"a": Question("elicitation/create", {"message": "x"})}, None)
+    assert await within(ask_all(plain, back, "one")) == {"a": {"action": "accept"}}
+    assert [one.server for one in back.questions] == ["one"]
+    related = {"_meta": {"io.modelcontextprotocol/related-task": {"taskId": "T-1"}}}
+    found = await within(
+        ask_all(Interim({"a": Question("elicitation/create", related)}, None), back)
+    )
+    assert isinstance(found, Failure)
+    assert len(back.questions) == 1
+
+
 async def test_one_question_that_cannot_be_asked_fails_the_call_and_ends_the_others() -> None:
     ended = asyncio.Event()
 

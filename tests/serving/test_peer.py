@@ -261,6 +261,22 @@ async def test_only_who_was_sent_to_a_page_hears_that_it_is_done() -> None:
         peer.close()
 
 
+async def test_who_was_sent_to_a_page_by_an_error_hears_that_it_is_done() -> None:
+    error = (
+        b'{"code":-32042,"message":"open it","data":{"elicitations":[{"elicitationId":"srv/e"}]}}'
+    )
+    async with House() as house:
+        house.script.does("echo", Failure("upstream_error", error=error))
+        said: list[bytes] = []
+        peer, reply = peer_of(house, said), Kept()
+        peer.conversation.assume("2025-11-25")
+        await within(peer.serve(effect_of(peer, rpc("tools/call", CALL, "x")), reply))
+        for server, ident in (("other", "srv/e"), ("srv", "srv/f"), ("srv", "srv/e")):
+            peer._changed(server, "notifications/elicitation/complete", {"elicitationId": ident})
+        assert [jsonrpc.decode(one)["params"] for one in said] == [{"elicitationId": "srv/e"}]
+        peer.close()
+
+
 async def test_progress_goes_to_whoever_asked_and_only_while_it_asks() -> None:
     async with House() as house:
         peer = peer_of(house)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Target
+from gatewright.call import Kind, Target
 from gatewright.protocol.task_ids import RELATED
 from gatewright.wire.methods import WORDS
 from tests.behaviour.task_places import (
@@ -60,11 +60,12 @@ def _calls(house: House, related: Any) -> list[Any]:
         call = house.method(ANN, method, dict(meta))
         calls.append(to(call, Target("one", method)))
     answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": "s"}
-    for kind, method, member, name in (
+    uses: tuple[tuple[Kind, str, str, str], ...] = (
         ("prompt", "prompts/get", "name", "p"),
         ("resource", "resources/read", "uri", "memo:///r"),
         ("tool", "tools/call", "name", "work"),
-    ):
+    )
+    for kind, method, member, name in uses:
         call = house.method(ANN, method, {member: name, **meta, **answers})
         calls.append(to(call, Target("one", name), kind))
     return calls

@@ -158,7 +158,7 @@ async def test_arguments_and_subscriptions_are_the_servers(house: tuple[House, P
     home, policy = house
     policy.grant(allow(None))
     ref = {"ref": {"type": "ref/prompt", "name": "one__p"}, "argument": {"name": "a", "value": ""}}
-    methods = {
+    methods: dict[str, tuple[dict[str, Any], Target]] = {
         "completion/complete": (ref, Target("one", "p")),
         "resources/subscribe": ({"uri": "memo:///r"}, Target("one", "memo:///r")),
         "resources/unsubscribe": ({"uri": "memo:///r"}, Target("one", "memo:///r")),

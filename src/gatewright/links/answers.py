@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
 from gatewright.links.exchange import Reply
 from gatewright.links.questions import UNATTRIBUTABLE
@@ -95,14 +97,17 @@ def _failed(error: bytes) -> Failure:
     return Failure("upstream_error", "the server answered with an error", error=error)
 
 
-async def ask_all(interim: Interim, back: Back) -> dict[str, Any] | Failure:
-    """The answers to all questions of an interim result, asked at the same time.
+async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, Any] | Failure:
+    """The answers to all questions of an interim result of a server, asked at the same time.
 
     One that cannot be asked fails the call: a modern server has no way to be told so.
     """
     if any(named(one.params) is not None for one in interim.questions.values()):
         return _cannot(CannotAsk(OF_ITS_CALL))
-    tasks = {key: asyncio.ensure_future(back.ask(one)) for key, one in interim.questions.items()}
+    tasks = {
+        key: asyncio.ensure_future(back.ask(replace(one, server=server)))
+        for key, one in interim.questions.items()
+    }
     try:
         await asyncio.gather(*tasks.values())
     except CannotAsk as no:

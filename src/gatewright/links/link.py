@@ -302,7 +302,7 @@ class Link(abc.ABC):
             if interim is None:
                 return current
             begun = self._loop.time()
-            answers = await ask_all(interim, back)
+            answers = await ask_all(interim, back, self.spec.id)
             if isinstance(answers, Failure):
                 return answers
             deadline += self._loop.time() - begun  # a person's time is not the tool's

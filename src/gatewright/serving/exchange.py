@@ -21,6 +21,7 @@ from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, O
 from gatewright.protocol import eras, verdicts
 from gatewright.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.serving.front import Front
+from gatewright.serving.pages import pages
 from gatewright.serving.parked import PARKED_S, Parked, bound_to
 from gatewright.wire import jsonrpc
 from gatewright.wire.methods import defined, is_known
@@ -167,6 +168,8 @@ class Exchange:
         client = inbound.client
         if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
             outcome = self._reseal(call, outcome)
+        for page in pages(outcome):
+            self._host.asked(page)
         spelled = verdicts.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None:
             self._outcome = spelled

@@ -30,11 +30,8 @@ __all__ = ["LIST", "STATUS", "ServerTasks"]
 
 LIST = "tasks/list"
 STATUS = TASK_STATUS
-_TOLD = frozenset(
-    {"taskId", "status", "createdAt", "lastUpdatedAt", "_meta"}
-    | {"ttl", "ttlMs", "pollInterval", "pollIntervalMs"}
-)
-"""What is told of how a task stands to whom did not ask: no words of its server."""
+_ASKED_FOR = frozenset({task_ids.WORDS, *task_ids.DETAILS})
+"""What is told of how a task stands to whoever asks for it, and not unasked."""
 
 _PAGES = 64
 _GONE = Failure("invalid_params", "there is no such task")
@@ -100,7 +97,7 @@ class ServerTasks:
         if made is None:
             return None
         if stands:
-            params = {name: one for name, one in params.items() if name in _TOLD}
+            params = {name: one for name, one in params.items() if name not in _ASKED_FOR}
         found = task_ids.renamed_params(params, made.task, made.id)
         return made, found if named(found) in (None, made.id) else without(found)
 
