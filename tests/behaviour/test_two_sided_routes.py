@@ -151,6 +151,22 @@ def test_a_log_line_of_one_of_two_calls_is_nobodys(tmp_path: Path, more: dict[st
     played(tmp_path, act)
 
 
+def test_a_log_line_on_a_stream_of_no_call_is_of_none(tmp_path: Path) -> None:
+    """A modern server may go on with what was given up; the stream of that is closed, and the one for changes is left."""
+
+    async def act(house: House) -> None:
+        asked, end, _ = await calls(house, "ann", "net")
+        await calls(house, "fay", "net")
+        house.clients["ann"].cancel(0)
+        await house.rest()
+        note = {"level": "info", "data": f"about {asked.mark} by-net"}
+        end.say(next(iter(end.listens)), method="notifications/message", params=note)
+        await house.rest()
+        assert house.heard["client notifications/message"] == 0
+
+    played(tmp_path, act)
+
+
 def test_a_list_that_changes_during_a_call_is_looked_at(tmp_path: Path) -> None:
     async def act(house: House) -> None:
         _, end, one = await calls(house, "ann", "one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gatewright.call import Target
 from gatewright.upstream.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client, Question
 from tests.behaviour.two_sided_facts import SERVERS, Asked, visible
@@ -95,7 +96,7 @@ class Musts(Judge):
         for client in self.clients.values():
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
-                same = own == uri if target is None else target == (name, uri)
+                same = own == uri if target is None else target == Target(name, uri)
                 if same and server == name and (target is not None or not evil or evil not in uri):
                     found.append((client, own))
         return found

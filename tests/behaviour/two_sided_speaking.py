@@ -103,7 +103,7 @@ class Speaking(Hostile):
     def _asks_in_its_answer(end: End, one: Work, text: str, more: dict[str, Any]) -> None:
         del end.work[one.ident]  # and yet it is not over
         _, put = end.numbered()
-        form = {"requestedSchema": {"type": "object", "properties": {}}}
+        form: dict[str, Any] = {"requestedSchema": {"type": "object", "properties": {}}}
         form = {"message": f"{text} put-{put}", **form}
         wanted = {"q1": {"method": "elicitation/create", "params": {**form, **more}}}
         state = f"state-of-{end.server.name} {one.mark} put-{put}"

@@ -308,7 +308,7 @@ class Link(abc.ABC):
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
         else:
-            self._belonging(method, params)
+            self._belonging(method, params, stream)
 
     def _may_ask(self, method: str) -> bool:
         return self._sendable.asks(method, self._hello)
@@ -349,15 +349,15 @@ class Link(abc.ABC):
             params["request_id"] = exchange.call.id
         exchange.back.emit(Event(method, params))
 
-    def _belonging(self, method: str, params: dict[str, Any]) -> None:
-        """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
-        the one that ever was, or to everybody where nobody was yet; and to the gateway's own log where it could tell
-        one session about another."""
+    def _belonging(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+        """A log line, or something unknown, that names no call: it belongs to the one session at work, unless it came on a stream
+        of no call; when nobody is, to the one that ever was, or to everybody where nobody was yet; and to the gateway's own
+        log where it could tell one session about another."""
         candidates = [one for one in self._pending.values() if one.call is not None]
         if not candidates and self.sole is not None:
             self._unsolicited(method, params)
             return
-        exchange = self._questions.party(candidates)
+        exchange = self._questions.party(candidates if stream is None else ())
         if exchange is not None:
             self._emit(exchange, method, params)
             return
