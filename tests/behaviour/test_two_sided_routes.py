@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.call import Target
+from gatewright.upstream.names import wrap_uri
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_scene import calls, inside, stands, work_of
@@ -353,5 +355,34 @@ def test_how_a_task_stands_is_no_word_of_anothers_call(
         for stream in (None, theirs.ident):
             end.say(stream, method=method, params=end.task(ident))
             await house.rest()
+
+    played(tmp_path, act)
+
+
+async def names(house: House, server: str, uri: str) -> None:
+    """A result of a server names a resource to ann."""
+    asked, end, one = await calls(house, "ann", server)
+    text = {"type": "text", "text": f"about {asked.mark} by-{server}"}
+    link = {"type": "resource_link", "uri": uri, "name": "l"}
+    end.answered(one)
+    end.say(one.ident, id=one.ident, result={"content": [text, link]})
+    await house.rest()
+
+
+@pytest.mark.parametrize("uri", ["two://r", "two://r/7"])
+def test_a_link_to_what_another_claims_is_qualified(tmp_path: Path, uri: str) -> None:
+    async def act(house: House) -> None:
+        await names(house, "evil", uri)
+        assert house.links["ann", ""] == {wrap_uri(Target("evil", uri)): {"evil"}}
+
+    played(tmp_path, act)
+
+
+def test_what_two_results_name_alike_is_plain_for_the_first_alone(tmp_path: Path) -> None:
+    async def act(house: House) -> None:
+        await names(house, "two", "any://l")
+        await names(house, "evil", "any://l")
+        second = wrap_uri(Target("evil", "any://l"))
+        assert house.links["ann", ""] == {"any://l": {"two"}, second: {"evil"}}
 
     played(tmp_path, act)
