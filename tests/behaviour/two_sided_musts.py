@@ -81,7 +81,7 @@ class Musts(Judge):
 
     def must_reach(self, asked: Asked, server: str) -> None:
         """What is listed as a server's leads to it."""
-        if self.servers[server].ends and not asked.got.get(server):
+        if self.servers[server].ends and asked.heard and not asked.got.get(server):
             self.fault(f"{asked.who} did not reach {server} by what is listed", asked.params)
 
     def must_be_of(self, client: Client, number: int, text: str) -> None:
