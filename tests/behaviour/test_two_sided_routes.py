@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.call import Target
+from gatewright.upstream.names import wrap_uri
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_scene import calls, inside, stands, work_of
@@ -145,6 +147,22 @@ def test_a_log_line_of_one_of_two_calls_is_nobodys(tmp_path: Path, more: dict[st
         for asked, end, _ in both:
             note = {"level": "info", "data": f"about {asked.mark} by-evil", **more}
             end.say(None, method="notifications/message", params=note)
+        await house.rest()
+        assert house.heard["client notifications/message"] == 0
+
+    played(tmp_path, act)
+
+
+def test_a_log_line_on_a_stream_of_no_call_is_of_none(tmp_path: Path) -> None:
+    """A modern server may go on with what was given up; the stream of that is closed, and the one for changes is left."""
+
+    async def act(house: House) -> None:
+        asked, end, _ = await calls(house, "ann", "net")
+        await calls(house, "fay", "net")
+        house.clients["ann"].cancel(0)
+        await house.rest()
+        note = {"level": "info", "data": f"about {asked.mark} by-net"}
+        end.say(next(iter(end.listens)), method="notifications/message", params=note)
         await house.rest()
         assert house.heard["client notifications/message"] == 0
 
@@ -337,5 +355,34 @@ def test_how_a_task_stands_is_no_word_of_anothers_call(
         for stream in (None, theirs.ident):
             end.say(stream, method=method, params=end.task(ident))
             await house.rest()
+
+    played(tmp_path, act)
+
+
+async def names(house: House, server: str, uri: str) -> None:
+    """A result of a server names a resource to ann."""
+    asked, end, one = await calls(house, "ann", server)
+    text = {"type": "text", "text": f"about {asked.mark} by-{server}"}
+    link = {"type": "resource_link", "uri": uri, "name": "l"}
+    end.answered(one)
+    end.say(one.ident, id=one.ident, result={"content": [text, link]})
+    await house.rest()
+
+
+@pytest.mark.parametrize("uri", ["two://r", "two://r/7"])
+def test_a_link_to_what_another_claims_is_qualified(tmp_path: Path, uri: str) -> None:
+    async def act(house: House) -> None:
+        await names(house, "evil", uri)
+        assert house.links["ann", ""] == {wrap_uri(Target("evil", uri)): {"evil"}}
+
+    played(tmp_path, act)
+
+
+def test_what_two_results_name_alike_is_plain_for_the_first_alone(tmp_path: Path) -> None:
+    async def act(house: House) -> None:
+        await names(house, "two", "any://l")
+        await names(house, "evil", "any://l")
+        second = wrap_uri(Target("evil", "any://l"))
+        assert house.links["ann", ""] == {"any://l": {"two"}, second: {"evil"}}
 
     played(tmp_path, act)

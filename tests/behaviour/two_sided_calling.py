@@ -11,7 +11,7 @@ from hypothesis.stateful import rule
 from gatewright.upstream.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked, visible
-from tests.behaviour.two_sided_speaking import Speaking, any_work, asking
+from tests.behaviour.two_sided_speaking import LINKS, Speaking, any_work, asking
 from tests.behaviour.two_sided_steps import anything, callers, inside, servers, where, which
 
 __all__ = ["Calling"]
@@ -190,7 +190,7 @@ class Calling(Speaking):
         self, who: str, server: str, number: int, other: str
     ) -> Coroutine[Any, Any, None]:
         asked = self._calls(who, self._near(who, server, number))
-        return self._named(asked, "anothers" if number % 2 else "link", other)
+        return self._named(asked, LINKS[number % 4], other)
 
     async def _named(self, asked: Asked, form: str, other: str) -> None:
         await self.house.rest()
@@ -217,6 +217,9 @@ class Calling(Speaking):
         mine = frozenset(self.house.links.get((host.agent, host.profile), {}).get(uri, ()))
         target = unwrap_uri(uri)  # that form needs nobody to have shown it
         seen = visible(who)
+        listed = uri.partition("://r")
+        if listed[1]:  # for whoever may see who lists it, and the hostile one lists what it likes
+            mine = mine | {listed[0], "evil"}
         mine = seen if len(seen) == 1 else mine  # all goes there that nobody else could have
         whose = frozenset(mine if target is None else {target.server}) & seen
         client = self.house.clients[who]

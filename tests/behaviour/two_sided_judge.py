@@ -137,7 +137,8 @@ class Judge:
         question = question or "inputRequests" in (said.get("result") or {})
         if piped and (question or said.get("method") == "notifications/message"):
             asked = None
-        if asked is not None and marks - {asked.mark}:
+        running = {one.mark for one in client.open.values()}  # what is over has no stream any more
+        if asked is not None and marks & running - {asked.mark}:
             self.fault(f"{client.name} heard on one stream what belongs to another", said)
         beside = client.host.wire == "http" and stream is None and "method" in said
         if beside and any(one.mark in marks for one in client.open.values()):

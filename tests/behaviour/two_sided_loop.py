@@ -10,11 +10,16 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from gatewright.stores.flusher import Flusher
 
 __all__ = ["Loop", "Waited"]
+
+_Words = TypeVarTuple("_Words")
+_Found = TypeVar("_Found")
 
 _LOOK_S = 0.05
 """How long threads are waited for before they are looked at again."""
@@ -33,7 +38,12 @@ class Loop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._now
 
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(
+        self,
+        executor: Executor | None,
+        func: Callable[[Unpack[_Words]], _Found],
+        *args: *_Words,
+    ) -> asyncio.Future[_Found]:
         self.outside += 1
         found = super().run_in_executor(executor, func, *args)
         found.add_done_callback(self._came)

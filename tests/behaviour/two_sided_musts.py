@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gatewright.call import Target
 from gatewright.upstream.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client, Question
 from tests.behaviour.two_sided_facts import SERVERS, Asked, visible
@@ -80,7 +81,7 @@ class Musts(Judge):
 
     def must_reach(self, asked: Asked, server: str) -> None:
         """What is listed as a server's leads to it."""
-        if self.servers[server].ends and not asked.got.get(server):
+        if self.servers[server].ends and asked.heard and not asked.got.get(server):
             self.fault(f"{asked.who} did not reach {server} by what is listed", asked.params)
 
     def must_be_of(self, client: Client, number: int, text: str) -> None:
@@ -95,7 +96,7 @@ class Musts(Judge):
         for client in self.clients.values():
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
-                same = own == uri if target is None else target == (name, uri)
+                same = own == uri if target is None else target == Target(name, uri)
                 if same and server == name and (target is not None or not evil or evil not in uri):
                     found.append((client, own))
         return found

@@ -18,10 +18,12 @@ from tests.behaviour.two_sided_hostile import RESULTS, Hostile
 from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_steps import inside, servers, where, which
 
-__all__ = ["Speaking", "any_work", "asking"]
+__all__ = ["LINKS", "Speaking", "any_work", "asking"]
 
 asking = st.sampled_from(["elicitation/create", "sampling/createMessage", "roots/list"])
 any_work = st.integers(0, 63)
+LINKS = ("own", "any", "listed", "fits")
+"""Whose a resource is that a result names: its server's alone, one that all name, and of the hostile one's what is another's."""
 _SAYS_WHAT_WAITS = ("tools/call", "prompts/get", "resources/read")
 
 
@@ -35,9 +37,7 @@ class Speaking(Hostile):
     # -- about calls
 
     @where(House.every_work)
-    @rule(
-        number=any_work, form=st.sampled_from([None, "task", "same", "link", "anothers", *RESULTS])
-    )
+    @rule(number=any_work, form=st.sampled_from([None, "task", "same", *LINKS, *RESULTS]))
     @inside
     def a_server_answers(self, number: int, form: Any) -> None:
         self._answers(*self._work(number), form)
@@ -51,10 +51,10 @@ class Speaking(Hostile):
         said: dict[str, Any] = {"result": {"content": [{"type": "text", "text": text}]}}
         if form in ("task", "same"):
             said = self._task(end, one, again=form == "same" and not honest) or said
-        elif form in ("link", "anothers"):
-            whose = self.house.servers["evil"].foreign or "two"
-            whose = whose if form == "anothers" and not honest else server
-            link = {"type": "resource_link", "uri": f"{whose}://l", "name": "l"}
+        elif form in LINKS:
+            whose = server if honest else self.house.servers["evil"].foreign or "two"
+            uri = {"listed": f"{whose}://r", "fits": f"{whose}://r/7", "any": "any://l"}
+            link = {"type": "resource_link", "uri": uri.get(form, f"{server}://l"), "name": "l"}
             said["result"]["content"].append(link)
         elif isinstance(form, dict) and not honest:
             ((kind, body),) = form.items()
@@ -103,7 +103,7 @@ class Speaking(Hostile):
     def _asks_in_its_answer(end: End, one: Work, text: str, more: dict[str, Any]) -> None:
         del end.work[one.ident]  # and yet it is not over
         _, put = end.numbered()
-        form = {"requestedSchema": {"type": "object", "properties": {}}}
+        form: dict[str, Any] = {"requestedSchema": {"type": "object", "properties": {}}}
         form = {"message": f"{text} put-{put}", **form}
         wanted = {"q1": {"method": "elicitation/create", "params": {**form, **more}}}
         state = f"state-of-{end.server.name} {one.mark} put-{put}"

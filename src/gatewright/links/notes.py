@@ -62,7 +62,7 @@ class Notes:
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
         else:
-            self._belonging(method, params)
+            self._belonging(method, params, stream)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")
@@ -117,15 +117,15 @@ class Notes:
             found["request_id"] = exchange.call.id
         exchange.back.emit(Event(method, found))
 
-    def _belonging(self, method: str, params: dict[str, Any]) -> None:
-        """A log line, or something unknown, that names no call: it belongs to the one session at work; when nobody is, to
-        the one that ever was, or to everybody where nobody was yet; and to the gateway's own log where it could tell
-        one session about another."""
+    def _belonging(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+        """A log line, or something unknown, that names no call: it belongs to the one session at work, unless it came on a stream
+        of no call; when nobody is, to the one that ever was, or to everybody where nobody was yet; and to the gateway's own
+        log where it could tell one session about another."""
         candidates = [one for one in self._pending.values() if one.call is not None]
         if not candidates and self._link.sole is not None:
             self._unsolicited(method, params)
             return
-        exchange = self._questions.party(candidates)
+        exchange = self._questions.party(candidates if stream is None else ())
         if exchange is not None:
             self._emit(exchange, method, params)
             return
