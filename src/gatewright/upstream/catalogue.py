@@ -18,7 +18,7 @@ from gatewright.transport.slices import in_slices, whole
 from gatewright.upstream.about import about_tool
 from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
-from gatewright.upstream.names import prefixes_of, wrap_uri
+from gatewright.upstream.names import prefixes_of, unwrap_uri, wrap_uri
 from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
 from gatewright.upstream.spec import ServerSpec
@@ -274,6 +274,8 @@ class Catalogue:
         found = self.claimants(profile, uri, caller)
         if found:
             return found[0] if len(found) == 1 else None
+        if unwrap_uri(uri) is not None:
+            return None  # the name of somebody else's, whom the caller may not see
         visible = self.servers(profile, caller)
         having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
         return Target(having[0], uri) if len(having) == 1 else None

@@ -75,8 +75,8 @@ class GroundhogDoor:
         known = self._admit(caller, credential)
         if not isinstance(known, Caller):
             made = to_type("key create NAME", known=False)
-            said = f"send the header Authorization: Bearer KEY; `{made}` makes a key"
-            known = known or Refusal("auth_required", said)
+            wanted = f"send the header Authorization: Bearer KEY; `{made}` makes a key"
+            known = known or Refusal("auth_required", wanted)
             status, said, more = self._turned_away(known)
             await send_json(connection.send, said, status, more)
             return
