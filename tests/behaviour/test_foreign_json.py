@@ -19,6 +19,7 @@ from gatewright.call import Answer, CannotAsk, Client, Failure
 from gatewright.doors.groundhog.asking import Asking
 from gatewright.links import http_rules
 from gatewright.links.answers import params_of, read_reply
+from gatewright.links.link import UpstreamFailed
 from gatewright.links.questions import Questions
 from gatewright.protocol import eras, ggen, groundhog, promises, task_ids, verdicts
 from gatewright.protocol.api_result import result_of
@@ -27,7 +28,6 @@ from gatewright.protocol.mcp_server import Answered
 from gatewright.protocol.oauth import Unusable, decode_document
 from gatewright.protocol.room_payload import examine
 from gatewright.serving.peer import Peer
-from gatewright.upstream import listing
 from gatewright.upstream.listing import Listing, fetch_section
 from gatewright.upstream.screen import Screen
 from gatewright.upstream.shelf import build_shelf
@@ -178,7 +178,7 @@ class OnePage:
 def page(member: bytes) -> Callable[[bytes], Awaitable[None]]:
     async def read(shape: bytes) -> None:
         link: Any = OnePage(b'{"tools":[],' + member + b":" + shape + b"}")
-        with suppress(listing.UpstreamFailed):
+        with suppress(UpstreamFailed):
             found = await fetch_section(link, ServerSpec(id="s"), "tools")
             build_shelf(ServerSpec(id="s"), Listing(Hello(""), {"tools": found[:20]}))
 
@@ -370,7 +370,7 @@ async def test_no_shape_makes_more_than_one_step_may(
         work.step()
         await rest(seconds)
 
-    monkeypatch.setattr(listing.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     over = {}
     for name, shape in SHAPES.items():
         for size in SIZES:
