@@ -116,6 +116,7 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
 
 async def _take(page: msgspec.Raw, found: list[Definition]) -> None:
     """Put the definitions of one page to those found, some of them in each turn of the loop. Raises `TooMuch`, `ValueError`."""
+    await asyncio.sleep(0)  # the page was read over once already
     texts = jsonrpc.entries(page, _MOST - len(found))
     read = 0
     for text in texts:
