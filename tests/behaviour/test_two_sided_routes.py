@@ -15,10 +15,11 @@ from tests.behaviour.two_sided_scene import calls, inside, stands, work_of
 from tests.behaviour.two_sided_servers import End, Work
 
 
-def played(folder: Path, act: Any) -> None:
+def played(folder: Path, act: Any) -> House:
     """Something happened, and nobody got what is another's."""
     house = inside(folder, act)
     assert house.faults == []
+    return house
 
 
 # -- cancellations
@@ -356,7 +357,7 @@ def test_how_a_task_stands_is_no_word_of_anothers_call(
             end.say(stream, method=method, params=end.task(ident))
             await house.rest()
 
-    played(tmp_path, act)
+    assert played(tmp_path, act).faults == []
 
 
 async def names(house: House, server: str, uri: str) -> None:

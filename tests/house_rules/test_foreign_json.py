@@ -73,6 +73,7 @@ ALLOWED = {
     "stores/formats.py": _OWN,
     "stores/intents.py": _OWN,
     "stores/issued.py": _OWN,
+    "stores/pins.py": _OWN,
     "stores/keyring_secrets.py": _OWN,
     "stores/logins.py": _OWN,
     "stores/permissions.py": _OWN,

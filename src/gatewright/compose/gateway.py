@@ -375,9 +375,8 @@ class Gateway:
             self.app.approvals.base = server.url
         async with contextlib.AsyncExitStack() as serving:
             serving.push_async_callback(server.stop, 5.0)
-            more = await serving.enter_async_context(
-                self.groundhog.listening(self.app, server.seats)
-            )
+            side = self.groundhog.listening(self.app, server.seats)
+            more = await serving.enter_async_context(side)
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
             urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
             ready = Ready(f"{server.url}/mcp", urls | more, {})

@@ -20,7 +20,7 @@ from gatewright.upstream.linked import Linked
 from gatewright.upstream.listing import EMPTY, Listing
 from gatewright.upstream.names import prefixes_of, unwrap_uri, wrap_uri
 from gatewright.upstream.reserved import Reserved
-from gatewright.upstream.shelf import Shelf, Shelved, build_shelf
+from gatewright.upstream.shelf import Shelf, Shelved, judged, shelf_of
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View, view_of
 from gatewright.wire.groundhog import About
@@ -36,6 +36,8 @@ _EMPTY_SHELF = Shelf()
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
 _NOTHING = Profile(servers=("",))
 """No server has an empty id."""
+_Names = Mapping[str, Collection[str]]
+"""Server → names of its tools."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -90,11 +92,9 @@ class Catalogue:
                 return server
         for profile in self._profiles:
             tools = self.view(profile).tools
-            found = tools.get(name)
-            named = (
-                one for one in tools.values() if name in {one.target.name, self.about(one).name}
-            )
-            for one in ([found] if found is not None else []) + list(named):
+            found, every = tools.get(name), tools.values()
+            named = [one for one in every if name in {one.target.name, self.about(one).name}]
+            for one in [found, *named] if found is not None else named:
                 if one.target.server != but:
                     return one.target.server
         return ""
@@ -107,8 +107,7 @@ class Catalogue:
             return False
         self._listings[server] = listing
         spec = self._specs[server]
-        ready = _ready(spec, listing, made)
-        shelf = ready or build_shelf(spec, listing, self._shelves.get(server))
+        shelf = shelf_of(spec, listing, made, self._shelves.get(server))
         self._shelves[server] = shelf
         self._reserve(server)
         ahead, self._ahead = self._ahead, None
@@ -128,7 +127,7 @@ class Catalogue:
             self.reserved.put(server, self._shelves[server].named)
 
     def _absent(
-        self, shelves: Mapping[str, Shelf], coming: Mapping[str, Collection[str]] = {}
+        self, shelves: Mapping[str, Shelf], coming: _Names = {}
     ) -> dict[str, Collection[str]]:
         """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
         found: dict[str, Collection[str]] = {}
@@ -140,10 +139,7 @@ class Catalogue:
         return found
 
     def _view_of(
-        self,
-        profile: str,
-        shelves: Mapping[str, Shelf],
-        coming: Mapping[str, Collection[str]] = {},
+        self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = {}
     ) -> Generator[None, None, View]:
         shown = self._profiles.get(profile, _NOTHING)
         absent = self._absent(shelves, coming)
@@ -177,11 +173,13 @@ class Catalogue:
     def _reshelved(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf:
         """The shelf for a listing under other words; what would be the same is the same."""
         before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
-        if before is None or shelf is None or _judged(before) != _judged(spec):
-            return _ready(spec, listing, made) or build_shelf(spec, listing)
-        if self._listings.get(spec.id) is listing:
-            return shelf
-        return _ready(spec, listing, made) or build_shelf(spec, listing, shelf)
+        if before is None or shelf is None or judged(before) != judged(spec):
+            return shelf_of(spec, listing, made)
+        return (
+            shelf
+            if self._listings.get(spec.id) is listing
+            else shelf_of(spec, listing, made, shelf)
+        )
 
     def shelf(self, server: str) -> Shelf:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
@@ -219,7 +217,7 @@ class Catalogue:
     async def ahead(self, server: str, shelved: Shelved) -> None:
         """Make the views that somebody uses anew, in slices, with what a server is about to offer: `put` it right after this."""
         spec = self._specs.get(server)
-        if spec is None or _ready(spec, shelved.listing, shelved) is None:
+        if spec is None or shelved.of(spec, shelved.listing) is None:
             return
         for _ in range(_ATTEMPTS):
             version, shelves = self.version, {**self._shelves, server: shelved.shelf}
@@ -243,10 +241,7 @@ class Catalogue:
             self._views = {**views, **self._views}
 
     async def _viewed(
-        self,
-        profiles: Iterable[str],
-        shelves: Mapping[str, Shelf],
-        coming: Mapping[str, Collection[str]] = {},
+        self, profiles: Iterable[str], shelves: Mapping[str, Shelf], coming: _Names = {}
     ) -> dict[str, View]:
         return {
             profile: await in_slices(self._view_of(profile, shelves, coming))
@@ -348,13 +343,10 @@ class Catalogue:
             within = not shown or server in shown
             if within and name in names and self.sight.server(caller, server):
                 return True
-        named = (
-            tool
-            for server in self.servers(profile, caller)
-            for tool in self.shelf(server).tools
-            if tool.target.name == name
+        every = (
+            one for server in self.servers(profile, caller) for one in self.shelf(server).tools
         )
-        return any(self.sight.held(tool) for tool in named)
+        return any(tool.target.name == name and self.sight.held(tool) for tool in every)
 
     def about(self, tool: Tool) -> About:
         """What is said about a tool beside its definition."""
@@ -399,18 +391,6 @@ class Catalogue:
                 yield
                 texts.append(item.text(mgp))
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
-
-
-def _ready(spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf | None:
-    """The shelf that was made, where it is of this listing and by the same words."""
-    if made is None or made.listing is not listing or _judged(made.spec) != _judged(spec):
-        return None
-    return made.shelf
-
-
-def _judged(spec: ServerSpec) -> tuple[object, ...]:
-    """What shelves depend on, besides what the server lists."""
-    return spec.transport, spec.tools, spec.approver, spec.catalogue, spec.hints
 
 
 def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:

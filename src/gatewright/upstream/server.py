@@ -110,8 +110,7 @@ class Server:
         its last log lines stand before the first of this one."""
         self.wishes.follow(before.wishes)
         self.stderr.follow(before.stderr)
-        link = self._main.link
-        if link is not None and link.open:
+        if (link := self._main.link) is not None and link.open:
             self.spawn(self.wishes.renew(link))
 
     async def close(self, grace_s: float, reason: str = "the gateway stops") -> None:

@@ -29,7 +29,16 @@ from gatewright.wire.foreign_json import MOST_NS
 from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcp import param_headers
 
-__all__ = ["Entry", "Shelf", "Shelved", "build_shelf", "encode_definition", "shelve"]
+__all__ = [
+    "Entry",
+    "Shelf",
+    "Shelved",
+    "build_shelf",
+    "encode_definition",
+    "judged",
+    "shelf_of",
+    "shelve",
+]
 
 _TEMPLATES = 500
 """Any of them may have to be compared with a URI that somebody asks for."""
@@ -66,6 +75,24 @@ class Shelved(msgspec.Struct, frozen=True):
     spec: ServerSpec
     listing: Listing
     shelf: Shelf
+
+    def of(self, spec: ServerSpec, listing: Listing) -> Shelf | None:
+        """The shelf, where it was made of this listing and by the same words."""
+        same = self.listing is listing and judged(self.spec) == judged(spec)
+        return self.shelf if same else None
+
+
+def judged(spec: ServerSpec) -> tuple[object, ...]:
+    """What shelves depend on, besides what the server lists."""
+    return spec.transport, spec.tools, spec.approver, spec.catalogue, spec.hints
+
+
+def shelf_of(
+    spec: ServerSpec, listing: Listing, made: Shelved | None, before: Shelf | None = None
+) -> Shelf:
+    """The shelf that was made of this listing by the same words, else one that is made now."""
+    ready = None if made is None else made.of(spec, listing)
+    return ready or build_shelf(spec, listing, before)
 
 
 _ENTRIES = 10_000
