@@ -133,7 +133,7 @@ def test_a_text_without_a_match_is_read_once_where_the_search_is_bounded(
 
 def test_all_patterns_can_be_compiled_before_somebody_waits_for_them() -> None:
     unused = Pattern("ab+c"), Several(["a", "b"])
-    assert not any("_match" in vars(one) for one in unused)
+    assert not any({"_match", "_matches"} & vars(one).keys() for one in unused)
     assert compiled() >= 2
-    assert all("_match" in vars(one) for one in unused)
+    assert all({"_match", "_matches"} & vars(one).keys() for one in unused)
     assert (unused[0].hits(b"abc"), unused[1].hits(b"b")) == (True, [1])

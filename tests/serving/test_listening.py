@@ -108,6 +108,23 @@ async def test_resources_are_subscribed_to_through_policy_and_only_those_are_ack
         assert len(house.trails.ended) == 5
 
 
+async def test_the_end_of_a_listening_is_told_also_where_no_gate_would_let_it_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The credential, the grant or the session has gone, and what was subscribed to is given back all the same."""
+    async with House() as house:
+        forgotten: list[str] = []
+        monkeypatch.setattr(house.upstream, "forget", forgotten.append)
+        house.script.does("resources/subscribe", grants("u"))
+        house.script.does("resources/unsubscribe", Refusal("access_denied", "no more"))
+        wire = listen(house, {"resourceSubscriptions": ["u"]})
+        assert await wire.message() == acknowledged({"resourceSubscriptions": ["u"]})
+        wire.leave()
+        await within(wire.task)
+        assert forgotten == [call.listen for call in house.script.calls][:1]
+        assert forgotten[0] is not None
+
+
 async def test_a_server_that_does_not_answer_holds_no_acknowledgement_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -114,11 +114,28 @@ def test_a_choice_may_speak_of_secrets(field: dict[str, Any]) -> None:
         "Never enter spaces \u00b7 password",
     ],
 )
-@pytest.mark.parametrize("place", ["title", "description", "default", "examples"])
+@pytest.mark.parametrize("place", ["title", "description"])
 def test_a_label_is_what_is_asked_for_whatever_it_warns_of(label: str, place: str) -> None:
-    field: dict[str, Any] = {place: [label] if place == "examples" else label}
     with pytest.raises(CannotAsk, match="must not ask for passwords"):
-        form(**field)
+        form(**{place: label})
+
+
+@pytest.mark.parametrize("place", ["default", "examples", "enum", "enumNames"])
+def test_a_value_may_speak_of_secrets_and_not_for_the_gateway(place: str) -> None:
+    def held(text: str) -> Any:
+        return text if place == "default" else [text]
+
+    found = form(title="Branch", **{place: held("feature/token-refresh")})
+    assert found["requestedSchema"]["properties"]["name"][place] == held("feature/token-refresh")
+    with pytest.raises(CannotAsk, match="in the name of the gateway"):
+        form(title="Branch", **{place: held("Gatewright: approve")})
+
+
+def test_a_long_list_of_choices_is_a_form() -> None:
+    names = [f"a choice of {number}" for number in range(900)]
+    assert form(enum=names, enumNames=names)
+    with pytest.raises(CannotAsk, match="values 32768"):
+        form(enum=["x" * 40_000])
 
 
 def test_a_secret_that_is_asked_for_deep_in_a_schema_is_found() -> None:

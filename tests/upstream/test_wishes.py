@@ -267,3 +267,35 @@ async def test_nobody_listens_to_a_server_that_is_closed() -> None:
         await ask(supervisor, "modern_asker/end_listening")
         assert any("_listening" in str(one) for one in asyncio.all_tasks() - before)
     assert [str(one) for one in asyncio.all_tasks() - before if "_listening" in str(one)] == []
+
+
+@pytest.mark.parametrize("end", ["refused", "given up"])
+async def test_who_subscribed_beside_one_that_failed_is_not_told_yes_in_its_place(end: str) -> None:
+    """The server has not said yes to anybody: each is asked for by itself."""
+    async with running(python("asker")) as supervisor:
+        wishes = supervisor._servers["asker"].wishes
+        asked: list[asyncio.Future[Outcome]] = []
+
+        def asks(*_: Any) -> asyncio.Future[Outcome]:
+            asked.append(asyncio.get_running_loop().create_future())
+            return asked[-1]
+
+        wishes._server.call_common = asks  # type: ignore[method-assign,assignment]
+        first, second = (
+            asyncio.ensure_future(wish(supervisor, "resources/subscribe", ALPHA["asker"], one))
+            for one in ("a", "b")
+        )
+        while len(asked) < 2:
+            await asyncio.sleep(0)
+        if end == "refused":
+            asked[0].set_result(Refusal("access_denied", "no"))
+        else:
+            first.cancel()
+        asked[1].set_result(Answer(b"{}"))
+        await asyncio.wait([first, second])
+        assert isinstance(second.result(), Answer)
+        assert wishes._holders == {ALPHA["asker"]: {"b"}}
+        assert isinstance(
+            await wish(supervisor, "resources/subscribe", ALPHA["asker"], "c"), Answer
+        )
+        assert len(asked) == 2

@@ -29,9 +29,11 @@ REPORT = "dev.gatewright/redaction"
 
 log = logging.getLogger("gatewright.filters")
 
-AT_ONCE = 64 * 1024
+AT_ONCE = 16 * 1024
 """Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that, and so is what
 has many places to look at."""
+_WITHOUT_A_PLACE = 64 * 1024
+"""Bytes that are looked through where they are as well while too many results wait: a tool has run for them."""
 _FREE = 2 * 1024
 """Bytes in which there are never too many."""
 _SPOKEN_AT_ONCE = 8 * 1024
@@ -140,7 +142,11 @@ class Redact:
         if text is None:
             found = await beside(call, redactor, raw, report=not listed)
             if isinstance(found, Failure):
-                return found
+                if found.reason != "resource_exhausted" or len(raw) > _WITHOUT_A_PLACE:
+                    return found
+                found = redactor.json(raw)
+                if found.rules and not listed:
+                    found = Clean(reported(raw, found), found.rules)
             text = found.text
             if listed:
                 self._keep(raw, text, known)
@@ -313,10 +319,10 @@ def _is_long(redactor: Redactor, raw: bytes) -> bool:
 
 def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -> str:
     """What a server may not say outside a call, because it would be cleaned while everybody waits; empty where it may."""
-    if outweighs(params, AT_ONCE):
-        return f"{AT_ONCE} bytes at most"
+    if outweighs(params, _WITHOUT_A_PLACE):
+        return f"{_WITHOUT_A_PLACE} bytes at most"
     raw = _text(method, params)[0]
-    many = len(raw) > _FREE and redactor.takes_long(raw, _MANY_OUTSIDE)
+    many = len(raw) > _FREE and redactor.has_many(raw, _MANY_OUTSIDE)
     return f"at most {_MANY_OUTSIDE} places that look like secrets" if many else ""
 
 

@@ -89,11 +89,15 @@ class Redactor:
         self.worth_a_look = _always if hidden else self._scanner.worth_a_look
         """False for text, JSON or not, in which nothing can be found. The quick half of all this."""
 
-    def takes_long(self, raw: bytes, many: int = _MANY) -> bool:
-        """Whether to clean a text takes more than some milliseconds: there are more than so many places to look at, or much
+    def takes_long(self, raw: bytes) -> bool:
+        """Whether to clean a text takes more than some milliseconds: there are many places to look at, or there is much
         in which there may be something that nobody sees. Linear, and quick."""
         if self._hidden and len(raw) > _MUCH and not (raw.isascii() and b"\\u" not in raw):
             return True
+        return self.has_many(raw, _MANY)
+
+    def has_many(self, raw: bytes, many: int) -> bool:
+        """Whether there are more than so many places to look at."""
         at, after = 0, self._scanner.hinting(raw)
         for _ in range(many + 1):
             start, end = after(at)

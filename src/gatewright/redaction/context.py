@@ -45,7 +45,8 @@ _SAID = (
     r"(?i:credentials?|password|passphrase|passwd|token|bearer|basic|api[ _-]?key|secret|access[ _-]?key|"
     r"secret key|jwt|key)(?i: is| was| of| for|:)?(?:[ \t]|\\t){1,8}[\"'`]?"
 )
-_URL = r"[a-zA-Z][a-zA-Z0-9+.-]{1,24}:(?:\\?/){2}"
+_URL = r"[a-zA-Z0-9+.-]:(?:\\?/){2}"
+"""The end of a scheme is enough. A count of what may stand before it has as many states as text of one character class."""
 
 HINTS = either(
     [

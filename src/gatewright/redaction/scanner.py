@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache, partial
 
 from gatewright.patterns import escape
@@ -23,7 +23,7 @@ from gatewright.redaction.exact import OWN
 from gatewright.redaction.formats import FORMATS
 from gatewright.redaction.mark import MARK, MARK_BEGINS
 from gatewright.redaction.names import is_example, looks_issued
-from gatewright.redaction.patterns import Next, Pattern, Several, Span, either
+from gatewright.redaction.patterns import AnyOf, Pattern, Several, Span, either
 from gatewright.redaction.personal import PERSONAL, is_card, is_email, is_iban, is_phone, is_us_ssn
 
 __all__ = ["Scanner", "bytes_of", "scanner"]
@@ -31,6 +31,8 @@ __all__ = ["Scanner", "bytes_of", "scanner"]
 Rule = Callable[[bytes], Iterator[Finding]]
 
 _MORE_OF_IT = "[A-Za-z0-9_.=+/~|$:%@-]{5}"
+_FIXED = Pattern("[A-Za-z0-9_-]*")
+_APART = 4
 _ESCAPES = r"\\u00[2-7][0-9A-Fa-f]|\\/"
 _RUN = Pattern(r"[A-Za-z0-9+/_-]+={0,2}")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
@@ -67,6 +69,12 @@ def _hidden() -> str:
     return either(sorted({one for word in (*words, *_PREFIXES) for one in _inner(word)}))
 
 
+def _counts(hint: str) -> bool:
+    """Whether it begins with so little that much of a random text begins it, and counts what follows."""
+    fixed = _FIXED.end_at(hint.removeprefix("(?:").encode(), 0)
+    return fixed < 3 and "{" in hint
+
+
 def _hint(hint: str, rest: str) -> str:
     """The quick form of a token's pattern. Escapes may stand before it, so no boundary is asked for."""
     bare = hint.replace(r"\b", "")
@@ -84,26 +92,31 @@ class Scanner:
         terms: tuple[str, ...],
     ) -> None:
         self._secrets = secrets
-        self._quick = Pattern(either(self._hints(personal, terms)))
+        self._quick = AnyOf(self._hints(personal, terms))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
         self._rules = [rule for _, rule in exact]
         self.worth_a_look: Callable[[bytes], bool] = self._quick.hits
 
-    def _hints(self, personal: Iterable[str], terms: Iterable[str]) -> Iterator[str]:
-        yield _ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"
+    def _hints(self, personal: Collection[str], terms: Collection[str]) -> Iterator[str]:
+        """Patterns of which one is found wherever something may be; together only those that do not multiply (`AnyOf`)."""
+        plain = [_ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"]
+        plain += [f"(?i:{_literal(term)})" for term in terms]
         if self._secrets:
-            yield from (_hint(hint, rest) for _, hint, rest in FORMATS)
+            hints = [_hint(hint, rest) for _, hint, rest in FORMATS]
+            counting = [one for one in hints if _counts(one)]
+            plain += [one for one in hints if one not in counting] + [_hidden()]
+            yield from (either(counting[first::_APART]) for first in range(_APART))
             yield context.HINTS
             yield chosen.HINTS
-            yield _hidden()
-        yield from (PERSONAL[kind][0] for kind in sorted(personal))
-        yield from (f"(?i:{_literal(term)})" for term in terms)
+        yield either(plain)
+        if personal:
+            yield either(PERSONAL[kind][0] for kind in sorted(personal))
 
     def hinting(self, raw: bytes) -> Callable[[int], Span]:
         """What says, of places in order, where from there on something is worth a look; both are the end of the text where
         nothing is."""
-        return Next(self._quick, raw).after
+        return self._quick.next(raw)
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""

@@ -34,7 +34,7 @@ Ours = Callable[[str], bool]
 _URL_MOST = 4096
 _MESSAGE_MOST = 8192
 _NODES = 2000
-_WORDS_MOST = 16_384
+_WORDS_MOST, _VALUES_MOST = 16_384, 32_768
 """So many values, and characters of names and texts, a form is made of at most: more is no form for a person, and every one
 of them is looked at."""
 
@@ -132,13 +132,15 @@ def _flaw_of_parts(parts: SplitResult) -> str:
 
 def _judge_form(said: str, schema: Any) -> None:
     """Raise `CannotAsk` where a form asks for what MCP forbids forms to ask for, or speaks as the gateway."""
-    free, length = False, 0
+    free, length, offered = False, 0, 0
     for name, node in _fields(schema):
-        words = [name, *_shown(node)]
-        length += sum(map(len, words))
-        if length > _WORDS_MOST:
-            raise _no(f"the texts of the form have more than {_WORDS_MOST} characters")
-        if any(map(_speaks_as_us, words)):
+        words, values = [name, *_texts(node, _LABELS)], [*_texts(node, _VALUES)]
+        length, offered = length + sum(map(len, words)), offered + sum(map(len, values))
+        if length > _WORDS_MOST or offered > _VALUES_MOST:
+            raise _no(
+                f"the texts of the form have more than {_WORDS_MOST} characters, or its values {_VALUES_MOST}"
+            )
+        if any(map(_speaks_as_us, (*words, *values))):
             raise _no("a field of the form speaks in the name of the gateway")
         if _is_free(node):
             free = free or bool(name)
@@ -148,13 +150,11 @@ def _judge_form(said: str, schema: Any) -> None:
         raise _no(_SENSITIVE)
 
 
-def _shown(node: Mapping[str, Any]) -> Iterator[str]:
-    """What a client may show of a field, besides its name."""
-    for keyword in _SHOWN:
+def _texts(node: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:
+    for keyword in keywords:
         held = node.get(keyword)
-        yield from (
-            one for one in (held if isinstance(held, list) else [held]) if isinstance(one, str)
-        )
+        texts = held if isinstance(held, list) else [held]
+        yield from (one for one in texts if isinstance(one, str))
 
 
 def _asking(node: Mapping[str, Any], words: list[str]) -> Iterator[str]:
@@ -216,7 +216,9 @@ def _inside(name: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, held
 
 
-_SHOWN = ("title", "description", "default", "examples", "enum", "enumNames")
+_LABELS = ("title", "description")
+_VALUES = ("default", "examples", "enum", "enumNames")
+"""What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
 _VERBS = "give|enter|type|provide|send|write|paste|share|include|put|fill|use|tell|say|submit|need|require|want|just|only|but|instead"
 _WARNING = Pattern(
     rf"\b(?:do not|don't|never) (?:{_VERBS})\b((?:[^.!?;:()\n|\x{{b7}}\x{{2010}}-\x{{2015}}-]|\b-\b)*)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -36,8 +37,8 @@ _EMPTY_SHELF = Shelf()
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
 _NOTHING = Profile(servers=("",))
 """No server has an empty id."""
-_Names = Mapping[str, Collection[str]]
-"""Server → names of its tools."""
+_Names = Mapping[str, Collection[str]]  # server → names of its tools
+_NO_NAMES: _Names = MappingProxyType({})
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -127,7 +128,7 @@ class Catalogue:
             self.reserved.put(server, self._shelves[server].named)
 
     def _absent(
-        self, shelves: Mapping[str, Shelf], coming: _Names = {}
+        self, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
     ) -> dict[str, Collection[str]]:
         """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
         found: dict[str, Collection[str]] = {}
@@ -139,7 +140,7 @@ class Catalogue:
         return found
 
     def _view_of(
-        self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = {}
+        self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
     ) -> Generator[None, None, View]:
         shown = self._profiles.get(profile, _NOTHING)
         absent = self._absent(shelves, coming)
@@ -241,7 +242,7 @@ class Catalogue:
             self._views = {**views, **self._views}
 
     async def _viewed(
-        self, profiles: Iterable[str], shelves: Mapping[str, Shelf], coming: _Names = {}
+        self, profiles: Iterable[str], shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
     ) -> dict[str, View]:
         return {
             profile: await in_slices(self._view_of(profile, shelves, coming))

@@ -78,6 +78,8 @@ class Wishes:
         self._levels: dict[str, str] = {}
         self._level: str | None = None
         self._holders: dict[str, set[str]] = {}
+        self._told: set[str] = set()
+        """The resources that the server said yes to."""
         self._listen: asyncio.Task[None] | None = None
 
     # -- log levels ----------------------------------------------------------------------------------
@@ -114,20 +116,27 @@ class Wishes:
         if call.holder is None:
             return _UNHEARD
         holders = self._holders.setdefault(uri, set())
-        first = not holders
         holders.add(call.holder)
-        if not first:
-            return _EMPTY
-        if self._server.hello.modern:
-            await self._listen_anew()
+        if uri in self._told:
             return _EMPTY
         outcome: Outcome | None = None
         try:
-            outcome = await self._server.call_common("resources/subscribe", params, call, back)
+            outcome = await self._tell(uri, params, call, back)
             return outcome
         finally:
             if not isinstance(outcome, Answer):
                 self._release(uri, call.holder)
+
+    async def _tell(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Ask the server, who is asked again as long as it has not said yes: nobody is told so in its place."""
+        if self._server.hello.modern:
+            await self._listen_anew()
+            outcome: Outcome = _EMPTY
+        else:
+            outcome = await self._server.call_common("resources/subscribe", params, call, back)
+        if isinstance(outcome, Answer) and uri in self._holders:
+            self._told.add(uri)
+        return outcome
 
     async def unsubscribe(
         self, uri: str, params: dict[str, Any], call: Call, back: Back
@@ -153,6 +162,7 @@ class Wishes:
         if holders:
             return False
         del self._holders[uri]
+        self._told.discard(uri)
         return True
 
     # -- connections and sessions --------------------------------------------------------------------
