@@ -65,6 +65,17 @@ async def test_a_farther_deadline_is_not_missed_with_the_nearer_one_before_it() 
     assert clock.missed == ["body"]
 
 
+async def test_a_timer_that_rings_too_early_does_not_change_since_when_something_is_awaited() -> (
+    None
+):
+    clock = Clock()
+    clock.deadline.expect("head", SHORT)
+    clock.deadline.expect("body", 5 * SHORT)
+    since, due = clock.deadline.since, clock.deadline.due
+    assert await clock.next() == "body"
+    assert (clock.deadline.since, clock.deadline.due) == (since, due)
+
+
 async def test_nothing_is_missed_after_the_stop_and_no_timer_is_left() -> None:
     clock = Clock()
     clock.deadline.expect("head", SHORT)

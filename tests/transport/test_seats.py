@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gatewright.transport.arrivals import A_HANDSHAKE
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
-from gatewright.transport.seats import LOOKED_AT, RESERVED, Seats, share_of
+from gatewright.transport.seats import GRACE_S, LOOKED_AT, RESERVED, Seats, Waits, share_of
 from gatewright.transport.tcp import serve_lines
 from tests.transport.asgi import echo
 from tests.transport.certificate import make_certificate
@@ -34,18 +34,18 @@ LOCAL, FAR = "127.0.0.1", "192.0.2.1"
 class Person:
     """A connection that says how idle it is, and notes that it gave up its seat."""
 
-    def __init__(self, idle: tuple[bool, float] | None) -> None:
+    def __init__(self, idle: tuple[Waits, float] | None) -> None:
         self.idle = idle
         self.gone = False
 
-    def idle_since(self) -> tuple[bool, float] | None:
+    def idle_since(self) -> tuple[Waits, float] | None:
         return self.idle
 
     def give_up(self) -> None:
         self.gone = True
 
 
-def seated(seats: Seats, place: str, idle: tuple[bool, float] | None) -> Person:
+def seated(seats: Seats, place: str, idle: tuple[Waits, float] | None) -> Person:
     seat = seats.take(place)
     assert seat is not None
     seat.holder = person = Person(idle)
@@ -103,7 +103,8 @@ def test_who_leaves_makes_room_once() -> None:
 def test_the_one_that_never_asked_goes_before_the_longest_idle_and_busy_ones_stay() -> None:
     seats = Seats(4)
     busy, idle, longer, never = (
-        seated(seats, LOCAL, one) for one in (None, (True, 9.0), (True, 1.0), (False, 9.5))
+        seated(seats, LOCAL, one)
+        for one in (None, (Waits.NEXT, 9.0), (Waits.NEXT, 1.0), (Waits.FIRST, 9.5))
     )
     gone = []
     for _ in range(4):
@@ -118,10 +119,47 @@ def test_the_one_that_never_asked_goes_before_the_longest_idle_and_busy_ones_sta
     assert (seats.refused, seats.made_room) == (1, 3)
 
 
+def test_a_request_on_its_way_is_waited_for_before_its_connection_makes_room() -> None:
+    now = 100.0
+    seats = Seats(5, clock=lambda: now)
+    fresh, half = now - GRACE_S / 2, now - GRACE_S / 4
+    people = [
+        seated(seats, LOCAL, one)
+        for one in (
+            (Waits.FIRST, fresh),
+            (Waits.REST, half),
+            (Waits.NEXT, now),
+            (Waits.REST, 3.0),
+            (Waits.FIRST, 97.0),
+        )
+    ]
+    left = []
+    for _ in range(5):
+        seats.take(LOCAL)
+        left.append([number for number, one in enumerate(people) if not one.gone])
+    assert left == [[0, 1, 2, 3], [0, 1, 2], [0, 1], [1], []]
+
+
+def test_who_does_not_ask_within_the_grace_makes_room_for_who_does() -> None:
+    """Nobody is refused: who stayed mute goes first, then the idle, and only then who has just come."""
+    now = 0.0
+    seats = Seats(100, clock=lambda: now)
+    kept = [seated(seats, LOCAL, (Waits.NEXT, float(-number))) for number in range(50)]
+    mute = [seated(seats, LOCAL, (Waits.FIRST, 0.0)) for _ in range(50)]
+    now = GRACE_S
+    asking = [seated(seats, LOCAL, (Waits.FIRST, now)) for _ in range(50)]
+    assert all(one.gone for one in mute)
+    assert not any(one.gone for one in kept + asking)
+    more = [seated(seats, LOCAL, (Waits.FIRST, now)) for _ in range(50)]
+    assert all(one.gone for one in kept)
+    assert not any(one.gone for one in asking + more)
+    assert seats.refused == 0
+
+
 def test_room_for_one_address_is_made_by_its_own_connections_alone() -> None:
     seats = Seats(10)
-    other = seated(seats, "198.51.100.7", (False, 0.0))
-    own = [seated(seats, FAR, (True, float(number))) for number in range(5)]
+    other = seated(seats, "198.51.100.7", (Waits.FIRST, 0.0))
+    own = [seated(seats, FAR, (Waits.NEXT, float(number))) for number in range(5)]
     assert seats.take(FAR) is not None
     assert not other.gone
     assert [one.gone for one in own] == [True, False, False, False, False]
@@ -131,7 +169,7 @@ def test_looking_for_an_idle_one_is_bounded_and_comes_round() -> None:
     """Ten thousand busy ones cost each newcomer a glance at some of them, and the idle one among them is found in the end."""
     seats = Seats(10_000)
     people = [seated(seats, LOCAL, None) for _ in range(9_999)]
-    idle = seated(seats, LOCAL, (True, 1.0))
+    idle = seated(seats, LOCAL, (Waits.NEXT, 1.0))
     tries = 0
     while seats.take(LOCAL) is None:
         tries += 1

@@ -18,7 +18,7 @@ from functools import partial
 from ipaddress import IPv6Address
 from typing import Any
 
-from gatewright.transport.seats import Seat, Seats
+from gatewright.transport.seats import Seat, Seats, Waits
 
 __all__ = ["A_HANDSHAKE", "A_TURN", "KNOWN", "Arrivals", "Listener", "place_of"]
 
@@ -85,9 +85,9 @@ class _Handshake:
         self._task = task
         self._since = since
 
-    def idle_since(self) -> tuple[bool, float] | None:
+    def idle_since(self) -> tuple[Waits, float] | None:
         """From its beginning."""
-        return False, self._since
+        return Waits.FIRST, self._since
 
     def give_up(self) -> None:
         """End it."""

@@ -15,15 +15,16 @@ __all__ = ["Deadline"]
 class Deadline:
     """At most one thing awaited. `missed` is called with its name when it did not happen in time.
 
-    `awaited` may be set to "" at any time: it happened. `due` is when it has to, in seconds of the event loop.
+    `awaited` may be set to "" at any time: it happened. `due` is when it has to, and `since` from when
+    on it is awaited, in seconds of the event loop.
     """
 
-    __slots__ = ("_loop", "_missed", "_rings", "_timer", "awaited", "due")
+    __slots__ = ("_loop", "_missed", "_rings", "_timer", "awaited", "due", "since")
 
     def __init__(self, missed: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._missed = missed
-        self.due = 0.0
+        self.due = self.since = 0.0
         self._rings = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self.awaited = ""
@@ -31,7 +32,8 @@ class Deadline:
     def expect(self, what: str, seconds: float) -> None:
         """Await this from now on, and nothing else."""
         self.awaited = what
-        self.due = due = self._loop.time() + seconds
+        self.since = now = self._loop.time()
+        self.due = due = now + seconds
         if self._timer is None or due < self._rings:
             if self._timer is not None:
                 self._timer.cancel()
@@ -51,7 +53,8 @@ class Deadline:
         if not self.awaited:
             return
         if left > 0:
-            self.expect(self.awaited, left)
+            self._rings = self.due
+            self._timer = self._loop.call_later(left, self._ring)
         else:
             what, self.awaited = self.awaited, ""
             self._missed(what)

@@ -91,7 +91,7 @@ class HttpConnection(Sliced):
         self._patience = Patience(self.transport, self._limits)
         self._always = scope_of_connection(transport.get_extra_info)
         self.serving.connections.add(cast("Any", self))
-        self._seat.holder = Silent(self._deadline, self._limits, transport, self._busy)
+        self._seat.holder = Silent(self._deadline, transport, self._asked)
         self._deadline.expect("head", self._limits.header_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -224,8 +224,8 @@ class HttpConnection(Sliced):
         method = self._parser.get_method().decode()
         return scope_of(self._always, version, method, self._split, headers)
 
-    def _busy(self) -> bool:
-        return self._running is not None
+    def _asked(self) -> bool | None:
+        return self._incoming is not None if self._running is None else None
 
     def _weigh(self, headers: Headers) -> None:
         size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in headers)

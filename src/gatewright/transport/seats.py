@@ -3,7 +3,8 @@
 A process may open so many files and no more; whoever opens connections until then ends children, databases and all other callers with
 it. So what listens has a share, most of which no single address can take. Where that is taken, a connection that
 waits for nothing but its next request makes room for the one that comes, as HTTP allows (RFC 9112 §9.5): the longest silent of
-some, and one that never asked anything before any other. Work under way is never ended for a newcomer.
+some, and one that never asked anything before any other. Work under way is never ended for a newcomer; and whose request may still
+be on its way, because it has just come or has sent half a head, is ended only where nobody else can be.
 
 The addresses of this machine (loopback, Unix sockets) have no bound of their own: a proxy stands there, with everybody behind it.
 """
@@ -11,6 +12,7 @@ The addresses of this machine (loopback, Unix sockets) have no bound of their ow
 from __future__ import annotations
 
 import asyncio
+import enum
 import logging
 import resource
 import time
@@ -18,15 +20,16 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Protocol, cast
 
-from gatewright.transport.base import Limits
 from gatewright.transport.deadline import Deadline
 
-__all__ = ["LOOKED_AT", "Holder", "Seat", "Seats", "Silent", "share_of"]
+__all__ = ["GRACE_S", "LOOKED_AT", "Holder", "Seat", "Seats", "Silent", "Waits", "share_of"]
 
 log = logging.getLogger("gatewright.connections")
 
 LOOKED_AT = 128
 """So many connections are asked whether they are idle, for one that comes."""
+GRACE_S = 2.0
+"""So long a request may be on its way: a round trip or two for TLS, one for itself, or a lost packet."""
 MOST = 100_000
 RESERVED = 128, 2048
 """Descriptors that are never given to connections: a quarter of all, but at least and at most so many."""
@@ -34,11 +37,27 @@ _QUIET_S = 10.0
 _LOOPBACK = ("127.", "::")
 
 
+class Waits(enum.Enum):
+    """What an idle connection waits for."""
+
+    FIRST = enum.auto()
+    """Its first request, or the rest of that one's head."""
+    NEXT = enum.auto()
+    """Another request: everything that it asked is answered."""
+    REST = enum.auto()
+    """The rest of another request, part of which is there."""
+
+
+_FIRST, _NEXT, _REST = (
+    Waits  # a member looked up in its class costs more than all else that is asked of a connection
+)
+
+
 class Holder(Protocol):
     """A connection."""
 
-    def idle_since(self) -> tuple[bool, float] | None:
-        """Whether it ever made a request, and since when (seconds of the event loop) it waits for the next. None: it is not idle."""
+    def idle_since(self) -> tuple[Waits, float] | None:
+        """What it waits for, and since when (seconds of the event loop). None: it is not idle."""
 
     def give_up(self) -> None:
         """Close it, for one that comes."""
@@ -55,29 +74,28 @@ def share_of(files: int) -> int:
 class Silent:
     """An HTTP connection as a `Holder`."""
 
-    __slots__ = ("_busy", "_deadline", "_limits", "_transport")
+    __slots__ = ("_asked", "_deadline", "_transport")
 
     def __init__(
         self,
         deadline: Deadline,
-        limits: Limits,
         transport: asyncio.BaseTransport,
-        busy: Callable[[], bool],
+        asked: Callable[[], bool | None],
     ) -> None:
-        """`deadline` awaits a `head`, or is `idle`; `busy` says whether a request is under way."""
+        """`deadline` awaits a `head` or a `body`, is `idle`, or lets it `linger`. `asked` says whether a request was ever made; None:
+        one is under way."""
         self._deadline = deadline
-        self._limits = limits
         self._transport = cast("asyncio.Transport", transport)
-        self._busy = busy
+        self._asked = asked
 
-    def idle_since(self) -> tuple[bool, float] | None:
-        """Since its last answer, or since it has owed its first request."""
-        awaited, due = self._deadline.awaited, self._deadline.due
-        if self._busy() or not awaited:
+    def idle_since(self) -> tuple[Waits, float] | None:
+        """Since its last answer, or since it has owed a request or the rest of one."""
+        awaited, since, asked = self._deadline.awaited, self._deadline.since, self._asked()
+        if asked is None or not awaited:
             return None
-        if awaited == "idle":
-            return True, due - self._limits.keep_alive_s
-        return False, due - self._limits.header_timeout_s
+        if awaited in ("idle", "linger"):
+            return _NEXT, since
+        return (_REST if asked else _FIRST), since
 
     def give_up(self) -> None:
         """Close it at once."""
@@ -102,15 +120,18 @@ class Seat:
 class Seats:
     """The connections of all listeners of a process."""
 
-    def __init__(self, most: int = 0, of_one: int = 0) -> None:
+    def __init__(
+        self, most: int = 0, of_one: int = 0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """`most` in all; 0 means what this process may open, less a reserve. `of_one` address; 0 means half of all, and for addresses
-        of this machine all."""
+        of this machine all. `clock` is that of the event loop."""
         self.most = most or share_of(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         self.refused = 0
         """Connections for which there was no room."""
         self.made_room = 0
         """Idle ones that were closed for others."""
         self._of_one = of_one
+        self._clock = clock
         self._all: dict[Seat, None] = {}
         self._of: dict[str, dict[Seat, None]] = {}
         self._told = float("-inf")
@@ -160,12 +181,16 @@ class Seats:
 
     def _free(self, among: dict[Seat, None]) -> bool:
         """Ask those that were not asked for the longest time, and close the one that is missed least."""
-        best: tuple[tuple[bool, float], Seat] | None = None
+        best: tuple[tuple[int, float], Seat] | None = None
+        now = self._clock()
         for seat in list(islice(among, LOOKED_AT)):
             among[seat] = among.pop(seat)  # it is asked again when all others were
-            since = None if seat.holder is None else seat.holder.idle_since()
-            if since is not None and (best is None or since < best[0]):
-                best = since, seat
+            idle = None if seat.holder is None else seat.holder.idle_since()
+            if idle is None:
+                continue
+            missed = _missed(*idle, now)
+            if best is None or missed < best[0]:
+                best = missed, seat
         if best is None:
             return False
         seat, self.made_room = best[1], self.made_room + 1
@@ -177,7 +202,7 @@ class Seats:
 
     def _refuse(self, place: str) -> None:
         self.refused += 1
-        now = time.monotonic()
+        now = self._clock()
         if now - self._told >= _QUIET_S:
             self._told = now
             log.warning(
@@ -187,3 +212,10 @@ class Seats:
                 self.refused,
                 self.made_room,
             )
+
+
+def _missed(waits: Waits, since: float, now: float) -> tuple[int, float]:
+    """How much an idle connection would be missed, least first."""
+    if waits is not _NEXT and now - since < GRACE_S:
+        return 2, since
+    return (0 if waits is _FIRST else 1), since

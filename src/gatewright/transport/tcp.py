@@ -27,7 +27,7 @@ from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.ends import End
 from gatewright.transport.http_server import listen_on
 from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
-from gatewright.transport.seats import Seat, Seats
+from gatewright.transport.seats import Seat, Seats, Waits
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
 
@@ -157,9 +157,9 @@ class TcpPipe(asyncio.Protocol):
         self._since = None
         self._inbox.feed(data)
 
-    def idle_since(self) -> tuple[bool, float] | None:
+    def idle_since(self) -> tuple[Waits, float] | None:
         """For `seats.Holder`: who has said anything is not idle."""
-        return None if self._since is None else (False, self._since)
+        return None if self._since is None else (Waits.FIRST, self._since)
 
     def give_up(self) -> None:
         """For `seats.Holder`."""
