@@ -37,8 +37,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Folders of tests are in memory where it can be had: no test can tell, and databases need not wait for a disk.
-if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 31:
+# Folders of tests are in memory where it can be had: no test can tell, and databases need not wait for a disk. Some tests
+# run programs that they write there, which not every system allows.
+if (
+    os.access("/dev/shm", os.W_OK)
+    and not os.statvfs("/dev/shm").f_flag & os.ST_NOEXEC
+    and shutil.disk_usage("/dev/shm").free > 1 << 31
+):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # As for whoever has installed it: a shell finds `gatewright`, and commands that are shown begin with that word.

@@ -35,6 +35,9 @@ _COMMAND = [sys.executable, "-m", "gatewright"]
 _DESCRIPTORS = 4
 """What comes with an order: the three standard streams, and where to say which process it is and how it ended."""
 
+_UNKNOWN_MS = 5000
+"""How long a process that was ordered in vain is waited for, to end it."""
+
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _INTERPRETER = {"PYTHONUTF8": ("1",), "PYTHONUNBUFFERED": ("", "1")}
 """Variables of the interpreter that a fork can honour, with their values. Others have to be those of this process."""
@@ -64,13 +67,20 @@ class Popen(subprocess.Popen[Any]):
     def _internal_poll(self, *given: Any, **named: Any) -> int | None:
         if not self.forked:
             return cast("int | None", super()._internal_poll(*given, **named))  # type: ignore[misc]
-        if self.returncode is None and (ended := self._read(0)) is not None:
-            self.returncode = ended
+        lock = self._waitpid_lock  # type: ignore[attr-defined]
+        if self.returncode is None and lock.acquire(blocking=False):  # else another thread waits
+            try:
+                if (ended := self._read(0)) is not None:
+                    self.returncode = ended
+            finally:
+                lock.release()
         return cast("int | None", self.returncode)
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if not self.forked:
             return cast("tuple[int, int]", super()._try_wait(wait_flags))  # type: ignore[misc]
+        if self._ended_at == -1:
+            raise AssertionError("how the process ended was said before, and nobody kept it")
         ended = self._read(0 if wait_flags else None)
         return (0, 0) if ended is None else (self.pid, ended)
 
@@ -81,7 +91,9 @@ class Popen(subprocess.Popen[Any]):
             super()._handle_exitstatus(sts, *given)  # type: ignore[misc]
 
     def _read(self, milliseconds: int | None) -> int | None:
-        """How it ended, or None where it has not within that time."""
+        """How it ended, or None where it has not within that time, or was told before. Only for who has the lock."""
+        if self._ended_at == -1:
+            return None
         waiting = select.poll()
         waiting.register(self._ended_at, select.POLLIN)
         if not waiting.poll(milliseconds):
@@ -90,6 +102,7 @@ class Popen(subprocess.Popen[Any]):
             return _heard(self._ended_at, b"e")
         finally:
             os.close(self._ended_at)
+            self._ended_at = -1
 
 
 @overload
@@ -142,6 +155,18 @@ def _heard(descriptor: int, kind: bytes) -> int:
         raise AssertionError(f"the fork server said {said!r}; its own errors are on standard error")
     number: int = _SAID.unpack(said)[1]
     return number
+
+
+def _end_unknown(told_at: int) -> None:
+    """End what was ordered by somebody who was interrupted before it said which process it is: nobody else knows it."""
+    waiting = select.poll()
+    waiting.register(told_at, select.POLLIN)
+    if not waiting.poll(_UNKNOWN_MS):
+        return
+    said = os.read(told_at, _SAID.size)
+    if len(said) == _SAID.size and said[:1] == b"p" and not waiting.poll(0):
+        with suppress(ProcessLookupError):
+            os.kill(_SAID.unpack(said)[1], signal.SIGKILL)
 
 
 def _can_fork(asked: Mapping[str, Any]) -> bool:
@@ -204,15 +229,18 @@ class _Server:
         body = json.dumps(order).encode()
         ended_at, theirs = os.pipe()
         try:
-            with self._turn:
-                socket.send_fds(self._control, [_HEAD.pack(len(body))], [*streams, theirs])
-                self._control.sendall(body)
-        finally:
-            os.close(theirs)
-        try:
+            try:
+                with self._turn:
+                    socket.send_fds(self._control, [_HEAD.pack(len(body))], [*streams, theirs])
+                    self._control.sendall(body)
+            finally:
+                os.close(theirs)
             return _heard(ended_at, b"p"), ended_at
         except BaseException:
-            os.close(ended_at)
+            try:
+                _end_unknown(ended_at)
+            finally:
+                os.close(ended_at)
             raise
 
     def close(self) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
+from typing import Any
 
-from tests.cli.gateways import EXAMPLES, serving
+import pytest
+
+from tests.cli.endpoints import Endpoint
+from tests.cli.gateways import DEMO, EXAMPLES, serving
 from tests.cli.shell import Shell
 
 FILE = '# ours\n[[servers]]\nid = "a"\ncommand = "x" # why\n'
@@ -94,6 +99,74 @@ def test_tools_are_named_as_they_are_listed(shell: Shell) -> None:
     assert (set(first["tools"]), set(second["tools"])) == ({"one", "two"}, {"three", "four"})
     assert shell.run("tool", "enable", "a/one", "--json").document["name"] == "a__one"
     assert shell.run("tool", "disable", "nobody/x").error["hint"].startswith("write SERVER/TOOL")
+
+
+def _tells(endpoint: Endpoint, reason: str, *entries: dict[str, Any]) -> None:
+    """A gateway that finds no tool, for this reason, and has these servers."""
+    gates = [{"gate": "resolve", "reason": reason}]
+    endpoint.replies["gatewright/policy/explain"] = lambda _: {"tool_name": None, "gates": gates}
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": list(entries)}
+    endpoint.replies["tools/list"] = lambda _: {"tools": [{"name": "a__read"}]}
+
+
+HELD = {"count": 1, "tools": [{"name": "reed", "why": "new"}]}
+
+
+@pytest.mark.parametrize(
+    ("reason", "entries"),
+    [
+        ("tool_not_found", []),
+        ("tool_not_found", [{"id": "a", "status": "error"}]),
+        ("permission_deferred", [{"id": "a", "status": "connected"}]),
+        ("upstream_unavailable", [{"id": "a", "status": "connected"}]),
+        ("tool_not_found", [{"id": "a", "status": "connected", "left_out": HELD}]),
+        ("", [{"id": "a", "status": "connected"}]),
+    ],
+)
+def test_a_tool_of_a_server_that_is_not_let_in_yet_is_disabled_beforehand(
+    shell: Shell, endpoint: Endpoint, reason: str, entries: list[dict[str, Any]]
+) -> None:
+    file = shell.write("mgp.toml", FILE)
+    _tells(endpoint, reason, *entries)
+    done = shell.run("tool", "disable", "a/reed")
+    assert (done.code, "not known whether a has a tool 'reed'" in done.err) == (0, True), done.err
+    assert tomllib.loads(file.read_text())["servers"][0]["tools"]["reed"] == {"enabled": False}
+
+
+@pytest.mark.parametrize("reason", ["tool_not_found", "access_denied"])
+def test_a_tool_that_a_connected_server_does_not_have_is_not_disabled(
+    shell: Shell, endpoint: Endpoint, reason: str
+) -> None:
+    file = shell.write("mgp.toml", FILE)
+    _tells(endpoint, reason, {"id": "a", "status": "connected"})
+    done = shell.run("tool", "disable", "a/reed")
+    assert (done.code, done.error["hint"]) == (2, "did you mean a__read?")
+    assert file.read_text() == FILE
+
+
+def test_a_gateway_that_hangs_or_follows_another_file_keeps_no_tool_from_being_disabled(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    file = shell.write("mgp.toml", FILE)
+    endpoint.replies["gatewright/policy/explain"] = lambda _: endpoint.leave_unanswered()
+    done = shell.run("--timeout", "0.1", "tool", "disable", "a/one")
+    assert (done.code, "said nothing for 0.1 s" in done.err) == (0, True), done.err
+    assert "so it is not known whether a has a tool 'one'" in done.err
+    _tells(endpoint, "tool_not_found", {"id": "a", "status": "connected"})
+    running = json.loads((shell.state / "gateway.json").read_text())
+    running["follows"] = [[str(shell.folder / "other.toml")]]
+    (shell.state / "gateway.json").write_text(json.dumps(running))
+    done = shell.run("tool", "disable", "a/two")
+    assert (done.code, "uses another file, so it is not known" in done.err) == (0, True)
+    assert set(tomllib.loads(file.read_text())["servers"][0]["tools"]) == {"one", "two"}
+
+
+def test_a_tool_is_disabled_in_the_file_before_its_server_is_let_in(shell: Shell) -> None:
+    file = shell.write("mgp.toml", DEMO + "enabled = false\n")
+    with serving(shell):
+        done = shell.run("tool", "disable", "demo/write_note")
+    assert (done.code, "not known whether demo has" in done.err) == (0, True), done.err
+    assert "write_note" in tomllib.loads(file.read_text())["servers"][0]["tools"]
 
 
 def test_an_added_server_serves_and_a_disabled_tool_is_gone(shell: Shell) -> None:

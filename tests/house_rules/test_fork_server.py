@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -120,3 +121,47 @@ def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
             timeout=0.1,
             check=False,
         )
+
+
+def test_who_waits_and_who_polls_read_the_end_one_at_a_time(tmp_path: Path) -> None:
+    with fork_server.Popen([*COMMAND, "--version"], cwd=tmp_path, stdout=-1) as process:
+        process.communicate(timeout=DEADLINE_S)
+    assert (process.wait(), process.poll()) == (0, 0)
+    with fork_server.Popen([*COMMAND, "--version"], cwd=tmp_path, stdout=-1) as process:
+        if process.forked:
+            assert select.select([process._ended_at], [], [], DEADLINE_S)[0]
+            with process._waitpid_lock:  # type: ignore[attr-defined]
+                assert process.poll() is None
+        assert process.wait(DEADLINE_S) == 0
+        assert process._read(0) is None
+        assert process.poll() == 0
+
+
+def test_who_is_interrupted_while_a_process_starts_leaves_none_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not hasattr(os, "pidfd_open"):
+        return
+
+    def interrupted(descriptor: int, kind: bytes) -> int:
+        raise KeyboardInterrupt
+
+    given, ours = os.pipe()
+    shown, theirs = os.pipe()
+    order = {
+        "arguments": ["config", "check", "--config", "-"],  # it waits for what it is given
+        "folder": str(tmp_path),
+        "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        "session": False,
+    }
+    server = fork_server._server()
+    monkeypatch.setattr(fork_server, "_heard", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            server.start(order, [given, theirs, theirs])
+        os.close(theirs)
+        assert select.select([shown], [], [], DEADLINE_S)[0]
+        assert os.read(shown, 1) == b""  # nobody holds its other end
+    finally:
+        for one in (given, ours, shown):
+            os.close(one)

@@ -178,3 +178,21 @@ def test_a_test_that_stops_a_thread_says_that_it_cannot_be_measured(
     run = _run(tmp_path / "said", marked, *measured)
     assert run.returncode == 0, run.stdout + run.stderr
     assert _run(tmp_path / "unmeasured", STOPS + stops, *processes).returncode == 0
+
+
+def test_a_step_of_the_whole_run_is_a_program_with_a_deadline_or_a_function(tmp_path: Path) -> None:
+    script = f"""
+    set -uo pipefail
+    out='{tmp_path}'; failed=()
+    eval "$(sed -n '/^step() {{/,/^}}/p' '{ROOT}/.ci/run')"
+    fine() {{ echo inside; }}
+    bad() {{ return 3; }}
+    step one 9 fine; step two 9 bad; step three 9 echo outside; step four 1 sh -c 'sleep 5; exit 1'
+    echo "failed: ${{failed[*]}}"
+    """
+    run = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=DEADLINE_S
+    )
+    assert run.stdout.endswith("failed: two four\n"), run.stdout + run.stderr
+    assert (tmp_path / "one.log").read_text() == "inside\n"
+    assert (tmp_path / "three.log").read_text() == "outside\n"

@@ -12,7 +12,7 @@ from typing import Any
 from gatewright.cli.output import one_line
 from gatewright.commands import to_type
 
-__all__ = ["accepting", "counted", "unseen_notes", "unseen_rows"]
+__all__ = ["accepting", "counted", "unseen", "unseen_notes", "unseen_rows"]
 
 _NAMED = 5
 _NAME_CHARS = 60
@@ -21,7 +21,7 @@ _NAME_CHARS = 60
 def unseen_notes(entry: Mapping[str, Any]) -> Iterator[str]:
     """One line for each kind that an entry of `mgp/discovery/list` has."""
     server = str(entry.get("id"))
-    for kind, count, tools in _kinds(entry):
+    for kind, count, tools in unseen(entry):
         names = [name for name, _ in tools]
         command = accepting(server) if kind == "held_back" else _showing(server)
         yield f"{one_line(server)}: {counted(count, kind)}: {_few(names, count)}; {command}"
@@ -29,7 +29,7 @@ def unseen_notes(entry: Mapping[str, Any]) -> Iterator[str]:
 
 def unseen_rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """One row for each such tool, with why, and one for those that are not named."""
-    for kind, count, tools in _kinds(entry):
+    for kind, count, tools in unseen(entry):
         word = kind.replace("_", " ")
         for name, why in tools:
             yield word, f"{_name(name)}: {one_line(why)}"
@@ -55,7 +55,8 @@ def _showing(server: str) -> str:
     return f"`{to_type('server show {}', one_line(server))}` says why"
 
 
-def _kinds(entry: Mapping[str, Any]) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
+def unseen(entry: Mapping[str, Any]) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
+    """Each kind that an entry of `mgp/discovery/list` has: how many tools, and those of them that are named, with why."""
     for kind in ("held_back", "left_out"):
         found = entry.get(kind)
         if isinstance(found, dict) and isinstance(found.get("tools"), list):

@@ -17,7 +17,7 @@ from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import takes_over
-from gatewright.cli.subjects import no_server, spelled, split, subject_of
+from gatewright.cli.subjects import Subject, no_server, own_name, spelled, split
 from gatewright.commands import to_type
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
@@ -195,9 +195,9 @@ def _switch_server(name: str, config: Path | None, *, json: bool, enabled: bool)
 def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -> None:
     settings = load(config)
     server, name = _tool(settings, tool)
-    if not enabled and not _is_hidden(settings, server, name):
-        name = subject_of(settings, f"{server}/{name}", config).tool or name
     path = _file_of(settings, server)
+    if not enabled and not _is_hidden(settings, server, name):
+        name = own_name(settings, Subject(server, name), path)
     with editing(path) as draft:
         set_tool_value(draft, server, name, "enabled", enabled)
     done = "enabled in" if enabled else "disabled in"

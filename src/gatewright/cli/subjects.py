@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from gatewright.call import KERNEL, SHIPPED, Target
 from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.habits import HABITS
+from gatewright.cli.held import unseen
 from gatewright.cli.output import CliError, Exit, note
-from gatewright.cli.running import Endpoint, endpoint
+from gatewright.cli.running import Endpoint, endpoint, read_running
 from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.pins import DATABASE as PINS
@@ -25,6 +27,7 @@ __all__ = [
     "Subject",
     "absent",
     "no_server",
+    "own_name",
     "seen_subject",
     "servers_of",
     "spelled",
@@ -35,6 +38,10 @@ __all__ = [
 _MARKS = ("/", "__", ".")
 _LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
 """Reasons for which a tool is missing that may yet appear."""
+_MISSING = frozenset({"tool_not_found", "access_denied"})
+"""Reasons for which a tool is missing that there may not be; the second is what sounds alike to who may not use everything."""
+_SOON_S = 5.0
+"""How long an edit of a file waits for what it can do without."""
 
 
 class Subject(NamedTuple):
@@ -152,6 +159,49 @@ def subject_of(settings: Settings, text: str, config: Path | None) -> Subject:
     raise _no_tool(settings, text, found, where)
 
 
+def own_name(settings: Settings, meant: Subject, file: Path) -> str:
+    """The server's own name for a tool about which a file is to say something. Raises `CliError` (exit code 2) only where the
+    gateway that follows this file says that the server is connected and has no such tool: whatever else keeps it from being
+    found out, the name is taken as it was written, and a note says so."""
+    try:
+        found = _found_out(settings, meant, file)
+    except CliError as problem:
+        found = problem.message
+    if isinstance(found, CliError):
+        raise found
+    if isinstance(found, Subject):
+        return str(found.tool)
+    note(f"{found}, so it is not known whether {meant.server} has a tool {meant.tool!r}")
+    return str(meant.tool)
+
+
+def _found_out(settings: Settings, meant: Subject, file: Path) -> Subject | CliError | str:
+    """The tool, that there is none, or why that is not known. Raises `CliError` where the gateway does not answer."""
+    running = read_running(settings.storage.path)
+    if running.uses(file) is False:
+        return f"the gateway at {running.url} uses another file"
+    if not running.operator_token:
+        return f"the gateway at {running.url} tells only who has an operator's key"
+    where = Endpoint(running.url, running.operator_token, running.pid)
+    text, patience_s = f"{meant.server}/{meant.tool}", HABITS.patience(_SOON_S)
+    said = _asked(where, text, patience_s)
+    if said.get("tool_name") and said.get("server_id") == meant.server:
+        return Subject(meant.server, str(said["tool_name"]))
+    if _reason(said) in _MISSING and _lists_all(where, meant.server, str(meant.tool), patience_s):
+        return _no_tool(settings, text, meant, where, patience_s)
+    return f"{meant.server} is not connected, may not be used or shows not all its tools"
+
+
+def _lists_all(where: Endpoint, server: str, tool: str, patience_s: float) -> bool:
+    """Whether the server is connected, and the tool none of those that it lists and nobody sees."""
+    listed = ask(where, "mgp/discovery/list", timeout_s=patience_s).get("servers")
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    entry = next((one for one in entries if one.get("id") == server), {})
+    return entry.get("status") == "connected" and all(
+        count == len(tools) and tool not in dict(tools) for _, count, tools in unseen(entry)
+    )
+
+
 def _running(config: Path | None) -> Endpoint | None:
     try:
         return endpoint(config, role="operator")
@@ -159,9 +209,10 @@ def _running(config: Path | None) -> Endpoint | None:
         return None
 
 
-def _asked(where: Endpoint, text: str) -> dict[str, Any]:
+def _asked(where: Endpoint, text: str, patience_s: float | None = None) -> dict[str, Any]:
     """What the gateway takes a tool's name for."""
-    return ask(where, "gatewright/policy/explain", {"agent": "local", "tool": text})
+    params = {"agent": "local", "tool": text}
+    return ask(where, "gatewright/policy/explain", params, timeout_s=patience_s)
 
 
 def _reason(said: dict[str, Any]) -> str:
@@ -177,10 +228,16 @@ def _nothing(settings: Settings, text: str) -> CliError:
     return no_server(settings, text)
 
 
-def _no_tool(settings: Settings, text: str, found: Subject | None, where: Endpoint) -> CliError:
+def _no_tool(
+    settings: Settings,
+    text: str,
+    found: Subject | None,
+    where: Endpoint,
+    patience_s: float | None = None,
+) -> CliError:
     if found is None:
         return _nothing(settings, text)
-    tools = ask_all(where, "tools/list", "tools")
+    tools = ask_all(where, "tools/list", "tools", timeout_s=patience_s)
     near = closest(text, [str(one.get("name")) for one in tools], 3)
     return CliError(
         f"server {found.server} has no tool {found.tool!r}",
