@@ -32,6 +32,7 @@ from gatewright.protocol.tasks import EXTENSION, TASK
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.approvals import Approvals
 from gatewright.stores.looks import Looks
+from gatewright.upstream.made_tasks import EACH as TASKS_OF_SERVERS
 from tests.gates.parts import AGENT, Mute, a_call, a_tool
 
 MODERN = Client("2026-07-28", {"extensions": {EXTENSION: {}}})
@@ -275,6 +276,19 @@ async def test_where_tasks_are_offered_there_is_a_list(world: World) -> None:
     world.offered = False
     assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is nobody
     assert world.tasks.announced({"tools": {}}, call.client) == {"tools": {}}
+
+
+async def test_a_list_has_all_tasks_of_servers_that_a_caller_may_have(world: World) -> None:
+    await made(world)
+    theirs = {"tasks": [{"taskId": str(number)} for number in range(TASKS_OF_SERVERS)]}
+
+    async def elsewhere(call: Call, back: Back) -> Outcome:
+        return Answer(json.dumps(theirs).encode())
+
+    asks = a_call("method", "", method="tasks/list", facts={}, client=Client("2025-11-25"))
+    found = await world.tasks.methods["tasks/list"](asks, Mute(), elsewhere)
+    assert isinstance(found, Answer)
+    assert len(json.loads(found.raw)["tasks"]) == 1 + TASKS_OF_SERVERS
 
 
 async def test_a_tool_that_its_server_runs_as_a_task_is_left_to_it(world: World) -> None:

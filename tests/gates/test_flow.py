@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Refusal, verdict_of
 from gatewright.filters.flow import Flow as Noting
@@ -76,6 +77,18 @@ async def test_a_refusal_names_what_was_read_and_the_way_out() -> None:
     assert found.details == {"rule": "flow", **BROUGHT}
     for words in ("srv__send", "srv__web", "srv__files", 'then = "ask"'):
         assert words in found.message
+
+
+@pytest.mark.parametrize("then", ["ask", "refuse"])
+def test_a_task_of_a_tool_that_sends_is_told_nothing_more(then: Any) -> None:
+    """Nobody is asked about it: `confirm` asks about calls of tools."""
+    told = a_call("method", "", method="tasks/update", session="s", task_tool=SEND, facts={})
+    found = gate(then)(told, Mute())
+    assert isinstance(found, Refusal)
+    assert "its task is told nothing more" in found.message
+    assert gate(then, read=("private",))(told, Mute()) is told
+    for other in (replace(told, task_tool=PLAIN), replace(told, method="tasks/get")):
+        assert gate(then)(other, Mute()) is other
 
 
 def test_the_gate_is_idle_where_the_rule_is_off() -> None:

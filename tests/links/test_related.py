@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gatewright.call import Target
+from gatewright.links.exchange import Clock, Exchange
+from gatewright.links.notes import Notes
+from gatewright.links.questions import Questions
+from gatewright.wire.jsonrpc import Response
 from tests.behaviour.task_places import (
     ANN,
     BOB,
@@ -19,7 +24,7 @@ from tests.behaviour.task_places import (
     speaker,
     to,
 )
-from tests.upstream.rig import running
+from tests.upstream.rig import make_call, running
 
 
 @pytest.fixture
@@ -63,3 +68,65 @@ async def test_who_said_something_may_be_the_one_whom_a_server_means_ever_after(
     (log,) = [one for one in implied_places() if one.name == "notifications/message"]
     await legacy.put(legacy.tool(BOB, "say", log.about("")))
     assert any(WORDS_OF_IT in one for one in legacy.take("bob"))
+
+
+class Connection:
+    """What one knows of its tasks, and a link that hears nothing."""
+
+    def __init__(self) -> None:
+        self.pending: dict[int, Exchange] = {}
+        self.questions = Questions("s", lambda _: None)
+        link: Any = self
+        self.notes = Notes(link, self.pending, self.questions)
+
+    def told(self, method: str, params: dict[str, Any]) -> None:
+        """Whoever hears of tasks."""
+
+    def asks(self, method: str, about: str = "", **params: Any) -> Exchange:
+        call = make_call("method" if about else "tool", method, params)
+        future: Any = asyncio.get_running_loop().create_future()
+        one = Exchange(len(self.pending), call, None, Clock(self.pending), future, task=about)
+        self.pending[one.ident] = one
+        return one
+
+    def made(self) -> Exchange:
+        one = self.asks("tools/call", name="t", task={})
+        one.settle(Response(b"1", b'{"task":{"taskId":"T","status":"working","ttl":1000}}'))
+        return one
+
+    @property
+    def runs(self) -> bool:
+        return self.questions.laid("task T")
+
+
+@pytest.mark.parametrize(("status", "runs"), [("completed", False), ("working", True)])
+async def test_a_task_that_ends_before_anybody_saw_it_made_does_not_run(
+    status: str, runs: bool
+) -> None:
+    one = Connection()
+    made = one.made()
+    one.notes.take("notifications/tasks/status", {"taskId": "T", "status": status}, None)
+    one.questions.lives.answered(made)
+    assert one.runs is runs
+    one.questions.lives.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "runs"),
+    [
+        ("tasks/result", -32603, False),
+        ("tasks/result", -32602, False),
+        ("tasks/result", -32601, True),
+        ("tasks/get", -32603, True),
+        ("tasks/get", -32602, False),
+        ("tasks/update", -32602, True),
+    ],
+)
+async def test_a_task_whose_call_failed_runs_no_more(method: str, code: int, runs: bool) -> None:
+    one = Connection()
+    one.questions.lives.answered(one.made())
+    asked = one.asks(method, "T")
+    asked.settle(Response(b"2", b"", b'{"code":%d,"message":"no"}' % code))
+    one.questions.lives.answered(asked)
+    assert one.runs is runs
+    one.questions.lives.close()

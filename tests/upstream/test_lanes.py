@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Call, Client
+from gatewright.protocol.tasks import EXTENSION
 from gatewright.upstream.lanes import LEASES, Lanes
 from gatewright.upstream.spec import ServerSpec
 
@@ -93,6 +95,20 @@ def test_a_call_without_a_session_has_one_for_as_long_as_it_runs_beside_others()
     rig.lanes.give_back(lease)
     assert rig.take(None) == (first, lease)
     assert rig.made == [lease, other]
+
+
+@pytest.mark.parametrize("wants", [True, False])
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_call_without_a_session_that_takes_a_task_shares(revision: str, wants: bool) -> None:
+    """Its task is asked for where everybody is served."""
+    rig = Rig()
+    rig.main.link.asks = rig.main.link.busy = True
+    modern = revision == "2026-07-28"
+    can = {**CAN, "extensions": {EXTENSION: {}}} if wants and modern else CAN
+    params: dict[str, Any] = {"task": {}} if wants and not modern else {}
+    asked = replace(call(None), client=Client(revision, can), params=params)
+    keeper, lease = rig.lanes.take(asked)
+    assert (keeper is rig.main, lease is None) == (wants, wants)
 
 
 def test_beyond_so_many_the_rest_share() -> None:

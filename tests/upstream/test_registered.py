@@ -162,3 +162,22 @@ def test_a_name_stays_its_owners_while_nobody_answers_for_it(
     registry.add(other)
     registry.remove("other", "1.0.0")
     assert registry.add(msgspec.structs.replace(one("3.0.0"), owner="agent bob"))
+
+
+def test_whoever_leaves_names_without_end_pushes_out_only_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatewright.upstream.registered._MOST_LEFT", 3)
+    registry = Registry()
+
+    def offered(name: str, owner: str) -> Registered:
+        return msgspec.structs.replace(one(), name=name, owner=owner)
+
+    for name, owner in (("pay", "ann"), *((f"m{n}", "mallory") for n in (1, 2, 1, 3, 4))):
+        registry.add(offered(name, owner))
+        registry.remove(name, "1.0.0")
+    for name in ("pay", "m3", "m4"):
+        with pytest.raises(Conflict):
+            registry.add(offered(name, "bob"))
+    assert registry.add(offered("m1", "bob"))
+    assert registry.add(offered("pay", "ann"))

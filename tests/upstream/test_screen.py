@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Call, CannotAsk, Client, Event, Failure, Question
+from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Question
 from gatewright.links.link import Link
 from gatewright.protocol.eras import read_interim
 from gatewright.upstream.asking import COMPLETE, ELICIT
@@ -266,6 +266,30 @@ def test_the_end_of_a_page_is_told_to_who_was_asked_to_open_it_alone() -> None:
     house.screen.said(COMPLETE, {"elicitationId": "2"}, None)
     house.screen.said(COMPLETE, {}, None)
     assert house.heard == [("files", COMPLETE, {"elicitationId": "files/1"}, "a")]
+
+
+@pytest.mark.parametrize(("who", "shown"), [("ann", ["q"]), ("bob", [])])
+def test_what_a_task_asks_is_for_whoever_has_it_through_any_session(
+    who: str, shown: list[str]
+) -> None:
+    """And what cannot be asked hides nothing of how the task stands."""
+    screen = House().screen
+    able: dict[str, Any] = {"elicitation": {"url": {}}}
+    page = {"mode": "url", "message": "", "url": "https://a.test", "elicitationId": "1"}
+    asks = {"status": "working", "inputRequests": {"q": {"method": ELICIT, "params": page}}}
+
+    def polled(session: str, who: str, can: dict[str, Any]) -> list[str]:
+        client = type(MODERN)(MODERN.revision, can)
+        call = called("tasks/get", session=session, caller=Caller(who), client=client)
+        outcome = screen.outcome(call, Answer(json.dumps(asks).encode()))
+        assert isinstance(outcome, Answer)
+        said = json.loads(outcome.raw)
+        assert said["status"] == "working"
+        return list(said["inputRequests"])
+
+    assert polled("a", "ann", able) == ["q"]
+    assert polled("b", who, able) == shown
+    assert polled("a", "ann", {}) == []
 
 
 async def test_what_passes_a_link_passes_the_screen() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Failure
+from gatewright.call import Answer
 from gatewright.protocol.task_ids import RELATED
 from tests.behaviour.task_places import (
     ANN,
@@ -63,7 +63,9 @@ async def test_questions_of_a_task_are_judged_like_any_other(tmp_path: Path) -> 
             asks = {"status": "input_required", "inputRequests": {"q": question}}
             task = await house.make(ANN, said=asks, made=asks)
             outcome = await house.about(ANN, "get", task)
-            assert isinstance(outcome, Failure), name
+            assert isinstance(outcome, Answer), name
+            told = json.loads(outcome.raw)
+            assert (told["status"], told["inputRequests"]) == ("input_required", {}), name
             assert not any("ap_1" in one or "API key" in one for one in house.take("ann")), name
         form = {"message": "go on?", "requestedSchema": {"type": "object", "properties": {}}}
         sample = {"includeContext": "allServers", "messages": [], "maxTokens": 1}

@@ -94,6 +94,18 @@ def test_a_uri_that_nobody_lists_belongs_to_all_whose_template_it_fits() -> None
     assert one.owners("y://1") == []
 
 
+@pytest.mark.parametrize("others", [{}, {"fs": {"resourceTemplates": []}}])
+def test_a_template_that_reads_as_another_servers_is_shown_as_its_own_servers(others: Any) -> None:
+    """A gateway behind this one lists such, and so could a server that wants to be taken for another."""
+    theirs = "gatewright://fs/file:///{+path}"
+    one = view(inner={"resourceTemplates": [{"uriTemplate": theirs, "name": "t"}]}, **others)
+    (shown,) = (each["uriTemplate"] for each in listed(one, "resources/templates/list"))
+    assert shown == f"gatewright://inner/{theirs}"
+    assert one.templated(shown) == [Target("inner", theirs)]
+    asked = shown.replace("{+path}", "x")
+    assert one.owners(asked) == [Target("inner", "gatewright://fs/file:///x")]
+
+
 def test_a_template_that_two_servers_have_is_told_apart() -> None:
     template = {"uriTemplate": "x://{id}", "name": "t"}
     one = view(a={"resourceTemplates": [template]}, b={"resourceTemplates": [template]})

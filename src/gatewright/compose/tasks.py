@@ -45,6 +45,7 @@ from gatewright.settings import Settings
 from gatewright.stores.approval import Approval
 from gatewright.stores.looks import Looks
 from gatewright.stores.server_tasks import DATABASE, ServerTaskStore
+from gatewright.upstream.made_tasks import EACH
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
@@ -53,8 +54,8 @@ __all__ = ["Queue", "Tasks", "tasks_of"]
 
 log = logging.getLogger("gatewright.tasks")
 
-_PAGE = 1000
-"""Tasks of one page of a server's."""
+_PAGE = EACH
+"""So many tasks of servers are read of one list: as many as one caller may have."""
 
 _Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
 

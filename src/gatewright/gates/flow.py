@@ -2,7 +2,7 @@
 what is private.
 
 The gate only finds out, and writes the fact `flow`: which tools brought what. The gate `confirm` then asks, as it asks for dangerous
-calls. What is read is noted by the filter of the same name, when the result goes to the caller and not before: a call
+calls; what a task is told on the way (`tasks/update`) it does not, so there the gate itself refuses. What is read is noted by the filter of the same name, when the result goes to the caller and not before: a call
 that was refused brought nothing.
 """
 
@@ -18,6 +18,9 @@ from gatewright.stores.taints import Holder, Taints
 __all__ = ["Flow", "FlowRule"]
 
 _BOTH = ("untrusted", "private")
+_NOT_RUN = 'so it is not run; a person is asked instead with then = "ask" in [flow]'
+_TOLD = "tasks/update"
+"""What a caller says to the tool whose call has become a task."""
 
 
 class FlowRule(msgspec.Struct, frozen=True):
@@ -44,7 +47,7 @@ class Flow:
         self.idle = rule.then == "off"
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        tool = call.tool
+        tool = call.tool or (call.task_tool if call.method == _TOLD else None)
         if tool is None or "outbound" not in tool.security.flow:
             return call
         held = self.taints.of(self.rule.holder(call), self.rule.lasts_s)
@@ -52,12 +55,12 @@ class Flow:
             return call
         brought = {mark: held[mark] for mark in _BOTH}
         call.facts["flow"] = brought
-        if self.rule.then == "ask":
+        if self.rule.then == "ask" and call.tool is not None:
             return call
+        end = _NOT_RUN if call.tool is not None else "so its task is told nothing more"
         return Refusal(
             "policy_violation",
             f"{tool.exposed} sends data out, and this {self.rule.per} has read what strangers wrote "
-            f"({brought['untrusted']}) and private data ({brought['private']}), so it is not run; "
-            'a person is asked instead with then = "ask" in [flow]',
+            f"({brought['untrusted']}) and private data ({brought['private']}), {end}",
             {"rule": "flow", **brought},
         )

@@ -39,6 +39,8 @@ class Exchange(msgspec.Struct, eq=False):
     """The caller's own progress token; ours is `ident`."""
     task: str = ""
     """The task that it asks about, as the server calls it; empty where it asks about none."""
+    read: bool = False
+    """Whether its answer was looked at for a task that it makes or ends."""
     work: asyncio.Task[Any] | None = None
     """What fetches the answer, where it does not come by itself."""
     _pauses: int = 0

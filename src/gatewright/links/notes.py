@@ -53,7 +53,7 @@ class Notes:
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
         elif method in TASK_STATUS:
-            self._questions.lives.said(params)
+            self._of_life(params)
             self._link.told(method, _unnumbered(params))
         elif method in OF_THE_SERVER:
             self._unsolicited(method, params)
@@ -63,6 +63,14 @@ class Notes:
             self._emit(owner, method, params)
         else:
             self._belonging(method, params, stream)
+
+    def _of_life(self, params: dict[str, Any]) -> None:
+        """Take how a task stands. The answer that made it may have come right before: who waits for that has had no turn yet."""
+        lives = self._questions.lives
+        for one in self._pending.values():
+            if one.answered:
+                lives.answered(one)
+        lives.said(params)
 
     def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         token = params.get("progressToken")

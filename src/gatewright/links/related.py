@@ -42,6 +42,7 @@ KEEPS_S = 86_400.0
 OF_ITS_CALL = "a question in the result of a call belongs to that call, and to no task"
 _MOST = 4096
 """So many requests that were given up are remembered with what they may yet make."""
+_RESULT = "tasks/result"
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -169,7 +170,8 @@ class Lives:
         call = exchange.call
         if call is not None and (exchange.task or (call.kind == "tool" and wanted(call))):
             reply = exchange.future.result()
-            if type(reply) is Response:
+            if type(reply) is Response and not exchange.read:
+                exchange.read = True  # a task that has ended since is not to begin again
                 self._read(exchange, call, reply)
 
     def abandoned(self, exchange: Exchange) -> None:
@@ -236,12 +238,12 @@ def _has_ended(method: str, reply: Response) -> bool:
     """Whether the answer to a call about a task says that it does not run any more."""
     try:
         if not reply.result:
-            error = jsonrpc.decode_members(reply.error)
-            unknown = jsonrpc.decode(error["code"]) == jsonrpc.INVALID_PARAMS
-            return bool(
-                unknown and method != "tasks/update"
-            )  # there it may be an answer that is wrong
-        if method == "tasks/result":
+            code = jsonrpc.decode(jsonrpc.decode_members(reply.error)["code"])
+            if method == _RESULT:  # it is the call's own error, unless there is no such method
+                return bool(code != jsonrpc.METHOD_NOT_FOUND)
+            # To an update it may be that an answer is wrong.
+            return bool(code == jsonrpc.INVALID_PARAMS and method != "tasks/update")
+        if method == _RESULT:
             return True
         return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
     except (ValueError, KeyError):

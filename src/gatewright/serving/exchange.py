@@ -150,6 +150,7 @@ class Exchange:
         finally:
             if host.running.get(key) is self:
                 del host.running[key]
+            host.running.pop(self._aside, None)
         self.answered = type(outcome) is Answer
 
     def cancel(self, ident: bytes | None = None) -> None:
@@ -194,6 +195,16 @@ class Exchange:
         if self._seat is not None:
             spelled = broken(self._host.conversation.client)
             await self._leave(self._seat.finish(self._inbound.id, spelled))
+
+    @property
+    def _aside(self) -> bytes:
+        """What it runs under while no request has the seat: the id of none, so that each is free after its answer."""
+        return f"parked {self._handle}".encode()
+
+    def _step_aside(self) -> None:
+        key, running = request_key(self._inbound.id), self._host.running
+        if running.get(key) is self:
+            running[self._aside] = running.pop(key)
 
     def _release(self) -> None:
         if self._handle is not None:
@@ -324,6 +335,7 @@ class Exchange:
         state = eras.State("parked", whose, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
+        self._step_aside()
         try:
             await self._leave(seat.finish(self._inbound.id, verdicts.Spelled(result)))
         except Exception:

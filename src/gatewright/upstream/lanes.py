@@ -4,8 +4,8 @@ One connection serves everybody, as long as nobody can be mistaken for somebody 
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
 then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
 that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
-otherwise nobody else could be meant, and a server may remember what was said there. A call that asks for a task gets none: its task
-has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
+otherwise nobody else could be meant, and a server may remember what was said there. A call that asks for a task, or takes one, gets none:
+its task has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
 server that asks for roots as soon as it is connected gets no caller's there: a session whose client has roots has a connection of its
 own, on which they are its own.
 
@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from gatewright.call import Call
 from gatewright.protocol.mcp_client import ASKABLE
+from gatewright.protocol.tasks import wanted
 from gatewright.upstream.keeper import Keeper
 from gatewright.upstream.spec import ServerSpec
 
@@ -71,7 +72,7 @@ class Lanes:
         """The connection for a call, and the lease to give back afterwards, if it is one."""
         session = call.session
         if session is None:
-            fits = self._share == "auto" and "task" not in call.params and self._asks != _ROOTS
+            fits = self._share == "auto" and not _takes_task(call) and self._asks != _ROOTS
             return self._lease() if fits and self._alone(call) else self._common
         if session in self._shared or self._share == "gateway":
             return self._common
@@ -111,3 +112,8 @@ class Lanes:
         elif link is not None and link.wants_roots:
             self._asks |= _ROOTS
         return any(name in call.client.capabilities for name in self._asks)
+
+
+def _takes_task(call: Call) -> bool:
+    """Whether its server may answer it with a task."""
+    return call.kind == "tool" and wanted(call)

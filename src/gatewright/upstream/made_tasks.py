@@ -31,7 +31,7 @@ __all__ = [
     "place_of",
 ]
 
-EACH = 1024
+EACH = 1000
 """So many tasks of one caller: whoever makes more pushes out only its own."""
 KEPT = 65_536
 LASTS_S = 86_400.0

@@ -31,6 +31,7 @@ __all__ = [
     "expose_names",
     "expose_uris",
     "kernel_names",
+    "looks_wrapped",
     "prefixes_of",
     "unwrap_uri",
     "wrap_template",
@@ -202,7 +203,7 @@ def expose_uris(
     for uri, found in owners.items():
         for resource in found:
             yield
-            several = len(found) > 1 or uri.startswith(_SCHEME) or beside(resource)
+            several = len(found) > 1 or looks_wrapped(uri) or beside(resource)
             exposed[resource] = wrap_uri(resource) if several else uri
     return Names(exposed, {uri: resource for resource, uri in exposed.items()})
 
@@ -215,6 +216,11 @@ def wrap_uri(resource: Target) -> str:
 def wrap_template(template: Target) -> str:
     """The same for a URI template. It is not encoded, because what its variables expand to is not."""
     return f"{_SCHEME}{template.server}/{template.name}"
+
+
+def looks_wrapped(uri: str) -> bool:
+    """Whether a URI or a template of a server reads as if it were another server's, in qualified form."""
+    return uri.startswith(_SCHEME)
 
 
 def unwrap_uri(uri: str) -> Target | None:

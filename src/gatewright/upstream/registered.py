@@ -11,7 +11,7 @@ goes.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -109,12 +109,18 @@ class Registry(LocalServer):
             return
         if gone.owner:
             self._left[name] = gone.owner
+            self._left.move_to_end(name)
             if len(self._left) > _MOST_LEFT:
-                self._left.popitem(last=False)
+                self._forget_one()
         shipped = self._shipped.get((name, version))
         if shipped is not None:
             self._kept[name, version] = shipped
         self._offer()
+
+    def _forget_one(self) -> None:
+        """The oldest name of whoever left most: nobody pushes out another's."""
+        ((owner, _),) = Counter(self._left.values()).most_common(1)
+        del self._left[next(name for name, whose in self._left.items() if whose == owner)]
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Run one tool, and hold what it says against its output schema."""

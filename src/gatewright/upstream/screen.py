@@ -20,6 +20,7 @@ from gatewright.links.related import OF_ITS_CALL, named, without
 from gatewright.protocol.eras import is_interim
 from gatewright.transport.large import LARGE, holds_any
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
+from gatewright.upstream.made_tasks import Owner, owner_of
 from gatewright.upstream.status import Told
 from gatewright.upstream.task_words import METHODS as OF_TASKS
 from gatewright.upstream.task_words import judged, unrelated
@@ -65,8 +66,8 @@ class Screen:
         self._told = told
         self._mgp = False
         """Whether it negotiated MGP, whose words it may then use."""
-        self._elicited: OrderedDict[str, str | None] = OrderedDict()
-        """Whom it has asked to open a page, by the id that it gave that: their session."""
+        self._elicited: OrderedDict[str, tuple[str | None, Owner]] = OrderedDict()
+        """Whom it has asked to open a page, by the id that it gave that: their session, and who would have a task."""
 
     async def request(
         self,
@@ -197,15 +198,20 @@ class Screen:
             if len(ident) > _ID_CHARS:
                 said = f"an elicitationId has at most {_ID_CHARS} characters"
                 raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
-            if self._elicited.get(ident, call.session) != call.session:
+            if not self._is_asked_by(ident, call):
                 said = "this elicitationId belongs to what another caller was asked"
                 raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
-            self._elicited[ident] = call.session
+            self._elicited[ident] = call.session, owner_of(call)
             if len(self._elicited) > _REMEMBERED:
                 self._elicited.popitem(last=False)
         params = found.params if isinstance(found.params, dict) else {}
         clean = self._params(question.method, params)
         return found if clean is params else replace(found, params=clean)
+
+    def _is_asked_by(self, ident: str, call: Call) -> bool:
+        """Whether nobody else was asked to open that page. What a task asks is for whoever has it, through any session."""
+        session, owner = self._elicited.get(ident, (call.session, None))
+        return session == call.session or (call.method in OF_TASKS and owner == owner_of(call))
 
     def event(self, call: Call, event: Event) -> Event | None:
         """An event of a call as its caller may see it, or None where it is not for that one."""
@@ -238,7 +244,7 @@ class Screen:
         ident = params.get("elicitationId")
         if not isinstance(ident, str) or ident not in self._elicited:
             return None
-        return self._elicited[ident], {**params, "elicitationId": f"{self._server}/{ident}"}
+        return self._elicited[ident][0], {**params, "elicitationId": f"{self._server}/{ident}"}
 
     def _params(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method == LOG:

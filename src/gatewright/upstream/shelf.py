@@ -340,11 +340,6 @@ def _named(
         yield name, definition
 
 
-def _is_name(text: msgspec.Raw | None) -> bool:
-    """Whether a text can be a name, or a URI that somebody will ask for."""
-    return text is not None and len(text) <= _MOST_BYTES and bytes(text)[:1] == b'"'
-
-
 def _few(warnings: list[str]) -> tuple[str, ...]:
     """As many as somebody reads, and how many more there are."""
     shown = tuple(one[:_WARNING_CHARS] for one in warnings[:_WARNINGS])

@@ -6,13 +6,14 @@ How a task stands is told with everything that the call would have been answered
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeGuard
 
 from msgspec import Raw
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Failure
+from gatewright.call import Answer, Call, CannotAsk, Failure
 from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import DETAILS, RELATED
 from gatewright.protocol.tasks import wanted
@@ -21,6 +22,8 @@ from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.versions import is_modern
 
 __all__ = ["METHODS", "Judge", "judged", "unrelated", "without_details"]
+
+log = logging.getLogger("gatewright.upstream")
 
 METHODS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
 _RESULT = "tasks/result"
@@ -40,7 +43,7 @@ class Judge(Protocol):
 
 
 def judged(judge: Judge, call: Call, raw: bytes, members: dict[str, Any]) -> bool | Failure:
-    """Judge the members of an answer; whether one was changed, or how the call fails. Raises `CannotAsk` and `ValueError`."""
+    """Judge the members of an answer; whether one was changed, or how the call fails. Raises `ValueError`."""
     if call.method not in METHODS:
         return not _makes(call, raw) and unrelated(members)
     if call.method == _RESULT:
@@ -65,7 +68,8 @@ def judged(judge: Judge, call: Call, raw: bytes, members: dict[str, Any]) -> boo
 
 
 def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
-    """What the task needs to know before it can go on. Who cannot answer is not shown it."""
+    """What the task needs to know before it can go on. Who cannot answer is not shown it, and nobody what may not be asked: how
+    the task stands is told all the same."""
     text = members.get("inputRequests")
     if text is None:
         return False
@@ -75,7 +79,12 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
     if len(bytes(text)) > DECODED_BYTES:
         raise ValueError(f"the questions have more than {DECODED_BYTES} bytes")
     asked = jsonrpc.decode(text)
-    members["inputRequests"] = {key: judge.asked(call, one) for key, one in asked.items()}
+    members["inputRequests"] = shown = {}
+    for key, one in asked.items():
+        try:
+            shown[key] = judge.asked(call, one)
+        except CannotAsk as no:
+            log.info("a task asks its caller what it may not: %a", no.message)
     return True
 
 

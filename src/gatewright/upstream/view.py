@@ -19,6 +19,7 @@ from gatewright.upstream.names import (
     expose_names,
     expose_uris,
     kernel_names,
+    looks_wrapped,
     unwrap_uri,
     wrap_template,
     wrap_uri,
@@ -224,7 +225,8 @@ class View:
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             yield
             target = entry.target
-            exposed = wrap_template(target) if self._claims.meets(target) else target.name
+            wrapped = looks_wrapped(target.name) or self._claims.meets(target)
+            exposed = wrap_template(target) if wrapped else target.name
             self._templates.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
             item = Item(target.server, entry.definition, instead)
