@@ -33,7 +33,7 @@ from gatewright.participants.faults import (
     RoomError,
     RoomRefusedError,
 )
-from gatewright.participants.once import Once
+from gatewright.participants.once import HARMLESS, HEARD, Once
 from gatewright.participants.proposals import EXPIRES_S, Ledger, Pending, Proposal
 from gatewright.participants.roster import Roster
 from gatewright.protocol.room_payload import (
@@ -57,16 +57,6 @@ __all__ = ["ANSWER_S", "Heard", "Participant"]
 log = logging.getLogger("gatewright.participants")
 
 ANSWER_S = 30.0
-_HARMLESS = frozenset(
-    {
-        "initialize",
-        "ping",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-    }
-)
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -193,12 +183,14 @@ class Participant:
             self.chat(f"{sender} has sent {times} that nobody may act upon", to=[self._report_to])
 
     def _requested(self, envelope: Envelope, request: Requested) -> None:
-        if not self._once.is_new(envelope, request):
+        operation, about = request.operation, envelope.correlation_id
+        mine = self.id in envelope.to or (not envelope.to and operation.method in HARMLESS)
+        if mine and not self._once.is_new(envelope, request):
+            self._answering.take(envelope, request, HEARD)
             return
-        flaw, operation = self._once.flaw(envelope, request), request.operation
-        about = envelope.correlation_id
+        flaw = self._once.flaw(envelope, request)
         self.proposals.fulfil(about, envelope.id, envelope.sender, operation, envelope.to)
-        if self.id in envelope.to or (not envelope.to and operation.method in _HARMLESS):
+        if mine:
             self._answering.take(envelope, request, flaw)
 
     def _answer(self, envelope: Envelope, payload: bytes) -> str | None:
