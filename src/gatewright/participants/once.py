@@ -61,7 +61,7 @@ class Once:
         """Why a request that names a proposal is not carried out; empty where it may be. Asked before the request itself
         is noted as what fulfils it."""
         found = self._proposals.find(envelope.correlation_id)
-        if found is None or found.operation != request.operation or found.status == "pending":
+        if found is None or found.operation != request.operation or self._proposals.is_open(found):
             return ""
         by = f" by {found.decided_by}" if found.decided_by else ""
         return f"the proposal is {found.state}{by}: nothing is carried out for it now; ask for a new one"
