@@ -13,6 +13,7 @@ from gatewright.call import Security, Target, Tool
 from gatewright.compose.pinning import Pinning, pinned_sight
 from gatewright.settings import Settings, load
 from gatewright.stores.pins import Pins
+from gatewright.upstream.catalogue import Catalogue
 from gatewright.validators.read_definition import Read, read_definition
 
 
@@ -81,14 +82,14 @@ def test_an_acceptance_of_another_process_frees_the_tool(
     pinning.shelved("srv", [tool()])
     other = tool(says="wipes everything")
     pinning.shelved("srv", [other])
-    pinning.look()
-    assert not pinning.look()
+    pinning.look(Catalogue(()))
+    assert not pinning.look(Catalogue(()))
     operator = Pins(tmp_path / "pins.db", clock=lambda: 2.0)
     (seen,) = operator.of("srv")
     operator.accept("srv", "wipe", digest=seen.digest, by="olga")
     operator.close()
     assert pinning.held(other) != ""
-    assert pinning.look()
+    assert pinning.look(Catalogue(()))
     assert pinning.held(other) == ""
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
 
@@ -182,7 +183,7 @@ def test_a_server_that_lists_ever_new_tools_is_held_and_takes_no_more_room(
     other = Pins(tmp_path / "few.db", clock=lambda: 1.0, most_tools=4)
     other.forget("srv", by="olga")
     other.close()
-    assert pinning.look()
+    assert pinning.look(Catalogue(()))
     assert pinning.held(tool("t19")) == ""
     assert trail.steps[-3:] == [
         ("forgotten", None, "olga"),

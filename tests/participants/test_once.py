@@ -49,6 +49,8 @@ def test_a_message_that_is_said_again_is_not_new_and_its_id_with_something_else_
     assert not once.is_new(envelope("a"), asked())
     assert once.is_new(envelope("a", "bob"), asked())
     assert once.is_new(envelope("a"), asked('{"more": 1}'))
+    assert once.is_new(envelope("a", to=["gatewright", "other"]), asked())
+    assert once.is_new(envelope("a", about="p"), asked())
     assert once.is_new(envelope("n"), asked(ident=None))
     assert once.is_new(envelope("n"), asked(ident=None))
 

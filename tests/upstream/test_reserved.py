@@ -21,3 +21,13 @@ def test_names_are_those_that_were_listed_last_and_only_a_change_is_kept() -> No
     found.put("b", [])
     assert kept == [("a", ["t"]), ("a", [])]
     assert found.of("a") == set()
+
+
+def test_what_was_forgotten_is_kept_only_where_it_is_listed() -> None:
+    kept: list[str] = []
+    found = Reserved({"a": ["t"], "b": ["u"]}, lambda server, _: kept.append(server))
+    assert not found.again({"a": ["t"], "b": ["u"]}, {"a": ["t"]}.get)
+    assert kept == []
+    assert found.again({}, {"a": ["t"]}.get)
+    assert [found.of("a"), found.of("b")] == [{"t"}, set()]
+    assert kept == ["a"]

@@ -285,7 +285,7 @@ class Gateway:
     def _look(self) -> None:
         """Notice what operators decided in processes of their own."""
         self.desk.look()
-        self.pinning.look()
+        self.pinning.look(self.supervisor.catalogue)
         self.permitting.look()
         if self.app.rooms is not None:
             self.app.rooms.look(self._office.callers.loads, time.time())

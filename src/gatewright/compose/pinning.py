@@ -20,6 +20,8 @@ from gatewright.stores.errors import StoreError
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
 from gatewright.transport.slices import in_slices
+from gatewright.upstream.catalogue import Catalogue
+from gatewright.upstream.listing import EMPTY
 from gatewright.upstream.reserved import Reserved
 from gatewright.validators.lookalike import keys, twins
 from gatewright.validators.read_definition import Read, read_definition
@@ -87,12 +89,14 @@ class Pinning:
         self._store = store
         self._record = record
         self._modes: Mapping[str, Mode] = {}
+        self._off: frozenset[str] = frozenset()
         self._judged: dict[Target, _Judged] = {}
         self._shelves: dict[str, Sequence[Tool]] = {}
 
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says about each server."""
         modes = _modes(settings)
+        self._off = frozenset(one.id for one in settings.servers if not one.enabled)
         if modes != self._modes:
             self._modes = modes
             self._again()
@@ -240,11 +244,15 @@ class Pinning:
             judged = self._judged[tool.target]
         return judged.why
 
-    def look(self) -> bool:
-        """Notice what another process accepted. Several times a second. Raises `StoreError`."""
+    def look(self, catalogue: Catalogue) -> bool:
+        """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
+        Several times a second. Raises `StoreError`."""
         if not self._store.changed():
             return False
         self._again()
+        known = self._store.names()
+        if catalogue.reserved.again(known, lambda server: _listed(catalogue, server)):
+            catalogue.changed()
         self._write_down()
         return True
 
@@ -257,7 +265,8 @@ class Pinning:
         self._judged.clear()
         self.version += 1
         for server, tools in self._shelves.items():
-            if self._modes.get(server, "off") != "off":
+            # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
+            if server not in self._off and self._modes.get(server, "off") != "off":
                 self._judge(server, tools)
 
     def _knows(self, tool: Tool) -> bool:
@@ -283,6 +292,13 @@ def pinned_sight(
 ) -> Callable[[Any, Tool], bool]:
     """Who may see a tool, where what is held back is seen by nobody."""
     return lambda caller, tool: may_see(caller, tool) and not held(tool)
+
+
+def _listed(catalogue: Catalogue, server: str) -> Collection[str] | None:
+    """What the tools of a server are called; None where it is not there, or could not say so."""
+    listing = catalogue.listing(server)
+    known = listing is not EMPTY and "tools" not in listing.failures
+    return catalogue.shelf(server).named if known else None
 
 
 def _whole(server: str, name: str) -> str:

@@ -47,16 +47,18 @@ class Answering:
         self._responder = responder
         self._send = send
         self._name = name
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], tuple[str, str]] = {}
+        """Each with sender and id of the envelope."""
         self._running: Counter[str] = Counter()
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
 
     def take(self, envelope: Envelope, request: Requested, flaw: str = "") -> None:
-        """Answer one request, by and by; at once with `flaw` where it may not be carried out."""
+        """Answer one request, by and by; at once with `flaw` where it may not be carried out. While one of the same sender and
+        id is carried out, that one's answer is the only one: nobody could tell an error from it."""
         sender, ident = envelope.sender, request.ident
         if flaw:
-            if ident is not None:
+            if ident is not None and (sender, envelope.id) not in self._tasks.values():
                 self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
             return
         if ident is None:
@@ -68,11 +70,11 @@ class Answering:
         else:
             self._running[sender] += 1
         task = asyncio.get_running_loop().create_task(self._respond(envelope, request))
-        self._tasks.add(task)
+        self._tasks[task] = sender, envelope.id
         task.add_done_callback(lambda one: self._done(one, None if ident is None else sender))
 
     def _done(self, task: asyncio.Task[None], sender: str | None) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if sender is not None:
             self._running[sender] -= 1
             if not self._running[sender]:

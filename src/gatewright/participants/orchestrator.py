@@ -187,7 +187,7 @@ class Orchestrator:
     def _open(self, sender: str, id: str) -> Proposal:
         self._person(sender)
         proposal = self._me.proposals.find(id)
-        if proposal is None or proposal.status != "pending":
+        if proposal is None or not self._me.proposals.is_open(proposal):
             state = "unknown" if proposal is None else proposal.status
             raise ToolError(
                 f"the proposal is {state}; the tool `proposals` lists those that are open"

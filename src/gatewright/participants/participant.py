@@ -33,7 +33,7 @@ from gatewright.participants.faults import (
     RoomError,
     RoomRefusedError,
 )
-from gatewright.participants.once import Once
+from gatewright.participants.once import HARMLESS, HEARD, Once
 from gatewright.participants.proposals import EXPIRES_S, Ledger, Pending, Proposal
 from gatewright.participants.roster import Roster
 from gatewright.protocol.room_payload import (
@@ -57,16 +57,6 @@ __all__ = ["ANSWER_S", "Heard", "Participant"]
 log = logging.getLogger("gatewright.participants")
 
 ANSWER_S = 30.0
-_HARMLESS = frozenset(
-    {
-        "initialize",
-        "ping",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-    }
-)
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -99,7 +89,7 @@ class Participant:
         self._fresh = fresh
         self.roster = Roster()
         self.conduct = conduct or Conduct()
-        self.proposals = Ledger(clock=clock, expires_s=expires_s)
+        self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
         self._once = Once(self.proposals)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
@@ -118,6 +108,9 @@ class Participant:
     def capabilities(self) -> Capabilities:
         """What this participant may send."""
         return self.roster.capabilities
+
+    def _is_there(self, name: str) -> bool:
+        return name == self.id or name in self.roster.others
 
     # -- what arrives
 
@@ -193,12 +186,14 @@ class Participant:
             self.chat(f"{sender} has sent {times} that nobody may act upon", to=[self._report_to])
 
     def _requested(self, envelope: Envelope, request: Requested) -> None:
-        if not self._once.is_new(envelope, request):
+        operation, about = request.operation, envelope.correlation_id
+        mine = self.id in envelope.to or (not envelope.to and operation.method in HARMLESS)
+        if mine and not self._once.is_new(envelope, request):
+            self._answering.take(envelope, request, HEARD)
             return
-        flaw, operation = self._once.flaw(envelope, request), request.operation
-        about = envelope.correlation_id
+        flaw = self._once.flaw(envelope, request)
         self.proposals.fulfil(about, envelope.id, envelope.sender, operation, envelope.to)
-        if self.id in envelope.to or (not envelope.to and operation.method in _HARMLESS):
+        if mine:
             self._answering.take(envelope, request, flaw)
 
     def _answer(self, envelope: Envelope, payload: bytes) -> str | None:
@@ -356,7 +351,7 @@ class Participant:
         proposal = self.proposals.find(id)
         if proposal is None:
             raise NotFulfillableError(f"no proposal {id!r} was heard of; its id is its envelope's")
-        if proposal.status != "pending":
+        if not self.proposals.is_open(proposal):
             raise NotFulfillableError(f"the proposal is {proposal.state}; ask for a new one")
         target = to or proposal.target
         if target is None:
@@ -369,7 +364,7 @@ class Participant:
         """Reject a proposal, or withdraw one's own; by a chat message that names it. Raises `NotFulfillableError` where it
         is not open, and `NotAllowedError`."""
         proposal = self.proposals.find(id)
-        if proposal is None or proposal.status != "pending":
+        if proposal is None or not self.proposals.is_open(proposal):
             state = "unknown" if proposal is None else proposal.status
             raise NotFulfillableError(f"the proposal is {state}; there is nothing to decide")
         word = "withdrawn" if proposal.proposer == self.id else "rejected"
@@ -386,13 +381,13 @@ class Participant:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.shield(future)
         except TimeoutError:
-            if proposal.status == "pending" and self.capabilities.allows("chat"):
+            if self.proposals.is_open(proposal) and self.capabilities.allows("chat"):
                 self.decline(proposal.id, f"nobody fulfilled it within {timeout_s:g} s")
             raise AnswerTimeoutError(f"nobody fulfilled it within {timeout_s:g} s") from None
         except asyncio.CancelledError:
-            if (
-                proposal.status == "pending"
-            ):  # else somebody could fulfil what nobody wants any more
+            if self.proposals.is_open(
+                proposal
+            ):  # else somebody could do what nobody wants any more
                 with contextlib.suppress(RoomError):
                     self.decline(proposal.id, "who proposed it gave up")
             raise

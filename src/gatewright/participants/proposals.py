@@ -42,6 +42,8 @@ class Proposal(msgspec.Struct):
     """Envelope id of the request that fulfilled it."""
     asked: frozenset[str] = frozenset()
     """Whom that request was put to; nobody named: everybody."""
+    unheard: bool = False
+    """Whether none of them was there."""
     response: str | None = None
     """Envelope id of the answer to that."""
 
@@ -106,10 +108,16 @@ class Ledger:
     one who proposes without end pushes out none but its own."""
 
     def __init__(
-        self, *, clock: Callable[[], float], expires_s: float = EXPIRES_S, kept: int = _KEPT
+        self,
+        *,
+        clock: Callable[[], float],
+        expires_s: float = EXPIRES_S,
+        kept: int = _KEPT,
+        there: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`clock` gives Unix seconds."""
+        """`clock` gives Unix seconds; `there` says whether somebody is in the room."""
         self._clock = clock
+        self._there = there
         self._expires_s = expires_s
         self._kept = kept
         self._proposals: dict[str, Proposal] = {}
@@ -140,7 +148,7 @@ class Ledger:
         known = self.find(id)
         if known is not None:
             same = known.proposer, known.operation, known.target
-            if known.status == "pending" and same != (proposer, operation, target):
+            if self.is_open(known) and same != (proposer, operation, target):
                 known.status, known.decided_by = "rejected", proposer
                 known.reason = "its id was used again for something else"
             return known
@@ -161,15 +169,24 @@ class Ledger:
             del self._by[proposer]
         self._fulfilments.pop(self._proposals.pop(id).fulfilment or "", None)
 
+    def is_open(self, proposal: Proposal) -> bool:
+        """Whether it can be fulfilled, or decided against: also where the request for it went to nobody who is, or was, there."""
+        if proposal.status != "fulfilling" or not proposal.unheard:
+            return proposal.status == "pending"
+        late = self._clock() >= proposal.expires_at
+        return not late and not any(map(self._there, proposal.asked))
+
     def fulfil(
         self, id: str | None, request: str, by: str, operation: Operation, asked: Iterable[str] = ()
     ) -> bool:
         """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
         found = self.find(id)
-        if found is None or found.status != "pending" or found.operation != operation:
+        if found is None or found.operation != operation or not self.is_open(found):
             return False
+        self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
         found.asked = frozenset(asked)
+        found.unheard = bool(found.asked) and not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True
 
@@ -199,7 +216,7 @@ class Ledger:
         found = self.find(id)
         word, _, reason = chat.text.partition(":")
         word = word.strip().lower()
-        if found is None or found.status != "pending":
+        if found is None or not self.is_open(found):
             return None
         if word == "withdrawn" and by == found.proposer:
             found.status = "withdrawn"

@@ -112,7 +112,7 @@ class Catalogue:
         self._shelves[server] = shelf
         self._reserve(server)
         ahead, self._ahead = self._ahead, None
-        self._changed()
+        self.changed()
         if ahead is not None and ahead[0] is shelf:
             self._views = ahead[1]
         return True
@@ -195,7 +195,8 @@ class Catalogue:
         """What a server said last; empty where it never said anything."""
         return self._listings.get(server, EMPTY)
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """What was made of what is here is made anew."""
         self.version += 1
         self._ahead = None
         self._views.clear()

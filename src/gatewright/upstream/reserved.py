@@ -16,7 +16,7 @@ class Reserved:
         keep: Callable[[str, Collection[str]], None] = lambda *_: None,
     ) -> None:
         """`known` is from earlier runs; `keep` is told of a server whose names are others than before."""
-        self._names = {server: frozenset(names) for server, names in (known or {}).items()}
+        self._names = _frozen(known or {})
         self._keep = keep
 
     def of(self, server: str) -> frozenset[str]:
@@ -29,3 +29,20 @@ class Reserved:
         if now != self.of(server):
             self._names[server] = now
             self._keep(server, now)
+
+    def again(
+        self,
+        known: Mapping[str, Collection[str]],
+        listed: Callable[[str], Collection[str] | None],
+    ) -> bool:
+        """Begin anew with what is `known`, which is less where somebody had it forgotten, and with what a server has `listed`,
+        where it is there. Whether that is something else."""
+        before, self._names = self._names, _frozen(known)
+        for server in before:
+            if (names := listed(server)) is not None:
+                self.put(server, names)
+        return self._names != before
+
+
+def _frozen(known: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
+    return {server: frozenset(names) for server, names in known.items()}
