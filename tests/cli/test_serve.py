@@ -177,7 +177,7 @@ def test_a_state_folder_that_cannot_be_is_told_with_its_place_in_the_configurati
 def test_a_second_gateway_in_one_state_folder_is_refused(configured: Shell) -> None:
     with serving(configured) as gateway:
         done = configured.run("serve", "--port", "0")
-        assert (done.code, done.out, done.error["code"]) == (1, "", "store")
+        assert (done.code, done.out, done.error["code"]) == (1, "", "busy")
         assert gateway.process.poll() is None
         assert configured.run("server", "list").code == 0
 

@@ -45,4 +45,5 @@ async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_noth
         roots_changed(server, "a", {})
         assert tell(server, said("notifications/acme.x", "a"), {})
     assert not tell(server, said("notifications/acme.y", "a"), {})
-    assert told == ["notifications/acme.x"]
+    # Listening to a server that is closed is given up.
+    assert told == ["notifications/acme.x", "notifications/cancelled"]

@@ -138,16 +138,16 @@ class Tour:
 @app.command()
 def demo(
     wait: Annotated[
-        bool,
+        bool | None,
         typer.Option("--wait/--no-wait", help="Leave the approval to you [yes at a terminal]."),
-    ] = is_terminal(0),
+    ] = None,
     json: Json = False,
 ) -> None:
     """See in a minute what the gateway does: allow, refuse, wait for a person, notice a change, prove the record."""
     with tempfile.TemporaryDirectory(prefix="gatewright-demo-") as folder:
         tour = Tour(Path(folder), (lambda _: None) if json else _show)
         with _gateway(tour):
-            _take(tour, wait=wait and not json)
+            _take(tour, wait=(is_terminal(0) if wait is None else wait) and not json)
     if json:
         print_document(tour.steps)
     failed = [one.title for one in tour.steps if not one.ok]

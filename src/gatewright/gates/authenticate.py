@@ -134,7 +134,11 @@ class Authenticate:
             known = self._bearers.known(call.credential or "")
             if type(known) is not Caller:
                 return call.caller
-        return self.who(call)
+        found = self.who(call)
+        ended = type(found) is Refusal and found.reason == "auth_expired"
+        return (
+            call.caller if ended else found
+        )  # a key that has come to its end ends no call that began before
 
     def completed(self, caller: Caller) -> Caller:
         """The caller with what the configuration says of it. Of operators it says nothing."""

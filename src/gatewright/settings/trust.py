@@ -95,7 +95,10 @@ def is_accepted(document: Document, environ: Mapping[str, str]) -> bool:
 
 
 def accept(document: Document, environ: Mapping[str, str]) -> None:
-    """Remember that the user accepted a file as it was read. Raises `StoreError`."""
+    """Remember that the user accepted a file as it was read; nothing is written where it was accepted so before: gateways look
+    anew whenever it is. Raises `StoreError`."""
+    if is_accepted(document, environ):
+        return
     salt = secrets.token_hex(16)
     found: list[Entry] = entries(document)
     trust_of(environ).accept(place_of(document.path), Accepted(salt, digests(found, salt)))

@@ -86,8 +86,12 @@ class Database:
         """Open an existing store of any version for a small change that waits for nobody, neither for another writer nor for the
         disk. Raises `DatabaseError`."""
         connection = _connect(path, "rw")
-        connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            connection.execute("PRAGMA busy_timeout = 0")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error as problem:
+            connection.close()
+            raise DatabaseError(str(problem)) from problem
         return cls(connection, path)
 
     @property

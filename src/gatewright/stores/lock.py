@@ -39,7 +39,11 @@ class FolderLock:
             ) from problem
         self.recorded = RECORDED in os.read(self._descriptor, 64)
         """Whether something was ever written into the record of this folder."""
-        self._say(f"{os.getpid()}\n".encode())
+        try:
+            self._say(f"{os.getpid()}\n".encode())
+        except StoreError:
+            os.close(self._descriptor)
+            raise
 
     def keep(self) -> None:
         """From now on a record that is gone is missed here."""
@@ -53,8 +57,12 @@ class FolderLock:
         os.close(self._descriptor)
 
     def _say(self, who: bytes) -> None:
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, who + (RECORDED if self.recorded else b""), 0)
+        """Write down who holds it. Raises `StoreError`."""
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, who + (RECORDED if self.recorded else b""), 0)
+        except OSError as problem:
+            raise StoreError(f"the state folder cannot be written to: {problem}") from problem
 
 
 def has_recorded(folder: Path) -> bool:

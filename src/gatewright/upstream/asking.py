@@ -220,8 +220,9 @@ _LABELS = ("title", "description")
 _VALUES = ("default", "examples", "enum", "enumNames")
 """What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
 _VERBS = "give|enter|type|provide|send|write|paste|share|include|put|fill|use|tell|say|submit|need|require|want|just|only|but|instead"
+_DASHES = "\u00b7\u2010-\u2015"
 _WARNING = Pattern(
-    rf"\b(?:do not|don't|never) (?:{_VERBS})\b((?:[^.!?;:()\n|\x{{b7}}\x{{2010}}-\x{{2015}}-]|\b-\b)*)",
+    rf"\b(?:do not|don't|never) (?:{_VERBS})\b((?:[^.!?;:()\n|{_DASHES}-]|\b-\b)*)",
     IGNORECASE | ASCII,
 )
 _GIVING = Pattern(rf"\b(?:{_VERBS}|your own|please)\b", IGNORECASE | ASCII)

@@ -142,8 +142,7 @@ class Catalogue:
     def _view_of(
         self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
     ) -> Generator[None, None, View]:
-        shown = self._profiles.get(profile, _NOTHING)
-        absent = self._absent(shelves, coming)
+        shown, absent = self._profiles.get(profile, _NOTHING), self._absent(shelves, coming)
         return view_of(shown, self._specs, shelves, self._away, absent)
 
     def renewed(
@@ -271,8 +270,8 @@ class Catalogue:
         found = self.claimants(profile, uri, caller)
         if found:
             return found[0] if len(found) == 1 else None
-        if unwrap_uri(uri) is not None:
-            return None  # the name of somebody else's, whom the caller may not see
+        if unwrap_uri(uri) is not None:  # of somebody else, whom the caller may not see
+            return None
         visible = self.servers(profile, caller)
         having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
         return Target(having[0], uri) if len(having) == 1 else None

@@ -111,8 +111,7 @@ class AccessMethods:
         if isinstance(asked, Failure):
             return asked
         if call.caller.kind != "operator" and asked.agent_id != call.caller.id:
-            where = f"{asked.server_id}/{asked.tool_name}" if asked.tool_name else asked.server_id
-            shows = to_type("grant show {} {}", asked.agent_id, where)
+            shows = to_type("grant show AGENT SERVER/TOOL")  # the same whoever exists
             return _refused(
                 f"only an operator may ask about others than {call.caller.id}, with `{shows}`"
             )
