@@ -29,7 +29,7 @@ REPORT = "dev.gatewright/redaction"
 
 log = logging.getLogger("gatewright.filters")
 
-AT_ONCE = 16 * 1024
+AT_ONCE = 32 * 1024
 """Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that, and so is what
 has many places to look at."""
 _WITHOUT_A_PLACE = 64 * 1024
@@ -101,7 +101,10 @@ class Redact:
     def _answer(
         self, call: Call, answer: Answer, redactor: Redactor
     ) -> Outcome | Awaitable[Outcome]:
-        if len(answer.raw) > AT_ONCE and self._beside is not None:
+        most = (
+            _WITHOUT_A_PLACE if call.kind == "list" else AT_ONCE
+        )  # a list is looked through once for many
+        if len(answer.raw) > most and self._beside is not None:
             return self._large(call, answer, redactor, self._beside)
         if call.kind == "list":
             return self._list(call, answer, redactor)
