@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from gatewright.call import ANONYMOUS, Answer, Outcome, Refusal
+from gatewright.links.link import UpstreamFailed
 from gatewright.upstream.hub import UPDATED
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire.versions import LATEST_MODERN
@@ -299,3 +300,24 @@ async def test_who_subscribed_beside_one_that_failed_is_not_told_yes_in_its_plac
             await wish(supervisor, "resources/subscribe", ALPHA["asker"], "c"), Answer
         )
         assert len(asked) == 2
+
+
+async def test_what_a_new_connection_refuses_keeps_nothing_else_from_it() -> None:
+    """And who asks for that again is not told yes in its place."""
+    async with running(python("asker")) as supervisor:
+        wishes = supervisor._servers["asker"].wishes
+        wishes._holders = {f"x://{number}": {"s"} for number in range(3)}
+        told: list[str] = []
+
+        class Refusing:
+            hello, open = supervisor._servers["asker"].hello, True
+
+            async def fetch(self, method: str, params: dict[str, Any], _: float) -> bytes:
+                told.append(params["uri"])
+                if params["uri"] == "x://1":
+                    raise UpstreamFailed("no")
+                return b"{}"
+
+        await wishes.renew(Refusing())  # type: ignore[arg-type]
+        assert told == ["x://0", "x://1", "x://2"]
+        assert wishes._told == {"x://0", "x://2"}

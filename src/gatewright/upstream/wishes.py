@@ -199,8 +199,9 @@ class Wishes:
             await asyncio.wait([listen])
 
     async def renew(self, link: Link) -> None:
-        """Tell a new connection everything that is wanted."""
+        """Tell a new connection everything that is wanted. What it refuses is asked for again with the next wish for it."""
         self._level = None
+        self._told.clear()
         hello = link.hello
         if hello is None:
             return
@@ -208,14 +209,23 @@ class Wishes:
             await self._listen_anew()
             return
         wanted = self._most_verbose()
+        known = wanted is not None and "logging" in hello.capabilities
+        if known and await self._said(link, "logging/setLevel", {"level": wanted}):
+            self._level = wanted
+        for uri in list(self._holders):
+            if await self._said(link, "resources/subscribe", {"uri": uri}) and uri in self._holders:
+                self._told.add(uri)
+
+    async def _said(self, link: Link, method: str, params: dict[str, Any]) -> bool:
+        """Whether a connection was told and took it."""
+        if not link.open:
+            return False
         try:
-            if wanted is not None and "logging" in hello.capabilities:
-                await link.fetch("logging/setLevel", {"level": wanted}, _PATIENCE_S)
-                self._level = wanted
-            for uri in list(self._holders):
-                await link.fetch("resources/subscribe", {"uri": uri}, _PATIENCE_S)
+            await link.fetch(method, params, _PATIENCE_S)
         except UpstreamFailed as problem:
             log.warning("server %s: a wish could not be renewed: %s", self._server.id, problem)
+            return False
+        return True
 
     async def _listen_anew(self) -> None:
         """Replace the one listening request to a modern server by one for all that is wanted now.
