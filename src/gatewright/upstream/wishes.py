@@ -116,6 +116,7 @@ class Wishes:
         if call.holder is None:
             return _UNHEARD
         holders = self._holders.setdefault(uri, set())
+        already = call.holder in holders
         holders.add(call.holder)
         if uri in self._told:
             return _EMPTY
@@ -124,7 +125,7 @@ class Wishes:
             outcome = await self._tell(uri, params, call, back)
             return outcome
         finally:
-            if not isinstance(outcome, Answer):
+            if not (isinstance(outcome, Answer) or already):
                 self._release(uri, call.holder)
 
     async def _tell(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
