@@ -1,4 +1,4 @@
-"""The pages that an error asks to have opened first (MCP 2025-11-25, elicitation in URL mode), as the questions that they are."""
+"""Remembers the URL elicitations of error -32042 (MCP 2025-11-25), so that `notifications/elicitation/complete` reaches who was asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many connections may be open: of one address, and in all, with descriptors left over for everything else.
+"""Limits open connections, of one address and in all, and closes idle ones to make room.
 
 A process may open so many files and no more; whoever opens connections until then ends children, databases and all other callers with
 it. So what listens has a share, most of which no single address can take. Where that is taken, a connection that

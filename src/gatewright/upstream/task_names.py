@@ -1,4 +1,4 @@
-"""The tasks of one connection to a server, by the names that the server and their callers have for them (`links.related.Book`)."""
+"""Looks up tasks of one server connection by the server's id and by the id that callers know (`links.related.Book`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call is about that names no tool, prompt or resource to be used, but means one: whose task, argument or resource it is.
+"""Finds the tool, prompt or resource that `tasks/*`, `completion/complete` and `resources/subscribe` are about, for the gates.
 
 Policy decides about it as about what it means: the tool whose call a task is, the server whose prompt is completed or whose
 resource is followed. What spans servers (`tasks/list`, `logging/setLevel`) means none.
