@@ -61,3 +61,13 @@ async def reach() -> AsyncIterator[Reach]:
     yield maker
     for upstream in made:
         await upstream.close()
+
+
+@pytest.fixture
+async def writers() -> AsyncIterator[list[asyncio.StreamWriter]]:
+    """Clients, which hang up at the end."""
+    found: list[asyncio.StreamWriter] = []
+    yield found
+    for one in found:
+        one.close()
+    await asyncio.gather(*(one.wait_closed() for one in found), return_exceptions=True)

@@ -201,16 +201,6 @@ async def serving(app: Any = echo, **limits: Any) -> AsyncIterator[HttpServer]:
         await server.stop(0.1)
 
 
-@pytest.fixture
-async def writers() -> AsyncIterator[Writers]:
-    """Clients, which hang up at the end."""
-    found: Writers = []
-    yield found
-    for one in found:
-        one.close()
-    await asyncio.gather(*(one.wait_closed() for one in found), return_exceptions=True)
-
-
 async def opened(writers: Writers, port: int, count: int) -> list[Client]:
     found = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
     writers += [writer for _, writer in found]

@@ -5,35 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from gatewright.transport.http_server import HttpServer, serve
 from gatewright.transport.seats import Seats
 from tests.transport.asgi import echo
 from tests.transport.certificate import make_certificate
+from tests.transport.test_seats import Client, Writers, opened
 
-Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Writers = list[asyncio.StreamWriter]
 ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-
-
-@pytest.fixture
-async def writers() -> AsyncIterator[Writers]:
-    """Clients, which hang up at the end."""
-    found: Writers = []
-    yield found
-    for one in found:
-        one.close()
-    await asyncio.gather(*(one.wait_closed() for one in found), return_exceptions=True)
-
-
-async def opened(writers: Writers, port: int, count: int) -> list[Client]:
-    found = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
-    writers += [writer for _, writer in found]
-    return found
 
 
 async def status(reader: asyncio.StreamReader) -> bytes:
