@@ -116,6 +116,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A gateway that has had enough closes the connection, which is no news."""
+
+
 def _answer(ident: Any, result: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": ident, "result": result}).encode()
 
@@ -123,8 +130,7 @@ def _answer(ident: Any, result: Any) -> bytes:
 @contextmanager
 def served() -> Iterator[str]:
     """The URL of a running server."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -218,3 +218,14 @@ def test_a_comment_between_events_delivers_nothing() -> None:
         SseEvent(b"a"),
         SseEvent(b"b"),
     ]
+
+
+def test_an_event_of_many_lines_is_put_together_as_they_come() -> None:
+    parser = SseParser(1 << 20)
+    for _ in range(1000):
+        assert parser.feed(b"data: a\n") == []
+    assert parser._data == b"\n".join([b"a"] * 1000)
+    assert parser.feed(b"\ndata: one\n\n") == [
+        SseEvent(b"\n".join([b"a"] * 1000)),
+        SseEvent(b"one"),
+    ]

@@ -22,6 +22,7 @@ from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.http_rules import answer_in, may_repeat, messages, refusal, session_is_lost
 from gatewright.links.http_wire import HttpWire
 from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
+from gatewright.links.outbox import Outbox
 from gatewright.links.outgoing import question
 from gatewright.transport.http_client import (
     AnswerTooLarge,
@@ -65,6 +66,7 @@ class HttpLink(Link):
         self.wire = wire
         self._greet = greet
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._answers = Outbox(spec.id, lambda frame: self._post(frame, "", {}), self.spawn)
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
 
@@ -346,7 +348,7 @@ class HttpLink(Link):
 
     def _reply(self, frame: bytes) -> None:
         if not self._closing:
-            self.spawn(self._post(frame, "", {}))
+            self._answers.send(frame)
 
     async def _post(self, frame: bytes, method: str, params: dict[str, Any]) -> None:
         headers = {}

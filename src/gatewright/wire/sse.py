@@ -47,7 +47,9 @@ class SseParser:
         self._after_cr = False
         self._pieces: list[bytes] = []
         self._partial = 0
-        self._data: list[bytes] = []
+        self._data: bytes | bytearray | None = None
+        """The data of the event that has begun: a second line is added at once, so that an event of a million lines is not
+        put together in one step."""
         self._held = 0
         self._event = ""
         self._id = ""
@@ -64,7 +66,7 @@ class SseParser:
         except EventTooLarge:
             self._broken = True
             self._pieces.clear()
-            self._data.clear()
+            self._data = None
             if not events:
                 raise
         return events
@@ -120,7 +122,7 @@ class SseParser:
             value = value[1:]
         if name == b"data":
             self._held += len(value) + 1
-            self._data.append(value)
+            self._add(value)
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
@@ -129,12 +131,20 @@ class SseParser:
         elif name == b"retry" and value.isdigit() and len(value) <= RETRY_DIGITS:
             self.retry_ms = int(value)
 
+    def _add(self, value: bytes) -> None:
+        if self._data is None:
+            self._data = value
+            return
+        if type(self._data) is bytes:
+            self._data = bytearray(self._data)
+        self._data += b"\n"
+        self._data += value
+
     def _dispatch(self, events: list[SseEvent]) -> None:
         self.last_event_id = self._id
-        if self._data:
-            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-            events.append(SseEvent(data, self._event or "message", self._id))
-            self._data.clear()
+        if self._data is not None:
+            events.append(SseEvent(bytes(self._data), self._event or "message", self._id))
+            self._data = None
         self._event = ""
         self._held = 0
 

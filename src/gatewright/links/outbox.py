@@ -1,0 +1,62 @@
+"""Answers to what an HTTP server asks, each a POST of its own: few on their way at once, and not more waiting than a server may have open.
+
+A server that asks faster than it takes answers would otherwise have a connection opened for each of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+__all__ = ["AT_ONCE", "WAITING", "Outbox"]
+
+log = logging.getLogger("gatewright.links")
+
+AT_ONCE = 8
+"""How many answers are on their way at once."""
+
+WAITING = 1024
+"""How many may wait for that: four times as many as a server may have questions open, which are pings and refusals besides."""
+
+
+class Outbox:
+    """`post` sends one frame and never raises; `spawn` does what nobody waits for."""
+
+    def __init__(
+        self,
+        server: str,
+        post: Callable[[bytes], Awaitable[None]],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._server = server
+        self._post = post
+        self._spawn = spawn
+        self._waiting: deque[bytes] = deque()
+        self._lanes = 0
+        self._told = False
+
+    def send(self, frame: bytes) -> None:
+        """Send an answer when it is its turn. One too many is left out: the server asks faster than it listens."""
+        if len(self._waiting) >= WAITING:
+            if not self._told:
+                self._told = True
+                log.warning(
+                    "server %s asks faster than it takes answers: with %d waiting, the others are left out",
+                    self._server,
+                    WAITING,
+                )
+            return
+        self._waiting.append(frame)
+        if self._lanes < AT_ONCE:
+            self._lanes += 1
+            self._spawn(self._lane())
+
+    async def _lane(self) -> None:
+        try:
+            while self._waiting:
+                await self._post(self._waiting.popleft())
+        finally:
+            self._lanes -= 1
+            self._told = self._told and bool(self._waiting)
