@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import http.client
 import io
 import json
 import sys
 import tokenize
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import median
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.commands import gatewright
 from benchmarks.gateway import Upstream, config
@@ -124,27 +125,31 @@ class Call:
 
 
 class _Client:
-    """A client that calls `echo` over one connection; in a thread, so that the gateway's loop is seen alone."""
+    """A client that calls `echo` over one connection that stays open; in a thread, so that the gateway's loop is seen alone."""
 
     def __init__(self, url: str, key: str) -> None:
-        self._url, self._headers = (
-            url,
-            {
-                "Content-Type": "application/json",
-                "Accept": "application/json, text/event-stream",
-                "Authorization": f"Bearer {key}",
-            },
-        )
+        where = urlsplit(url)
+        self._line = http.client.HTTPConnection(where.hostname or "", where.port, timeout=10)
+        self._path = where.path
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {key}",
+        }
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
 
     def say(self, method: str, params: dict[str, Any], ident: int | None) -> bytes:
         """One message; the body of its answer."""
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
         if ident is not None:
             message["id"] = ident
-        request = urllib.request.Request(self._url, json.dumps(message).encode(), self._headers)  # noqa: S310 - ours
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - ours
-            self._headers.setdefault("Mcp-Session-Id", answer.headers.get("Mcp-Session-Id", ""))
-            return bytes(answer.read())
+        self._line.request("POST", self._path, json.dumps(message), self._headers)
+        answer = self._line.getresponse()
+        self._headers.setdefault("Mcp-Session-Id", answer.headers.get("Mcp-Session-Id", ""))
+        return answer.read()
 
     def begin(self) -> None:
         """Open a session."""
@@ -179,6 +184,7 @@ async def recorded(folder: Path) -> Call:
         client = _Client(await ready, key)
         await asyncio.to_thread(client.begin)
         best = await _fewest(client)
+        client.close()
         serving.cancel()
         await asyncio.wait([serving])
     return best
