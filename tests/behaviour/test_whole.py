@@ -285,17 +285,21 @@ def rss(pid: int) -> int:
     raise AssertionError("the process is gone")
 
 
+async def _twenty_come_and_go(several: Gateway, door: str) -> None:
+    for _ in range(20):
+        async with host(several, door) as client:
+            called = {"name": "asker__slow", "arguments": {"seconds": 20}}
+            await client.start("tools/call", called)
+
+
 @pytest.mark.parametrize("door", ["http 2025-11-25", f"http {MODERN}", "websocket 2025-11-25"])
 async def test_twenty_hosts_that_vanish_leave_nothing(tmp_path: Path, door: str) -> None:
     with running(tmp_path, config(server("asker"), server("echo"))) as several:
         async with host(several, door) as first:
-            await first.call("echo__echo", message="warm")
+            await _twenty_come_and_go(several, door)  # what is made once is there
+            assert await first.text("echo__echo", message="warm") == "warm"
             before, grown = children(several.pid), rss(several.pid)
-            for _ in range(20):
-                async with host(several, door) as client:
-                    await client.start(
-                        "tools/call", {"name": "asker__slow", "arguments": {"seconds": 20}}
-                    )
+            await _twenty_come_and_go(several, door)
             assert await first.text("echo__echo", message="on") == "on"
             assert children(several.pid) == before
             assert rss(several.pid) - grown < 10 * 1024 * 1024

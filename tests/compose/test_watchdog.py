@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +54,38 @@ async def test_a_stall_is_measured_and_the_log_names_its_call(
     assert sum(watchdog.counts[4:]) >= 1
     said = next(one.getMessage() for one in caplog.records if "stood still" in one.getMessage())
     assert "call c1 (trace t1, caller 'anonymous'): 'tools/call x'" in said
+
+
+async def test_a_stall_of_a_busy_machine_is_counted_and_not_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queued = iter([0.0, *[5.0] * 1000])
+    monkeypatch.setattr(Watchdog, "_waited", lambda _: next(queued))
+    watchdog = Watchdog(0.1)
+    watchdog.start()
+    with caplog.at_level(logging.WARNING, "gatewright.watchdog"):
+        busy(0.5)
+        await asyncio.sleep(0.12)
+    watchdog.close()
+    assert watchdog.longest is not None
+    assert watchdog.longest.queued_s == 5.0
+    assert sum(watchdog.counts[4:]) >= 1
+    assert caplog.records == []
+
+
+async def test_what_the_loop_waits_for_a_processor_is_measured() -> None:
+    watchdog = Watchdog(30.0)
+    watchdog.start()
+    before = watchdog._waited()
+    ends = time.monotonic() + 10
+    with ProcessPoolExecutor(os.cpu_count()) as others:  # so that somebody has to wait
+        for _ in range(2 * (os.cpu_count() or 1)):
+            others.submit(busy, 1.0)
+        while watchdog._waited() - before < 0.02 and time.monotonic() < ends:
+            busy(0.05)
+    waited = watchdog._waited() - before
+    watchdog.close()
+    assert 0.02 <= waited < 60 if Path("/proc/thread-self/schedstat").exists() else waited == 0
 
 
 async def test_a_loop_that_is_never_held_up_is_not_complained_of(

@@ -2,13 +2,15 @@
 
 A timer on the loop notes when it is called; how much later than it asked for is how long everybody had to wait. Where a beat is missing
 for too long, a thread reads the stack of the loop's thread once: the innermost place of ours says what is done, the kernel's frame
-for which call. Twenty timers a second and nothing on the way of a call.
+for which call. Twenty timers a second and nothing on the way of a call. Where the machine is so busy that the loop's thread waits for
+a processor, that is no work of ours: it is counted, since everybody waits, but not logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import threading
 import time
@@ -33,11 +35,13 @@ _HANDLE = Kernel.handle.__code__
 
 
 class Stall(msgspec.Struct, frozen=True):
-    """One time that the loop stood still: when it ended (seconds since 1970), how long, and in what, as far as it was seen."""
+    """One time that the loop stood still: when it ended (seconds since 1970), how long, and in what, as far as it was seen;
+    `processor_s` of it on a processor, `queued_s` waiting for one."""
 
     at: float
     seconds: float
     processor_s: float
+    queued_s: float = 0.0
     place: str = ""
 
 
@@ -51,7 +55,8 @@ class Watchdog:
         """Stalls by how long they were, for each of `BOUNDS` and the rest."""
         self.stalled_s = 0.0
         self.longest: Stall | None = None
-        self._last = self._spent = 0.0
+        self._last = self._spent = self._queued = 0.0
+        self._schedstat = -1
         self._logged = float("-inf")
         self._seen: tuple[float, str] = (0.0, "")
         self._stop = threading.Event()
@@ -60,7 +65,8 @@ class Watchdog:
         """Begin, on the running loop."""
         self._loop = asyncio.get_running_loop()
         self._owner = threading.get_ident()
-        self._last, self._spent = time.monotonic(), time.thread_time()
+        self._schedstat = _opened()
+        self._last, self._spent, self._queued = time.monotonic(), time.thread_time(), self._waited()
         self._timer = self._loop.call_later(_TICK_S, self._beat)
         self._thread = threading.Thread(target=self._look, name="gatewright-watchdog", daemon=True)
         self._thread.start()
@@ -70,30 +76,40 @@ class Watchdog:
         self._stop.set()
         self._timer.cancel()
         self._thread.join()
+        if self._schedstat >= 0:
+            os.close(self._schedstat)
+            self._schedstat = -1
+
+    def _waited(self) -> float:
+        """Seconds that the loop's thread has waited for a processor so far; 0.0 where the system does not say."""
+        if self._schedstat < 0:
+            return 0.0
+        return int(os.pread(self._schedstat, 100, 0).split()[1]) / 1e9
 
     def _beat(self) -> None:
-        now, spent = time.monotonic(), time.thread_time()
+        now, spent, queued = time.monotonic(), time.thread_time(), self._waited()
         late = now - self._last - _TICK_S
         if late >= _LEAST_S:
-            self._note(late, spent - self._spent)
-        self._last, self._spent = now, spent
+            self._note(late, spent - self._spent, queued - self._queued)
+        self._last, self._spent, self._queued = now, spent, queued
         self._timer = self._loop.call_later(_TICK_S, self._beat)
 
-    def _note(self, late: float, spent: float) -> None:
+    def _note(self, late: float, spent: float, queued: float) -> None:
         at, place = self._seen
-        found = Stall(time.time(), late, spent, place if at == self._last else "")
+        found = Stall(time.time(), late, spent, queued, place if at == self._last else "")
         self.counts[sum(late > one for one in BOUNDS)] += 1
         self.stalled_s += late
         if self.longest is None or late > self.longest.seconds:
             self.longest = found
         now = time.monotonic()
-        if late < self.threshold_s or now - self._logged < _QUIET_S:
+        if late - queued < self.threshold_s or now - self._logged < _QUIET_S:
             return
         self._logged = now
         log.warning(
-            "the event loop stood still for %.0f ms, %.0f ms of them on the processor: %s",
+            "the event loop stood still for %.0f ms (%.0f ms on a processor, %.0f ms waiting for one): %s",
             late * 1000,
             spent * 1000,
+            queued * 1000,
             found.place or "nobody saw in what",
         )
 
@@ -106,6 +122,14 @@ class Watchdog:
                 place = place_of(sys._current_frames().get(self._owner))
                 if self._last == last:
                     self._seen = last, place
+
+
+def _opened() -> int:
+    """This thread's scheduling statistics: time on a processor, and in the queue for one, in nanoseconds (Linux); -1 without."""
+    try:
+        return os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
 
 
 def place_of(frame: FrameType | None) -> str:
