@@ -17,7 +17,6 @@ from gatewright.compose.watchdog import Watchdog, place_of
 from gatewright.kernel import Kernel
 from tests.kernel_parts import ANSWER, Book, Line, a_call
 
-
 _TOLD = Path("/proc/thread-self/schedstat").exists()
 """Whether this system says how long a thread waits for a processor."""
 
