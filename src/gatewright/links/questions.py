@@ -123,11 +123,11 @@ class Questions:
             return
         found = self._waiting(candidates)
         ours = request.method in ASKED
-        if not found and not ours:
-            self._nobody(request)
-            return
         if len(self._running) >= _MOST or request.id in self._running:
             self._refuse(request.id, f"at most {_MOST} questions with distinct ids may be open")
+            return
+        if not found and not ours:
+            self._nobody(request)
             return
         try:
             params = jsonrpc.decode(request.params) if request.params else None
@@ -246,6 +246,15 @@ class Questions:
             held.ghosts.pop(ident, None)
             held.wake()
         return True
+
+    def forgotten(self) -> None:
+        """The server knows of nothing that it was told or asked until now."""
+        self._ghosts.clear()
+        self._crowd = False
+        self.lives.close()
+        for held in self.held:
+            held.ghosts.clear()
+            held.wake()
 
     def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
         """The newest exchange where all candidates are of one party, else None."""
