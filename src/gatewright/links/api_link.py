@@ -27,10 +27,11 @@ from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, Sink, UpstreamFailed
 from gatewright.protocol.api_document import Api, server_url
 from gatewright.protocol.api_request import BadArgument, Prepared, prepare
-from gatewright.protocol.api_result import result_of
+from gatewright.protocol.api_result import Steps, result_of
 from gatewright.protocol.api_text import BadDocument
 from gatewright.protocol.mcp_client import Hello
 from gatewright.transport.api_client import ApiAnswer, ApiClient, ApiFailed
+from gatewright.transport.slices import in_slices
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import LATEST_LEGACY
 
@@ -160,7 +161,7 @@ class ApiLink(Link):
     async def _answer(self, exchange: Exchange, request: Prepared) -> None:
         """Ask the API and settle the exchange."""
         try:
-            result = self._result(await self._ask(request), request)
+            result = await in_slices(self._result(await self._ask(request), request))
             exchange.settle(jsonrpc.Response(b"0", result))
         except ApiFailed as problem:
             details = {} if problem.sent else {"sent": False}
@@ -181,7 +182,7 @@ class ApiLink(Link):
             request.method, self._base + request.target, headers, request.body
         )
 
-    def _result(self, answer: ApiAnswer, request: Prepared) -> bytes:
+    def _result(self, answer: ApiAnswer, request: Prepared) -> Steps:
         uri = self._base + request.target.partition("?")[0]
         return result_of(
             answer.status, answer.media, answer.body, location=answer.location, uri=uri

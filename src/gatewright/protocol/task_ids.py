@@ -33,7 +33,8 @@ RELATED = "io.modelcontextprotocol/related-task"
 
 
 class Created(msgspec.Struct, frozen=True):
-    """What a server says of a task that it made: its id, and for how many seconds it keeps it, where it says so."""
+    """What a server says of a task that it made: its id, and for how many seconds it keeps it, where it says so. The id is empty where
+    so much is said of the task that none of it is read."""
 
     id: str
     lasts_s: float | None = None
@@ -65,6 +66,8 @@ def created(raw: bytes, modern: bool) -> Created | None:
         if modern and _value(members.get("resultType", b"null")) != "task":
             return None
         task = bytes(members.get("task", b"null"))
+        if not modern and len(task) > DECODED_BYTES:
+            return Created("")
         held = members if modern else jsonrpc.members_named(task, "taskId", "ttl") if task[:1] == b"{" else {}  # fmt: skip
         name = _value(held.get("taskId", b"null"))
         ttl = _value(held.get("ttlMs" if modern else "ttl", b"null"))
