@@ -176,7 +176,7 @@ class Link(abc.ABC):
         answer ends it: until the connection ends its caller may be the one that is meant."""
         party = call.session or call.id
         self._serves(party)
-        self._questions.stays(f"told {party}", party)
+        self._questions.told(party)
         self.notify(method, self._questions.related.outward(params, call))
 
     def _serves(self, party: str) -> None:
