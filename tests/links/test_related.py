@@ -135,6 +135,20 @@ async def test_a_task_whose_call_failed_runs_no_more(method: str, code: int, run
     one.questions.lives.close()
 
 
+@pytest.mark.parametrize(("rest", "runs"), [(0, True), (1024 * 1024, False)])
+async def test_what_is_told_at_length_of_a_task_is_what_its_call_came_to(
+    rest: int, runs: bool
+) -> None:
+    """It is not looked through for a status."""
+    one = Connection()
+    one.questions.lives.answered(one.made())
+    asked = one.asks("tasks/get", "T")
+    asked.settle(Response(b"2", b'{"status":"working","rest":"%b"}' % (b"x" * rest)))
+    one.questions.lives.answered(asked)
+    assert one.runs is runs
+    one.questions.lives.close()
+
+
 class Words(dict[str, Any]):
     """What a call said, of which it can be seen that nobody keeps it."""
 

@@ -110,6 +110,19 @@ async def test_a_meta_of_more_than_a_mebibyte_is_refused_by_name(inside: bool, n
     assert found.message == "the answer of server files has a _meta of more than 1048576 bytes"
 
 
+@pytest.mark.parametrize(("rest", "passes"), [(300_000, True), (1024 * 1024, False)])
+async def test_a_page_of_tasks_of_more_than_a_mebibyte_is_refused_before_it_is_read(
+    rest: int, passes: bool
+) -> None:
+    link: Any = Large(json.dumps({"tasks": [], "rest": "x" * rest}).encode())
+    found = await House().screen.request(
+        link, "tasks/list", {}, called("tasks/list"), FakeBack(), 0
+    )
+    assert isinstance(found, Answer) is passes
+    if isinstance(found, Failure):
+        assert found.message == "the tasks of server files have more than 1048576 bytes"
+
+
 def test_a_server_that_asks_too_much_at_once_is_not_decoded() -> None:
     wanted = {f"q{one}": FORM for one in range(12_000)}
     said = {"resultType": "input_required", "inputRequests": wanted}

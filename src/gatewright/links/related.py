@@ -20,6 +20,7 @@ from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import RELATED
 from gatewright.protocol.tasks import wanted
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.jsonrpc import Response
 from gatewright.wire.versions import is_modern
 
@@ -196,7 +197,10 @@ class Lives:
         self._made(exchange.ident, exchange.party, is_modern(call.client.revision), reply)
 
     def _made(self, ident: int, party: str, modern: bool, reply: Response) -> None:
-        made = task_ids.created(reply.result, modern) if reply.result else None
+        told = (
+            0 < len(reply.result) <= DECODED_BYTES
+        )  # one that is made in more is refused (`upstream.tasks`)
+        made = task_ids.created(reply.result, modern) if told else None
         if made is not None:
             self._meant.stays(_key(made.id), party, ident)
             lasts = KEEPS_S if made.lasts_s is None else min(made.lasts_s, KEEPS_S)
@@ -245,6 +249,8 @@ def _has_ended(method: str, reply: Response) -> bool:
             # To an update it may be that an answer is wrong.
             return bool(code == jsonrpc.INVALID_PARAMS and method != "tasks/update")
         if method == _RESULT:
+            return True
+        if len(reply.result) > DECODED_BYTES:  # more than a status: what its call came to
             return True
         return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
     except (ValueError, KeyError):

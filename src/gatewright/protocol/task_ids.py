@@ -19,6 +19,7 @@ __all__ = [
     "Created",
     "created",
     "listed",
+    "rename",
     "renamed",
     "renamed_params",
 ]
@@ -83,13 +84,18 @@ def created(raw: bytes, modern: bool) -> Created | None:
 def renamed(raw: bytes, old: str, new: str) -> bytes:
     """A result with another id for one task. Raises `ValueError` where it is no object."""
     members = jsonrpc.decode_members(raw)
+    return jsonrpc.encode(members) if rename(members, old, new) else raw
+
+
+def rename(members: dict[str, msgspec.Raw], old: str, new: str) -> bool:
+    """Put another id for one task in the members of a result; whether it stood there."""
     changed = _put(members, old, new)
     for name, inner in (("task", ()), ("_meta", (RELATED,))):
         below = _inside(members.get(name), inner, old, new)
         if below is not None:
             members[name] = below
             changed = True
-    return jsonrpc.encode(members) if changed else raw
+    return changed
 
 
 def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
 
 def _makes(call: Call, raw: bytes) -> bool:
     """Whether the answer says that a task was made: by its names it is read where that is known (`upstream.tasks`)."""
-    if call.kind != "tool" or not wanted(call):
+    if call.kind != "tool" or not wanted(call) or len(raw) > DECODED_BYTES:
         return False
     return task_ids.created(raw, is_modern(call.client.revision)) is not None
 

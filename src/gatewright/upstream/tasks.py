@@ -18,7 +18,7 @@ from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import RELATED
 from gatewright.protocol.tasks import wanted
 from gatewright.stores.server_tasks import ServerTask
-from gatewright.transport.large import LARGE
+from gatewright.transport.large import LARGE, holds_any
 from gatewright.transport.slices import in_slices
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
@@ -38,6 +38,8 @@ STATUS = TASK_STATUS
 _ASKED_FOR = frozenset({task_ids.WORDS, *task_ids.DETAILS})
 """What is told of how a task stands to whoever asks for it, and not unasked."""
 
+_MADE = (b'"task', b"\\u")
+"""One of these stands in whatever says that a task was made; names may be spelled with escapes."""
 _PAGES = 64
 _GONE = Failure("invalid_params", "there is no such task")
 
@@ -53,6 +55,8 @@ class ServerTasks:
         if not wanted(call):
             return outcome
         if len(outcome.raw) > LARGE:
+            if not await holds_any(outcome.raw, _MADE):
+                return outcome
             await asyncio.sleep(0)
         found = task_ids.created(outcome.raw, is_modern(call.client.revision))
         if found is None:
@@ -188,13 +192,12 @@ async def _named(outcome: Answer, made: ServerTask) -> Outcome:
 def _renamed(raw: bytes, made: ServerTask) -> Generator[None, None, bytes]:
     """What a server says of a task, by the name that its caller knows; a step each time that all of it is gone through."""
     yield
-    raw = task_ids.renamed(raw, made.task, made.id)
-    yield
     members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
-    if _related(members.get("_meta")) in (None, made.id) or not unrelated(members):
-        return raw
+    changed = task_ids.rename(members, made.task, made.id)
+    if _related(members.get("_meta")) not in (None, made.id):
+        changed = unrelated(members) or changed
     yield
-    return jsonrpc.encode(members)
+    return jsonrpc.encode(members) if changed else raw
 
 
 def _related(meta: msgspec.Raw | None) -> str | None:
