@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.protocol import api_result
-from gatewright.protocol.api_result import result_of
+from gatewright.protocol.api_result import TooLarge, result_of
 from gatewright.transport.slices import whole
 
 
@@ -107,3 +107,20 @@ def test_of_a_large_error_no_more_is_read_than_is_shown() -> None:
     body = b" " * 10_000 + "é\U0001f9ea".encode() * 1_000_000
     (block,) = result(500, "text/plain", body)["content"]
     assert block["text"] == "HTTP 500 Internal Server Error\n" + "é\U0001f9ea" * 4000
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "size"),
+    [
+        ("application/json", b'["abc"]', 16),
+        ("text/plain", b"\n" * 8, 16),
+        ("image/png", b"\0" * 12, 16),
+        ("application/octet-stream", b"\xff" * 12, 16),
+    ],
+)
+def test_what_a_body_comes_to_is_bounded_and_one_that_is_too_long_is_not_written(
+    media: str, body: bytes, size: int
+) -> None:
+    assert whole(result_of(200, media, body, most=size))
+    with pytest.raises(TooLarge):
+        whole(result_of(200, media, body, most=size - 1))

@@ -27,7 +27,7 @@ from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, Sink, UpstreamFailed
 from gatewright.protocol.api_document import Api, server_url
 from gatewright.protocol.api_request import BadArgument, Prepared, prepare
-from gatewright.protocol.api_result import Steps, result_of
+from gatewright.protocol.api_result import Steps, TooLarge, result_of
 from gatewright.protocol.api_text import BadDocument
 from gatewright.protocol.mcp_client import Hello
 from gatewright.transport.api_client import ApiAnswer, ApiClient, ApiFailed
@@ -163,6 +163,10 @@ class ApiLink(Link):
         try:
             result = await in_slices(self._result(await self._ask(request), request))
             exchange.settle(jsonrpc.Response(b"0", result))
+        except TooLarge:
+            most = self.spec.limits.frame_bytes
+            said = f"as a result the answer of the API would have more than {most} bytes; ask it for less"
+            exchange.settle(Failure("upstream_error", said, {"limit_bytes": most}))
         except ApiFailed as problem:
             details = {} if problem.sent else {"sent": False}
             exchange.settle(Failure(_REASONS[problem.kind], str(problem), details))
@@ -184,8 +188,9 @@ class ApiLink(Link):
 
     def _result(self, answer: ApiAnswer, request: Prepared) -> Steps:
         uri = self._base + request.target.partition("?")[0]
+        most = self.spec.limits.frame_bytes
         return result_of(
-            answer.status, answer.media, answer.body, location=answer.location, uri=uri
+            answer.status, answer.media, answer.body, location=answer.location, uri=uri, most=most
         )
 
 

@@ -9,6 +9,7 @@ A body may have many mebibytes, and twice that once it is a text in JSON: all of
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from codecs import BOM_UTF8
 from collections.abc import Generator
@@ -19,18 +20,32 @@ from msgspec import Raw
 
 from gatewright.wire import jsonrpc
 
-__all__ = ["Steps", "result_of"]
+__all__ = ["Steps", "TooLarge", "result_of"]
 
 _ERROR_CHARS = 8000
 _CHAR_BYTES = 4
+_WHOLE = ("image", "audio")
 _PIECE = 256 * 1024
 """Characters that are written in one step."""
 
 Steps = Generator[None, None, bytes]
 
 
-def result_of(status: int, media: str, body: bytes, *, location: str = "", uri: str = "") -> Steps:
-    """The JSON text of a tool's result. `media` is the bare media type, `uri` names what was asked."""
+class TooLarge(ValueError):  # noqa: N818 - what the body is
+    """As a result a body would have more bytes than there may be."""
+
+
+def result_of(
+    status: int,
+    media: str,
+    body: bytes,
+    *,
+    location: str = "",
+    uri: str = "",
+    most: int = sys.maxsize,
+) -> Steps:
+    """The JSON text of a tool's result, of about `most` bytes at most. `media` is the bare media type, `uri` names what was asked.
+    Raises `TooLarge`, as soon as that is known."""
     if status >= 300:
         return _error(status, body, location)
     if not body:
@@ -38,14 +53,17 @@ def result_of(status: int, media: str, body: bytes, *, location: str = "", uri: 
     yield
     if media == "application/json" or media.endswith("+json"):
         return (
-            yield from _json(body.removeprefix(BOM_UTF8))
+            yield from _json(body.removeprefix(BOM_UTF8), most)
         )  # RFC 8259 §8.1: not to be sent, and often is
-    block = yield from _block(media, body, uri)
+    block = yield from _block(media, body, uri, most)
     yield
     return jsonrpc.encode({"content": [block]})
 
 
-def _json(body: bytes) -> Steps:
+def _json(body: bytes, most: int) -> Steps:
+    most -= len(body)  # it stands there twice
+    if len(body) > most:
+        raise TooLarge
     try:
         jsonrpc.check(body)
         yield
@@ -55,7 +73,7 @@ def _json(body: bytes) -> Steps:
     except ValueError as problem:
         said = f"The API answered with JSON that cannot be read: {problem}"
         return jsonrpc.encode({"content": [_said(said)], "isError": True})
-    shown = yield from _text(text)
+    shown = yield from _text(text, most)
     bare = body.strip()
     structured = Raw(bare) if bare[:1] == b"{" else {"result": Raw(bare)}
     yield
@@ -77,14 +95,16 @@ def _error(status: int, body: bytes, location: str) -> bytes:
     )
 
 
-def _block(media: str, body: bytes, uri: str) -> Generator[None, None, dict[str, Any]]:
+def _block(media: str, body: bytes, uri: str, most: int) -> Generator[None, None, dict[str, Any]]:
     kind = media.partition("/")[0]
-    if kind in ("image", "audio"):
-        return {"type": kind, "data": b64encode(body).decode(), "mimeType": media}
-    text = _text_of(body)
+    text = None if kind in _WHOLE else _text_of(body)
     if text is not None:
-        return (yield from _text(text))
+        return (yield from _text(text, most))
+    if len(body) // 3 * 4 > most:
+        raise TooLarge
     yield
+    if kind in _WHOLE:
+        return {"type": kind, "data": b64encode(body).decode(), "mimeType": media}
     held = {"uri": uri, "mimeType": media or "application/octet-stream"}
     return {"type": "resource", "resource": {**held, "blob": b64encode(body).decode()}}
 
@@ -96,12 +116,15 @@ def _text_of(body: bytes) -> str | None:
         return None
 
 
-def _text(text: str) -> Generator[None, None, dict[str, Any]]:
+def _text(text: str, most: int) -> Generator[None, None, dict[str, Any]]:
     """A text, written piece by piece: nearly every character may need an escape."""
     pieces = []
     for at in range(0, len(text), _PIECE):
         yield
         pieces.append(jsonrpc.encode(text[at : at + _PIECE])[1:-1])
+        most -= len(pieces[-1])
+        if most < 0:
+            raise TooLarge
     yield
     return {"type": "text", "text": Raw(b'"%b"' % b"".join(pieces))}
 
