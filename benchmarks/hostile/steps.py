@@ -28,8 +28,9 @@ def in_steps(hostile: Hostile, size: int) -> Iterator[tuple[str, Callable[[], st
             yield f"{method}.{kind}", partial(_asked_about, hostile, method, kind, size)
         yield f"tasks.made.{kind}", partial(_asked_about, hostile, "", f"made_{kind}", size)
     for kind in BODIES:
-        order = json.dumps({"kind": kind, "size": size}).encode()
-        yield f"api.{kind}", partial(hostile.call_of, "bodies__body", order)
+        for name, part in ((kind, size), (f"{kind}.passed_on", size // 4)):
+            order = json.dumps({"kind": kind, "size": part}).encode()
+            yield f"api.{name}", partial(hostile.call_of, "bodies__body", order)
     for tool, kind in (("again", "small"), ("resources", "many")):
         yield f"reload.{kind}", partial(_reloaded, hostile, tool, kind, size)
 
