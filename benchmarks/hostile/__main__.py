@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import http.client
 import json
 import subprocess
 import sys
@@ -23,23 +22,24 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from benchmarks.commands import gatewright
 from benchmarks.hostile.arguments import TOOLS, calls, frames
+from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.documents import DOCUMENTS, document
 from benchmarks.hostile.results import FLOODS, LARGE, NAMES
-from benchmarks.hostile.web import STREAMS, served
+from benchmarks.hostile.steps import in_steps
+from benchmarks.hostile.web import STREAMS, api_of, served
 from benchmarks.hostile_floods import FLOODS as DOOR_FLOODS
 from benchmarks.hostile_floods import Flood
-from benchmarks.mcp_client import Session
 from benchmarks.processes import ROOT, Trouble, end, started
 
-__all__ = ["Hostile", "Innocent", "attacks", "configured", "main", "turn"]
+__all__ = ["Innocent", "attacks", "configured", "main", "turn"]
 
 P99_MS, LONGEST_MS = 25.0, 100.0
 PACE_MS = 5.0
-PATIENCE_S = 120.0
+LONGEST_RESULT = 11_500_000
+"""A little less than a message of a server may have: a longer one ends its connection, and nobody reads it."""
 REST_S = 0.3
 TURN_S = 1.2
 
@@ -71,6 +71,13 @@ args = [{hostile}]
 [[servers]]
 id = "web"
 url = {web}
+[[servers]]
+id = "bodies"
+openapi = {bodies}
+base_url = {base}
+[[grants]]
+agent = "*"
+server = "bodies"
 [[grants]]
 agent = "*"
 server = "web"
@@ -84,14 +91,6 @@ server = "calm"
 agent = "*"
 server = "hostile"
 """
-
-API = """
-[[servers]]
-id = "api"
-openapi = {path}
-"""
-LOAD_S = 6.0
-"""How long the gateway has to notice a document, and to read it."""
 
 Attack = Callable[[], str]
 
@@ -121,82 +120,13 @@ def configured(folder: Path, web: str) -> Path:
         tools="\n".join(tools),
         limits="",
         web=json.dumps(web),
+        bodies=json.dumps(str(folder / "bodies.json")),
+        base=json.dumps(web.removesuffix("/mcp")),
     )
+    (folder / "bodies.json").write_text(json.dumps(api_of(web)), encoding="utf-8")
     path = folder / "mgp.toml"
     path.write_text(text, encoding="utf-8")
     return path
-
-
-class Hostile:
-    """The caller who sends hostile inputs, over one connection a request."""
-
-    def __init__(self, url: str, config: Path | None = None) -> None:
-        """`config` is the gateway's file, where that may be changed."""
-        where = urlsplit(url)
-        self.config = config
-        self.host, self.port = where.hostname or "", where.port or 80
-        self._session = Session(url)
-        self._session.open()
-        self._headers = self._session.headers({"method": "tools/call", "params": {}})
-
-    def close(self) -> None:
-        """Hang up."""
-        self._session.close()
-
-    def post(self, path: str, body: bytes, **headers: str) -> str:
-        """How a request was answered: the status, and of a JSON-RPC answer what it says."""
-        line = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
-        try:
-            told = {"Content-Type": "application/json", **headers}
-            line.request("POST", path, body, told)
-            answer = line.getresponse()
-            return f"{answer.status} {_said(answer.read())}"
-        except OSError as problem:
-            return f"{type(problem).__name__}"
-        finally:
-            line.close()
-
-    def mcp(self, body: bytes) -> str:
-        """A frame to the MCP endpoint."""
-        return self.post("/mcp", body, **self._headers)
-
-    def call(self, tool: str, arguments: bytes) -> str:
-        """A call of a tool of the hostile server."""
-        return self.call_of(f"hostile__{tool}", arguments)
-
-    def call_of(self, tool: str, arguments: bytes) -> str:
-        """A call of a tool."""
-        head = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"'
-        return self.mcp(head + tool.encode() + b'","arguments":' + arguments + b"}}")
-
-    def offered(self, document: bytes) -> str:
-        """What becomes of an OpenAPI document: the operator adds a server, the gateway follows its file, and it is taken away."""
-        if self.config is None:
-            return "no file to add it to"
-        text = self.config.read_text(encoding="utf-8")
-        path = self.config.with_name("api.json")
-        path.write_bytes(document)
-        self.config.write_text(text + API.format(path=json.dumps(str(path))), encoding="utf-8")
-        time.sleep(LOAD_S)
-        said = self.mcp(b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}')
-        self.config.write_text(text, encoding="utf-8")
-        time.sleep(1.0)
-        return said
-
-
-def _said(body: bytes) -> str:
-    for mark in (
-        b'"reason":"',
-        b'"rule":"',
-        b'"message":"',
-        b'"isError":true',
-        b'"result"',
-        b'"error"',
-    ):
-        at = body.rfind(mark, 0, 20_000)
-        if at >= 0:
-            return body[at : at + 60].decode("utf-8", "replace").replace("\n", " ")
-    return f"{len(body)} bytes"
 
 
 def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Attack]]:
@@ -237,6 +167,7 @@ def _at_length(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
         )
     for name in STREAMS:
         yield f"sse.{name}", partial(hostile.call_of, "web__sse", _order(name, result))
+    yield from in_steps(hostile, min(result, 11_500_000))
     for name in DOCUMENTS:
         yield f"openapi.{name}", partial(hostile.offered, document(name, min(result, 4_000_000)))
     yield from _in_other_words(hostile, result)
@@ -340,7 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--result-size", type=int, default=0, help="of what servers send")
     asked = parser.parse_args(arguments)
     size = 200_000 if asked.quick else asked.size
-    result = asked.result_size or (1_000_000 if asked.quick else 15_000_000)
+    result = asked.result_size or (1_000_000 if asked.quick else LONGEST_RESULT)
     if not asked.json:
         print(f"{'name':<48} {'p50 ms':>8} {'p99 ms':>9} {'longest ms':>10} {'input s':>8}")
     try:

@@ -13,7 +13,18 @@ from typing import Any
 
 from benchmarks import hostile_texts
 
-__all__ = ["FLOODS", "LARGE", "NAMES", "definitions", "events", "made", "resources_of", "tools_of"]
+__all__ = [
+    "FLOODS",
+    "LARGE",
+    "NAMES",
+    "TASKS",
+    "definitions",
+    "events",
+    "made",
+    "of_task",
+    "resources_of",
+    "tools_of",
+]
 
 _TEXTS = {
     "tokens": "token: a ",
@@ -83,6 +94,28 @@ LARGE = (
     "huge_questions",
 )
 """Kinds of messages that are long themselves."""
+
+
+TASKS = ("meta", "result_meta", "rows", "status", "lists", "many")
+"""What a server says of a task."""
+
+
+def of_task(kind: str, name: str, size: int) -> bytes:
+    """What is said of a task of that name, of about so many bytes."""
+    head = b'{"taskId":"%b","status":"completed",' % name.encode()
+    related = b'{"io.modelcontextprotocol/related-task":{"taskId":"%b"},"x":' % name.encode()
+    rows, lists = b"[" + b'{"a":1},' * (size // 8) + b"1]", b"[" + b"[]," * (size // 3) + b"1]"
+    if kind == "many":
+        one = b'{"taskId":"%b","status":"working"}' % name.encode()
+        return b'{"tasks":[' + (one + b",") * (size // len(one)) + one + b"]}"
+    forms = {
+        "meta": lambda: b'"_meta":' + related + lists + b"}}",
+        "result_meta": lambda: b'"result":{"content":[],"_meta":' + related + lists + b"}}}",
+        "rows": lambda: b'"result":{"content":[],"structuredContent":{"rows":' + rows + b"}}}",
+        "status": lambda: b'"statusMessage":"' + b"token: a " * (size // 9) + b'"}',
+        "lists": lambda: b'"result":{"content":[],"structuredContent":{"x":' + lists + b"}}}",
+    }
+    return head + forms[kind]()
 
 
 def made(name: str, size: int) -> bytes:

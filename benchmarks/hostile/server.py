@@ -16,14 +16,22 @@ if __package__ in {None, ""}:  # started as a file, as a gateway starts its chil
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.hostile.arguments import TOOLS
-from benchmarks.hostile.results import LARGE, definitions, events, made, resources_of, tools_of
+from benchmarks.hostile.results import (
+    LARGE,
+    definitions,
+    events,
+    made,
+    of_task,
+    resources_of,
+    tools_of,
+)
 
 __all__ = ["main"]
 
 _REVISION = "2025-11-25"
 _LISTS = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 """Tool → the member of the list that it changes."""
-_PLAIN = ("echo", "result", "flood", "again", "error", *_LISTS)
+_PLAIN = ("tasked", "echo", "result", "flood", "again", "error", *_LISTS)
 _BATCH = 500
 
 
@@ -33,9 +41,16 @@ def _write(data: bytes) -> None:
         rest = rest[os.write(1, rest) :]
 
 
+def _frame(ident: Any, result: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (json.dumps(ident).encode(), result)
+
+
 class _Server:
     def __init__(self) -> None:
         self._more: list[dict[str, Any]] = []
+        self._task = "rows", 0, ""
+        """What is said of whatever task is asked about: of which kind, how many bytes, and its name."""
+        self._tasks = 0
         self._listed: dict[str, list[dict[str, Any]]] = {}
         names = (*_PLAIN, *TOOLS)
         self._tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
@@ -51,11 +66,15 @@ class _Server:
                 "logging": {},
                 "resources": {"subscribe": True, "listChanged": True},
                 "prompts": {"listChanged": True},
+                "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
             }
             about = {"serverInfo": {"name": "hostile", "version": "1"}, "capabilities": offers}
             self._say(ident, {"protocolVersion": _REVISION, **about})
         elif method == "tools/list":
             self._say(ident, {"tools": [*self._tools, *self._more]})
+        elif method.startswith("tasks/"):
+            kind, size, name = self._task
+            _write(_frame(ident, of_task(kind, name, size)))
         elif method.endswith("/list"):
             member = "resourceTemplates" if "templates" in method else method.partition("/")[0]
             self._say(ident, {member: self._listed.get(member, [])})
@@ -68,10 +87,10 @@ class _Server:
         asked = params.get("arguments") or {}
         kind, size = asked.get("kind", ""), asked.get("size", 0)
         if params["name"] == "result":
-            _write(
-                b'{"jsonrpc":"2.0","id":%b,"result":%b}\n'
-                % (json.dumps(ident).encode(), made(kind, size))
-            )
+            _write(_frame(ident, made(kind, size)))
+            return
+        if params["name"] == "tasked":
+            self._made(ident, kind, size)
             return
         if params["name"] == "flood":
             token = (params.get("_meta") or {}).get("progressToken", 0)
@@ -91,6 +110,16 @@ class _Server:
             _write(json.dumps({"jsonrpc": "2.0", "id": ident, "error": error}).encode() + b"\n")
             return
         self._say(ident, {"content": [{"type": "text", "text": "ok"}]})
+
+    def _made(self, ident: Any, kind: str, size: int) -> None:
+        """A task of that kind; it is told at length where the order says so."""
+        self._tasks += 1
+        name = f"T-{self._tasks}"
+        short = kind.removeprefix("made_")
+        self._task = short, size, name
+        said = b'"working"' if short == kind else of_task(short, name, size)
+        task = b'{"taskId":"%b","status":"working","ttl":60000,"x":%b}' % (name.encode(), said)
+        _write(_frame(ident, b'{"task":%b}' % task))
 
     def _say(self, ident: Any, result: Any) -> None:
         said = {"jsonrpc": "2.0", "id": ident, "result": result}

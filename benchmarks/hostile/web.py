@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["STREAMS", "pieces", "served"]
+__all__ = ["BODIES", "STREAMS", "api_of", "body", "pieces", "served"]
 
 _REVISION = "2025-11-25"
 _PIECE = 64 * 1024
@@ -45,6 +46,37 @@ STREAMS = (*_UNITS, "one_byte_chunks", "huge_event")
 """Kinds of streams. Each ends with the answer, where it is not one of those that a reader gives up."""
 
 
+_JSON = {
+    "texts": b'"",',
+    "lines": b"\n",
+    "rows": b'{"a":1},',
+    "lists": b"[],",
+    "escapes": b'"\\u0001",',
+}
+_BYTES = {"letters": b"token: a ", "unseen": "\u200b".encode(), "no_letters": b"\xff"}
+BODIES = (*_JSON, *_BYTES, "image")
+"""Kinds of bodies with which an API answers."""
+
+
+def body(kind: str, size: int) -> tuple[str, bytes]:
+    """The media type and a body of about so many bytes."""
+    if kind in _JSON:
+        unit = _JSON[kind]
+        return "application/json", b"[" + unit * (size // len(unit)) + b"1]"
+    if kind == "image":
+        return "image/png", b"\x00" * size
+    return "text/plain", _BYTES[kind] * (size // len(_BYTES[kind]))
+
+
+def api_of(url: str) -> dict[str, Any]:
+    """The OpenAPI document of an API at the same host, whose one operation answers with such a body."""
+    query = [{"name": one, "in": "query", "schema": {"type": what}} for one, what in (("kind", "string"), ("size", "integer"))]  # fmt: skip
+    answer = {"200": {"description": "a"}}
+    operation = {"operationId": "body", "parameters": query, "responses": answer}
+    about = {"openapi": "3.1.0", "info": {"title": "a", "version": "1"}}
+    return {**about, "servers": [{"url": url.removesuffix("/mcp")}], "paths": {"/body": {"get": operation}}}  # fmt: skip
+
+
 def pieces(kind: str, size: int, last: bytes) -> Iterator[bytes]:
     """A stream of about so many bytes, in the pieces in which it is sent. `last` is the answer."""
     if kind == "one_byte_chunks":
@@ -65,8 +97,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """No stream of its own."""
-        self._say(405, b"")
+        """No stream of its own; a body for the API."""
+        where = urlsplit(self.path)
+        if where.path != "/body":
+            self._say(405, b"")
+            return
+        asked = parse_qs(where.query)
+        media, said = body(asked["kind"][0], int(asked["size"][0]))
+        self._say(200, said, media)
 
     def do_DELETE(self) -> None:
         """Sessions need no end."""
@@ -105,12 +143,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.close_connection = True
 
-    def _say(self, status: int, body: bytes) -> None:
+    def _say(self, status: int, said: bytes, media: str = "application/json") -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Type", media)
+        self.send_header("Content-Length", str(len(said)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(said)
 
     def log_message(self, *_: object) -> None:
         """Nobody reads it."""

@@ -28,6 +28,7 @@ from gatewright.protocol.mcp_server import Answered
 from gatewright.protocol.oauth import Unusable, decode_document
 from gatewright.protocol.room_payload import examine
 from gatewright.serving.peer import Peer
+from gatewright.transport.slices import whole
 from gatewright.upstream.listing import Listing, fetch_section
 from gatewright.upstream.screen import Screen
 from gatewright.upstream.shelf import build_shelf
@@ -305,7 +306,7 @@ def rpc_of_a_stranger(shape: bytes) -> None:
 
 
 def body_of_an_api(shape: bytes) -> None:
-    assert b'"structuredContent":' in result_of(200, "application/json", shape)
+    assert b'"structuredContent":' in whole(result_of(200, "application/json", shape))
 
 
 def page_of_tasks(shape: bytes) -> None:

@@ -21,8 +21,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.commands import gatewright
-from benchmarks.hostile.__main__ import Hostile, Innocent, attacks, configured, turn
+from benchmarks.hostile.__main__ import Innocent, attacks, configured, turn
 from benchmarks.hostile.arguments import TOOLS, calls
+from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.web import served
 from benchmarks.processes import Process, started
 from gatewright.validators import Checks, checks_for

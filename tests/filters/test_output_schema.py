@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -11,7 +12,9 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.filters.output_schema import OutputSchema
 from gatewright.validators.compiled import Compiled
+from gatewright.validators.objection import Objection
 from tests.gates.parts import a_call, a_tool, a_tool_call
+from tests.upstream.passes import Passes
 
 SCHEMA = b'{"type":"object","properties":{"n":{"type":"integer","maximum":9}},"required":["n"]}'
 
@@ -103,3 +106,33 @@ def test_a_schema_that_cannot_be_used_lets_nothing_pass() -> None:
 def test_events_are_handed_on_as_they_are() -> None:
     event = Event("notifications/progress", {"progress": 1})
     assert OutputSchema(Compiled()).event(call_of(), event) is event
+
+
+def task_call() -> Call:
+    """Asks about a task whose call is one of the tool."""
+    call = call_of()
+    return replace(call, kind="method", method="tasks/get", tool=None, task_tool=call.tool)
+
+
+@pytest.mark.parametrize(("n", "fits"), [(1, True), (10, False)])
+@pytest.mark.parametrize("size", [0, 600_000])
+async def test_what_a_task_came_to_is_judged_as_the_result_of_its_call_and_gone_through_once_in_a_turn(
+    n: int, fits: bool, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is checked as it came, beside the loop where it is large."""
+    seen = []
+    result = b'{"structuredContent":{"n":%d},"rest":"%b"}' % (n, b"x" * size)
+    answer = Answer(b'{"taskId":"T","status":"completed","result":%b}' % result)
+
+    async def beside(_: Call, raw: bytes, *__: Any) -> Objection | None:
+        seen.append(raw)
+        return None if fits else Objection("/n", "maximum", "it is too much")
+
+    passes = Passes(monkeypatch)
+    found = OutputSchema(Compiled(), beside=beside).outcome(task_call(), answer)
+    outcome = await found if isinstance(found, Awaitable) else found
+    passes.stop()
+    assert (outcome is answer) is fits
+    assert isinstance(outcome, Answer | Failure)
+    assert seen == ([result] if size else [])
+    assert passes.in_one_turn == (1 if size else 0)

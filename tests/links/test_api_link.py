@@ -126,6 +126,16 @@ async def test_what_cannot_be_had_is_a_failure_with_its_reason(api: Api) -> None
         assert odd.reason == "method_not_found"
 
 
+async def test_a_body_that_is_too_long_as_a_result_is_refused_by_name(api: Api) -> None:
+    """JSON stands there twice."""
+    limits = Limits(frame_bytes=60)
+    async with linked(endpoint(f"{api.url}/api.json", limits=limits)) as link:
+        failure = await call(link, "getPet", petId=1)
+        assert isinstance(failure, Failure)
+        assert failure.details == {"limit_bytes": 60}
+        assert "would have more than 60 bytes" in failure.message
+
+
 async def test_an_argument_that_cannot_be_sent_is_refused_before_anything_is(api: Api) -> None:
     async with linked(endpoint(f"{api.url}/api.json")) as link:
         failure = await call(link, "getPet", petId="..")

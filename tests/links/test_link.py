@@ -206,6 +206,27 @@ async def test_what_no_revision_lets_servers_say_reaches_nobody(
         )
 
 
+async def test_a_caller_that_goes_when_its_answer_has_come_leaves_nobody_who_could_be_meant() -> (
+    None
+):
+    """Its server answers no second time, so nothing would ever end that."""
+    async with linked() as (link, server):
+        leaving = start(link, session="a")
+        sent = await server.next()
+        link.message(json.dumps({"jsonrpc": "2.0", "id": sent["id"], "result": {}}).encode())
+        leaving.cancel()
+        await asyncio.wait([leaving])
+        assert leaving.cancelled()
+        assert server.idle()
+        back = FakeBack(elicitation=NAME)
+        staying = start(link, back, session="b")
+        sent = await server.next()
+        server.say(id="q", method="elicitation/create", params={"message": "?"})
+        assert await server.next() == {"jsonrpc": "2.0", "id": "q", "result": NAME}
+        server.say(id=sent["id"], result={})
+        assert isinstance(await within(staying), Answer)
+
+
 @pytest.mark.parametrize(
     "method", ["notifications/tools/list_changed", "notifications/resources/updated"]
 )

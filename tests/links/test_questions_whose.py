@@ -237,3 +237,30 @@ async def test_a_call_of_the_same_session_may_still_be_asked() -> None:
     world.ask(METHODS[0], about=1, exact=False)
     await _turns()
     assert world.asked == [(2, 1)]
+
+
+@pytest.mark.parametrize("told", [["c"], ["a", "c"], ["a", "b"]])
+async def test_a_question_that_no_wait_can_settle_is_refused_at_once(told: list[str]) -> None:
+    """What somebody said may make a server ask for as long as the connection lasts."""
+    world = World()
+    for session in ("a", "b"):
+        world.start(session, modern=False)
+    for session in told:
+        world.questions.told(session)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert (world.asked, len(world.sent)) == ([], 1)
+    assert UNATTRIBUTABLE.encode() in world.sent[0]
+
+
+async def test_who_said_something_and_alone_is_left_of_all_is_asked() -> None:
+    world = World()
+    for session in ("a", "b"):
+        world.start(session, modern=False)
+    world.questions.told("a")
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert world.sent == []
+    world.answer(2)
+    await _turns()
+    assert world.asked == [(1, 1)]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from weakref import ref
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.call import Target
+from gatewright.call import Call, Target
 from gatewright.links.exchange import Clock, Exchange
 from gatewright.links.notes import Notes
 from gatewright.links.questions import Questions
+from gatewright.links.related import Related
 from gatewright.wire.jsonrpc import Response
 from tests.behaviour.task_places import (
     ANN,
@@ -24,7 +27,7 @@ from tests.behaviour.task_places import (
     speaker,
     to,
 )
-from tests.upstream.rig import make_call, running
+from tests.upstream.rig import MODERN, make_call, running
 
 
 @pytest.fixture
@@ -130,3 +133,62 @@ async def test_a_task_whose_call_failed_runs_no_more(method: str, code: int, run
     one.questions.lives.answered(asked)
     assert one.runs is runs
     one.questions.lives.close()
+
+
+@pytest.mark.parametrize(("rest", "runs"), [(0, True), (1024 * 1024, False)])
+async def test_what_is_told_at_length_of_a_task_is_what_its_call_came_to(
+    rest: int, runs: bool
+) -> None:
+    """It is not looked through for a status."""
+    one = Connection()
+    one.questions.lives.answered(one.made())
+    asked = one.asks("tasks/get", "T")
+    asked.settle(Response(b"2", b'{"status":"working","rest":"%b"}' % (b"x" * rest)))
+    one.questions.lives.answered(asked)
+    assert one.runs is runs
+    one.questions.lives.close()
+
+
+class Words(dict[str, Any]):
+    """What a call said, of which it can be seen that nobody keeps it."""
+
+
+async def test_what_was_said_in_a_call_that_is_given_up_is_not_kept() -> None:
+    """However long its server takes to answer: a client could have thousands of such calls."""
+    one = Connection()
+    exchange = one.asks("tools/call", name="t", task={})
+    assert exchange.call is not None
+    words = Words(exchange.call.params)
+    exchange.call = replace(exchange.call, params=words)
+    one.questions.abandoned(exchange)
+    ident, seen = exchange.ident, ref(words)
+    one.pending.clear()
+    del exchange, words
+    assert seen() is None
+    made = b'{"task":{"taskId":"T","status":"working","ttl":1000}}'
+    one.questions.laid(ident, Response(b"0", made))
+    assert one.runs
+    one.questions.lives.close()
+
+
+class AllHaveIt:
+    """Every caller has every task, by the same name."""
+
+    def shown(self, call: Call, task: str) -> str | None:
+        return task
+
+    def meant(self, call: Call, name: str) -> str | None:
+        return name
+
+
+@pytest.mark.parametrize("about", ["T", ""])
+async def test_who_waits_for_a_task_twice_is_asked_through_the_newer_call(about: str) -> None:
+    """A caller without sessions is another party with each call."""
+    related, one = Related(), Connection()
+    related.book = AllHaveIt()
+    first, second = (one.asks("tasks/result", about or "-") for _ in range(2))
+    for exchange in (first, second):
+        exchange.task = about
+        exchange.call = replace(cast("Call", exchange.call), session=None, client=MODERN)
+    assert first.party != second.party
+    assert related.about("T", [first, second]) == [second]

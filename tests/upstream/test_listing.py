@@ -10,6 +10,7 @@ import pytest
 from gatewright.links.link import UpstreamFailed
 from gatewright.upstream.listing import EMPTY, Listing, fetch_listing, fetch_section
 from gatewright.upstream.spec import CatalogueLimits, ServerSpec
+from tests.upstream.passes import Passes
 from tests.upstream.rig import within
 from tests.upstream.scripted import Scripted, linked
 
@@ -42,6 +43,17 @@ async def test_only_what_the_server_declares_is_asked_for() -> None:
     assert [one["method"] for one in asked] == ["tools/list"]
     assert [bytes(one["name"]) for one in listing.of("tools")] == [b'"t"']
     assert listing.of("prompts") == ()
+
+
+async def test_a_large_page_is_gone_through_once_in_a_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tools = [{"name": f"t{one}", "description": "x" * 100} for one in range(6000)]
+    passes = Passes(monkeypatch)
+    listing, _ = await fetched({"tools": {}}, tools_list=[{"tools": tools}])
+    passes.stop()
+    assert len(listing.of("tools")) == 6000
+    assert passes.in_one_turn == 1
 
 
 async def test_all_pages_are_joined_in_order() -> None:

@@ -14,6 +14,7 @@ import pytest
 from gatewright.call import Answer, Caller, Client, Failure, Outcome
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
+from tests.upstream.passes import Passes
 from tests.upstream.rig import FakeBack, make_call, running, tool_call, within
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -25,6 +26,7 @@ import json, sys
 made, count = {}, 0
 def send(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 def meta(name): return {"io.modelcontextprotocol/related-task": {"taskId": name}}
+def rest(name): return {"result": {"content": [], "rest": "x" * 600_000}} if name == "large" else {}
 for line in sys.stdin:
     asked = json.loads(line)
     method, ident, params = asked["method"], asked.get("id"), asked.get("params", {})
@@ -38,7 +40,7 @@ for line in sys.stdin:
     elif method == "tools/call":
         name = params["arguments"].get("name") or f"T-{len(made) + 1}"
         made[name] = {"taskId": name, "status": "working"}
-        send(id=ident, result={"task": made[name], "_meta": meta(name)})
+        send(id=ident, result={"task": {**made[name], "rest": "x" * (1_050_000 if name == "huge" else 0)}, "_meta": meta(name)})
     elif method == "tasks/list":
         first = sorted(made)[: 1] if "cursor" not in params else sorted(made)[1:]
         more = {} if "cursor" in params else {"nextCursor": "more"}
@@ -52,7 +54,7 @@ for line in sys.stdin:
         if method == "tasks/cancel":
             made.pop(name)
         send(method="notifications/tasks/status", params={"taskId": name, "status": "odd"})
-        send(id=ident, result={"taskId": name, "status": "working"})
+        send(id=ident, result={"taskId": name, "status": "working", "_meta": meta("T-0"), **rest(name)})
     elif ident is not None:
         send(id=ident, error={"code": -32602, "message": "no such task"})
 """
@@ -113,6 +115,34 @@ async def test_two_servers_count_from_one_and_nobody_is_locked_out(pair: Supervi
         assert isinstance(foreign, Failure)
         assert foreign == await ask(pair, "get", "T-1", other)
         assert foreign == await ask(pair, "get", "task_" + "0" * 32, other)
+
+
+async def test_a_large_task_is_gone_through_once_in_a_turn(
+    pair: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever has to be found in it, and put by other names."""
+    outcome = await make(pair, "one", ANN, "large")
+    assert isinstance(outcome, Answer)
+    task = json.loads(outcome.raw)["task"]["taskId"]
+    passes = Passes(monkeypatch)
+    outcome = await ask(pair, "get", task)
+    passes.stop()
+    assert isinstance(outcome, Answer)
+    said = json.loads(outcome.raw)
+    assert (said["taskId"], len(said["result"]["rest"])) == (task, 600_000)
+    assert said.get("_meta", {}) == {}
+    assert passes.in_one_turn == 1
+
+
+async def test_a_task_that_is_made_in_more_than_a_mebibyte_is_refused_by_name_and_read_once_in_a_turn(
+    pair: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = Passes(monkeypatch)
+    outcome = await make(pair, "one", ANN, "huge")
+    passes.stop()
+    assert isinstance(outcome, Failure)
+    assert outcome.message == "server one says that it made a task, in more than 1048576 bytes"
+    assert passes.in_one_turn == 1
 
 
 async def test_what_belongs_to_a_task_names_it_as_its_caller_does(pair: Supervisor) -> None:

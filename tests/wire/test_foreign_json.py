@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.transport.slices import whole
 from gatewright.wire import foreign_json, jsonrpc
 from gatewright.wire.foreign_json import (
     MOST_MEMBERS,
@@ -133,7 +134,7 @@ def test_elements_are_the_same_in_short_and_long_texts(value: list[dict[str, int
     text = json.dumps(value).encode()
     for one in (text, padded(text)):
         assert [json.loads(bytes(each)) for each in elements(one, 20)] == value
-        assert [json.loads(bytes(each)) for each in entries(one, 20)] == value
+        assert [json.loads(bytes(each)) for each in whole(entries(one, 20))] == value
     head = first(text)
     assert (None if head is None else json.loads(bytes(head))) == (value[0] if value else None)
 
@@ -170,7 +171,7 @@ def test_one_element_too_many_ends_the_reading() -> None:
         with pytest.raises(TooMuch, match="more than 2 elements"):
             elements(text, 2)
     with pytest.raises(TooMuch, match="more than 2 entries"):
-        entries(b"[{},{},{}]", 2)
+        whole(entries(b"[{},{},{}]", 2))
     with pytest.raises(TooMuch):
         elements(filled(b"1"), 1000)
 
@@ -185,7 +186,7 @@ def test_what_is_no_json_is_an_error_in_every_way_to_read_it(text: bytes) -> Non
         first,
         lambda one: names(one, 9),
         lambda one: elements(one, 9),
-        lambda one: entries(one, 9),
+        lambda one: whole(entries(one, 9)),
         lambda one: members_named(one, "a"),
     ):
         for one in (text, padded(text)):

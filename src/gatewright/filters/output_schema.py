@@ -7,11 +7,12 @@ is a result that says that the tool failed. Asked before anything is taken out, 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Generator
 
 from msgspec import Raw
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
+from gatewright.transport.slices import in_slices, whole
 from gatewright.validators.compiled import Compiled
 from gatewright.validators.objection import Objection
 from gatewright.wire import jsonrpc
@@ -56,18 +57,26 @@ class OutputSchema:
 
     def _of_task(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
         """What a task came to is the result of its call: all of `tasks/result`, or a member of `tasks/get`."""
+        if len(outcome.raw) > AT_ONCE and self._beside is not None:
+            return self._large_task(call, outcome, output, self._beside)
         try:
-            members = jsonrpc.decode_members(outcome.raw)
-            if call.method == "tasks/get":
-                inner = members.get("result")
-                members = {} if inner is None else jsonrpc.decode_members(inner)
-            if "structuredContent" not in members or bytes(members.get("isError", b"")) == b"true":
-                return outcome
+            result = whole(_result_in(call, outcome.raw))
+            fault = None if result is None else self._judged(result, output)
         except ValueError as problem:
             return _unfit("", "json", str(problem))
-        result = Answer(jsonrpc.encode(members))
-        found = self._of_call(call, result, output)
-        return _either(found, result, outcome)
+        return fault or outcome
+
+    async def _large_task(
+        self, call: Call, outcome: Answer, output: Raw, beside: Fitting
+    ) -> Outcome:
+        try:
+            result = await in_slices(_result_in(call, outcome.raw))
+        except ValueError as problem:
+            return _unfit("", "json", str(problem))
+        if result is None:
+            return outcome
+        found = await self._large(call, result, output, beside)
+        return outcome if found is result else found
 
     def _of_call(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
         if len(outcome.raw) > AT_ONCE and self._beside is not None:
@@ -97,18 +106,17 @@ class OutputSchema:
         return event
 
 
-def _either(
-    found: Outcome | Awaitable[Outcome], result: Answer, whole: Answer
-) -> Outcome | Awaitable[Outcome]:
-    """The whole answer where the result in it was found to fit; what was found of it where not."""
-    if isinstance(found, Awaitable):
-        return _later(found, result, whole)
-    return whole if found is result else found
-
-
-async def _later(found: Awaitable[Outcome], result: Answer, whole: Answer) -> Outcome:
-    outcome = await found
-    return whole if outcome is result else outcome
+def _result_in(call: Call, raw: bytes) -> Generator[None, None, Answer | None]:
+    """The result of its call in what is said of a task, where that is to be judged; a step each time that all of it is gone
+    through. Raises `ValueError`."""
+    yield
+    members = jsonrpc.decode_members(raw)
+    if call.method == "tasks/get":
+        raw = bytes(members.get("result", b"{}"))
+        yield
+        members = jsonrpc.decode_members(raw)
+    judged = "structuredContent" in members and bytes(members.get("isError", b"")) != b"true"
+    return Answer(raw) if judged else None
 
 
 def _unfitting(objection: Objection) -> Failure:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.redaction import Clean, Redactor
 from gatewright.redaction.chunks import CHUNK, Chunks, text_of, with_text
+from gatewright.redaction.known_lists import KnownLists
 from gatewright.validators.leaves import outweighs
 from gatewright.wire import jsonrpc
 
@@ -40,7 +41,6 @@ _SPOKEN_AT_ONCE = 8 * 1024
 _PIECE = 4 * 1024
 _MANY_OUTSIDE = 512
 """Places to look at in what a server says outside a call, where nobody does it beside the loop."""
-_LISTS_KEPT = 64
 _AUDIT = "notifications/mgp.audit"
 _HANDLES = ("progressToken",)
 """What of an event its receiver has to recognise. Every progress has one: they cost no second look."""
@@ -82,9 +82,7 @@ class Redact:
         self._rules = rules
         self._beside = beside
         self._plain = not rules.servers and not rules.tools
-        # A list is the same bytes for many callers: what is in it is looked for once.
-        self._lists: dict[bytes, bytes] = {}
-        self._lists_of = -1
+        self._lists = KnownLists()
         self._chunks = Chunks()
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
@@ -141,7 +139,7 @@ class Redact:
     ) -> Outcome:
         raw, listed = answer.raw, call.kind == "list"
         known = _known(redactor)
-        text = self._kept(raw, known) if listed else None
+        text = self._lists.clean(raw, known) if listed else None
         if text is None:
             found = await beside(call, redactor, raw, report=not listed)
             if isinstance(found, Failure):
@@ -152,7 +150,7 @@ class Redact:
                     found = Clean(reported(raw, found), found.rules)
             text = found.text
             if listed:
-                self._keep(raw, text, known)
+                self._lists.keep(raw, text, known)
             elif found.rules:
                 _count(call, found.rules)
         return answer if text is raw else replace(answer, raw=text)
@@ -271,28 +269,13 @@ class Redact:
 
     def _list(self, call: Call, answer: Answer, redactor: Redactor) -> Outcome | Awaitable[Outcome]:
         raw, known = answer.raw, _known(redactor)
-        clean = self._kept(raw, known)
+        clean = self._lists.clean(raw, known)
         if clean is None and self._beside is not None and _is_long(redactor, raw):
             return self._large(call, answer, redactor, self._beside)
         if clean is None:
             clean = redactor.json(raw).text
-            self._keep(raw, clean, known)
+            self._lists.keep(raw, clean, known)
         return answer if clean is raw or clean == raw else replace(answer, raw=clean)
-
-    def _kept(self, raw: bytes, known: int) -> bytes | None:
-        """A list as it was cleaned before, when the same was known to be secret."""
-        if known != self._lists_of:
-            self._lists.clear()
-            self._lists_of = known
-        return self._lists.get(raw)
-
-    def _keep(self, raw: bytes, clean: bytes, known: int) -> None:
-        """Keep a list that was cleaned of what was `known`, unless other lists are kept by now."""
-        if known != self._lists_of:
-            return
-        if len(self._lists) >= _LISTS_KEPT:
-            self._lists.clear()
-        self._lists[raw] = clean
 
 
 def _known(redactor: Redactor) -> int:

@@ -27,10 +27,11 @@ from gatewright.links.exchange import Exchange, Reply
 from gatewright.links.link import Link, Sink, UpstreamFailed
 from gatewright.protocol.api_document import Api, server_url
 from gatewright.protocol.api_request import BadArgument, Prepared, prepare
-from gatewright.protocol.api_result import result_of
+from gatewright.protocol.api_result import Steps, TooLarge, result_of
 from gatewright.protocol.api_text import BadDocument
 from gatewright.protocol.mcp_client import Hello
 from gatewright.transport.api_client import ApiAnswer, ApiClient, ApiFailed
+from gatewright.transport.slices import in_slices
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import LATEST_LEGACY
 
@@ -160,8 +161,12 @@ class ApiLink(Link):
     async def _answer(self, exchange: Exchange, request: Prepared) -> None:
         """Ask the API and settle the exchange."""
         try:
-            result = self._result(await self._ask(request), request)
+            result = await in_slices(self._result(await self._ask(request), request))
             exchange.settle(jsonrpc.Response(b"0", result))
+        except TooLarge:
+            most = self.spec.limits.frame_bytes
+            said = f"as a result the answer of the API would have more than {most} bytes; ask it for less"
+            exchange.settle(Failure("upstream_error", said, {"limit_bytes": most}))
         except ApiFailed as problem:
             details = {} if problem.sent else {"sent": False}
             exchange.settle(Failure(_REASONS[problem.kind], str(problem), details))
@@ -181,10 +186,11 @@ class ApiLink(Link):
             request.method, self._base + request.target, headers, request.body
         )
 
-    def _result(self, answer: ApiAnswer, request: Prepared) -> bytes:
+    def _result(self, answer: ApiAnswer, request: Prepared) -> Steps:
         uri = self._base + request.target.partition("?")[0]
+        most = self.spec.limits.frame_bytes
         return result_of(
-            answer.status, answer.media, answer.body, location=answer.location, uri=uri
+            answer.status, answer.media, answer.body, location=answer.location, uri=uri, most=most
         )
 
 

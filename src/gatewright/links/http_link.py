@@ -253,6 +253,7 @@ class HttpLink(Link):
     async def _greet_again(self) -> None:
         log.info("server %s lost our session; it is made again", self.spec.id)
         self.wire.session = self.wire.revision = None
+        self._questions.forgotten()
         if self._listening is not None:
             self._listening.cancel()
         try:
@@ -321,7 +322,10 @@ class HttpLink(Link):
     def _answered(self, response: jsonrpc.Response, exchange: Exchange | None) -> None:
         if response.id != b"null":
             # Also answers to other requests: one stream may bring what another lost.
-            exchange = self._pending.get(int(response.id)) if response.id.isdigit() else None
+            ident = int(response.id) if response.id.isdigit() else -1
+            exchange = self._pending.get(ident)
+            if exchange is None:
+                self._questions.laid(ident, response)
         if exchange is None or not exchange.settle(response):
             self._drop("an answer to a request that is not open")
 

@@ -176,7 +176,7 @@ class Link(abc.ABC):
         answer ends it: until the connection ends its caller may be the one that is meant."""
         party = call.session or call.id
         self._serves(party)
-        self._questions.stays(f"told {party}", party)
+        self._questions.told(party)
         self.notify(method, self._questions.related.outward(params, call))
 
     def _serves(self, party: str) -> None:
@@ -257,7 +257,7 @@ class Link(abc.ABC):
         try:
             reply = await exchange.future
         except asyncio.CancelledError:
-            self._abandon(exchange, "the caller cancelled the call")
+            self._left(exchange)
             raise
         finally:
             del pending[ident]
@@ -267,11 +267,21 @@ class Link(abc.ABC):
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
+        self._ended_by_answer(exchange)
+        told = reply, kind, self.modern
+        return await read_large(*told) if is_large(reply) else read_reply(*told)
+
+    def _ended_by_answer(self, exchange: Exchange) -> None:
         self._questions.lives.answered(exchange)
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
-        told = reply, kind, self.modern
-        return await read_large(*told) if is_large(reply) else read_reply(*told)
+
+    def _left(self, exchange: Exchange) -> None:
+        """Its caller is gone. An answer that came right before ends it all the same: no other would."""
+        if exchange.answered:
+            self._ended_by_answer(exchange)
+        else:
+            self._abandon(exchange, "the caller cancelled the call")
 
     def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The params of one request as the server is to see them."""

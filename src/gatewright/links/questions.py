@@ -45,6 +45,8 @@ GHOSTS = 4096
 without being named."""
 
 _MOST = 256
+_CROWD, _TOLD = -1, "told "
+"""Who is nobody's number: more than can be remembered; and whose word stays, followed by the party."""
 
 Own = Callable[[Any], Awaitable[dict[str, Any]]]
 """Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
@@ -71,6 +73,12 @@ class _Held:
         """Nobody is left to ask, or one party only could have made the server ask."""
         parties = {one.party for one in self.live}
         return not parties or len(parties.union(self.ghosts.values())) == 1
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether no wait can settle it: somebody who has no call here, or several, may be meant for as long as this connection lasts."""
+        lasting = {one for key, one in self.ghosts.items() if key == _CROWD or str(key).startswith(_TOLD)}  # fmt: skip
+        return len(lasting) > 1 or not lasting.issubset(one.party for one in self.live)
 
     def wake(self) -> None:
         if not self.changed.done():
@@ -123,11 +131,11 @@ class Questions:
             return
         found = self._waiting(candidates)
         ours = request.method in ASKED
-        if not found and not ours:
-            self._nobody(request)
-            return
         if len(self._running) >= _MOST or request.id in self._running:
             self._refuse(request.id, f"at most {_MOST} questions with distinct ids may be open")
+            return
+        if not found and not ours:
+            self._nobody(request)
             return
         try:
             params = jsonrpc.decode(request.params) if request.params else None
@@ -160,7 +168,7 @@ class Questions:
                 return
         held = _Held(self._loop, found)
         if not exact:
-            held.ghosts.update({-1: ""} if self._crowd else self._ghosts)
+            held.ghosts.update({_CROWD: ""} if self._crowd else self._ghosts)
         self.held.append(held)  # at once: what ends from now on ends for this question, too
         told = self._progress_of(params)
         question = Question(request.method, params, progress=told, server=self._server)
@@ -236,6 +244,10 @@ class Questions:
         else:
             self._crowd = True
 
+    def told(self, party: str) -> None:
+        """A party said something that nobody answers: no end of that is known."""
+        self.stays(f"{_TOLD}{party}", party)
+
     def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
         """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
         if reply is not None and type(ident) is int:
@@ -246,6 +258,15 @@ class Questions:
             held.ghosts.pop(ident, None)
             held.wake()
         return True
+
+    def forgotten(self) -> None:
+        """The server knows of nothing that it was told or asked until now."""
+        self._ghosts.clear()
+        self._crowd = False
+        self.lives.close()
+        for held in self.held:
+            held.ghosts.clear()
+            held.wake()
 
     def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
         """The newest exchange where all candidates are of one party, else None."""
@@ -290,7 +311,7 @@ class Questions:
         # While the calls themselves still have time to fail with a better reason than its end.
         patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
         deadline = self._loop.time() + patience_s
-        while not held.settled and (left := deadline - self._loop.time()) > 0:
+        while not (held.settled or held.hopeless) and (left := deadline - self._loop.time()) > 0:
             await asyncio.wait([held.changed], timeout=left)
             held.changed = self._loop.create_future()
 

@@ -20,6 +20,7 @@ from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import RELATED
 from gatewright.protocol.tasks import wanted
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.jsonrpc import Response
 from gatewright.wire.versions import is_modern
 
@@ -126,8 +127,8 @@ class Related:
         return None if shown is None else _as(params, shown)
 
     def about(self, task: str, candidates: Sequence[Exchange]) -> list[Exchange]:
-        """Of exchanges, oldest first, those through which the caller of a task can be told of it: the ones that ask about it, else
-        those of the newest party that has it."""
+        """Of exchanges, oldest first, those through which the caller of a task can be told of it: of the ones that ask about it,
+        or else of all, those of the newest party that has it."""
         shown = self.book.shown
         theirs = [
             one
@@ -135,7 +136,8 @@ class Related:
             if task and one.call is not None and shown(one.call, task) is not None
         ]
         asking = [one for one in theirs if one.task == task]
-        return asking or [one for one in theirs if one.party == theirs[-1].party]
+        among = asking or theirs
+        return [one for one in among if one.party == among[-1].party]
 
 
 def task_asked(method: str, params: dict[str, Any]) -> str:
@@ -160,8 +162,9 @@ class Lives:
     def __init__(self, meant: Stays) -> None:
         self._meant = meant
         self._loop = asyncio.get_running_loop()
-        self._given_up: dict[int, Exchange] = {}
-        """The requests that may yet make a task although nobody waits for them."""
+        self._given_up: dict[int, tuple[str, bool]] = {}
+        """The requests that may yet make a task although nobody waits for them: whose each is, and whether that caller is modern.
+        Nothing more of them is kept: what they said may be long."""
         self._ends: dict[str, asyncio.TimerHandle] = {}
         """When each task is taken to have ended."""
 
@@ -178,26 +181,28 @@ class Lives:
         """A request was given up, and may be answered yet."""
         call = exchange.call
         if call is not None and not exchange.task and wanted(call) and len(self._given_up) < _MOST:
-            self._given_up[exchange.ident] = exchange
+            self._given_up[exchange.ident] = exchange.party, is_modern(call.client.revision)
 
     def late(self, ident: int, reply: Response) -> None:
         """It was."""
-        exchange = self._given_up.pop(ident, None)
-        if exchange is not None and exchange.call is not None:
-            self._read(exchange, exchange.call, reply)
+        whose = self._given_up.pop(ident, None)
+        if whose is not None:
+            self._made(ident, *whose, reply)
 
     def _read(self, exchange: Exchange, call: Call, reply: Response) -> None:
         if exchange.task:
             if _has_ended(call.method, reply):
                 self.ended(exchange.task)
             return
-        made = (
-            task_ids.created(reply.result, is_modern(call.client.revision))
-            if reply.result
-            else None
-        )
+        self._made(exchange.ident, exchange.party, is_modern(call.client.revision), reply)
+
+    def _made(self, ident: int, party: str, modern: bool, reply: Response) -> None:
+        told = (
+            0 < len(reply.result) <= DECODED_BYTES
+        )  # one that is made in more is refused (`upstream.tasks`)
+        made = task_ids.created(reply.result, modern) if told else None
         if made is not None:
-            self._meant.stays(_key(made.id), exchange.party, exchange.ident)
+            self._meant.stays(_key(made.id), party, ident)
             lasts = KEEPS_S if made.lasts_s is None else min(made.lasts_s, KEEPS_S)
             if len(self._ends) < _MOST or made.id in self._ends:
                 self._cancel(made.id)
@@ -244,6 +249,8 @@ def _has_ended(method: str, reply: Response) -> bool:
             # To an update it may be that an answer is wrong.
             return bool(code == jsonrpc.INVALID_PARAMS and method != "tasks/update")
         if method == _RESULT:
+            return True
+        if len(reply.result) > DECODED_BYTES:  # more than a status: what its call came to
             return True
         return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
     except (ValueError, KeyError):

@@ -19,6 +19,7 @@ __all__ = [
     "Created",
     "created",
     "listed",
+    "rename",
     "renamed",
     "renamed_params",
 ]
@@ -33,7 +34,8 @@ RELATED = "io.modelcontextprotocol/related-task"
 
 
 class Created(msgspec.Struct, frozen=True):
-    """What a server says of a task that it made: its id, and for how many seconds it keeps it, where it says so."""
+    """What a server says of a task that it made: its id, and for how many seconds it keeps it, where it says so. The id is empty where
+    so much is said of the task that none of it is read."""
 
     id: str
     lasts_s: float | None = None
@@ -65,6 +67,8 @@ def created(raw: bytes, modern: bool) -> Created | None:
         if modern and _value(members.get("resultType", b"null")) != "task":
             return None
         task = bytes(members.get("task", b"null"))
+        if not modern and len(task) > DECODED_BYTES:
+            return Created("")
         held = members if modern else jsonrpc.members_named(task, "taskId", "ttl") if task[:1] == b"{" else {}  # fmt: skip
         name = _value(held.get("taskId", b"null"))
         ttl = _value(held.get("ttlMs" if modern else "ttl", b"null"))
@@ -80,13 +84,18 @@ def created(raw: bytes, modern: bool) -> Created | None:
 def renamed(raw: bytes, old: str, new: str) -> bytes:
     """A result with another id for one task. Raises `ValueError` where it is no object."""
     members = jsonrpc.decode_members(raw)
+    return jsonrpc.encode(members) if rename(members, old, new) else raw
+
+
+def rename(members: dict[str, msgspec.Raw], old: str, new: str) -> bool:
+    """Put another id for one task in the members of a result; whether it stood there."""
     changed = _put(members, old, new)
     for name, inner in (("task", ()), ("_meta", (RELATED,))):
         below = _inside(members.get(name), inner, old, new)
         if below is not None:
             members[name] = below
             changed = True
-    return jsonrpc.encode(members) if changed else raw
+    return changed
 
 
 def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import math
 import socket
 import ssl
 from collections.abc import Callable
@@ -79,15 +80,16 @@ class Arrivals:
 
 
 class _Handshake:
-    """Who has not finished one yet (`seats.Holder`): it makes room like a connection that never asked anything."""
+    """Who has not finished one yet (`seats.Holder`): it makes room like a connection that never asked anything. As long as it
+    waits for us to begin, it has only just come."""
 
-    def __init__(self, task: asyncio.Task[None], since: float) -> None:
+    def __init__(self, task: asyncio.Task[None]) -> None:
         self._task = task
-        self._since = since
+        self.since = math.inf
 
     def idle_since(self) -> tuple[Waits, float] | None:
         """From its beginning."""
-        return Waits.FIRST, self._since
+        return Waits.FIRST, self.since
 
     def give_up(self) -> None:
         """End it."""
@@ -157,7 +159,7 @@ class Listener:
             self._send_away(accepted, seats.why(place))
             return
         task = self._loop.create_task(self._connected(accepted, seat))
-        seat.holder = _Handshake(task, now) if self._tls else None
+        seat.holder = _Handshake(task) if self._tls else None
         self._coming.add(task)
         task.add_done_callback(partial(self._over, accepted, seat))
 
@@ -225,6 +227,8 @@ class Listener:
             raise
 
     async def _greeted(self, accepted: socket.socket, seat: Seat) -> None:
+        if isinstance(seat.holder, _Handshake):
+            seat.holder.since = self._loop.time()
         await self._loop.connect_accepted_socket(
             partial(self._make, seat),
             accepted,

@@ -91,7 +91,7 @@ class HttpConnection(Sliced):
         self._patience = Patience(self.transport, self._limits)
         self._always = scope_of_connection(transport.get_extra_info)
         self.serving.connections.add(cast("Any", self))
-        self._seat.holder = Silent(self._deadline, transport, self._asked)
+        self._seat.holder = Silent(self._deadline, transport, self._asked, self._limits)
         self._deadline.expect("head", self._limits.header_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -3,7 +3,8 @@
 A process may open so many files and no more; whoever opens connections until then ends children, databases and all other callers with
 it. So what listens has a share, most of which no single address can take. Where that is taken, a connection that
 waits for nothing but its next request makes room for the one that comes, as HTTP allows (RFC 9112 §9.5): the longest silent of
-some, and one that never asked anything before any other. Work under way is never ended for a newcomer; and whose request may still
+some, and one that never asked anything before any other. Work under way is never ended for a newcomer, nor is an answer that is still
+being written, unless its client does not take it; and whose request may still
 be on its way, because it has just come or has sent half a head, is ended only where nobody else can be.
 
 The addresses of this machine (loopback, Unix sockets) have no bound of their own: a proxy stands there, with everybody behind it.
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Protocol, cast
 
+from gatewright.transport.base import Limits
 from gatewright.transport.deadline import Deadline
 
 __all__ = ["GRACE_S", "LOOKED_AT", "Holder", "Seat", "Seats", "Silent", "Waits", "share_of"]
@@ -74,28 +76,47 @@ def share_of(files: int) -> int:
 class Silent:
     """An HTTP connection as a `Holder`."""
 
-    __slots__ = ("_asked", "_deadline", "_transport")
+    __slots__ = ("_asked", "_clock", "_deadline", "_limits", "_taking", "_transport")
 
     def __init__(
         self,
         deadline: Deadline,
         transport: asyncio.BaseTransport,
         asked: Callable[[], bool | None],
+        limits: Limits,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`deadline` awaits a `head` or a `body`, is `idle`, or lets it `linger`. `asked` says whether a request was ever made; None:
-        one is under way."""
+        one is under way. `clock` is that of the event loop."""
         self._deadline = deadline
         self._transport = cast("asyncio.Transport", transport)
         self._asked = asked
+        self._limits = limits
+        self._clock = clock
+        self._taking: float | None = None
+        """Since when the rest of an answer was seen to wait for the client; of more than `queue_bytes`, `Patience` sees to that."""
 
     def idle_since(self) -> tuple[Waits, float] | None:
-        """Since its last answer, or since it has owed a request or the rest of one."""
+        """Since its last answer, or since it has owed a request or the rest of one, or does not take the rest of an answer."""
         awaited, since, asked = self._deadline.awaited, self._deadline.since, self._asked()
-        if asked is None or not awaited:
+        if asked is None:
+            return None
+        if left := self._transport.get_write_buffer_size():
+            return self._untaken(left, since)
+        self._taking = None
+        if not awaited:
             return None
         if awaited in ("idle", "linger"):
             return _NEXT, since
         return (_REST if asked else _FIRST), since
+
+    def _untaken(self, left: int, answered: float) -> tuple[Waits, float] | None:
+        """What is left of an answer waits: as long as a client may take for so much (`outlet.Patience`) nobody ends that. A client
+        whose answer were cut off would ask again, and what it asked for would be done twice."""
+        now = self._clock()
+        if left > self._limits.queue_bytes or self._taking is None or self._taking < answered:
+            self._taking = now
+        return None if now - self._taking < self._limits.patience_s else (_NEXT, self._taking)
 
     def give_up(self) -> None:
         """Close it at once."""

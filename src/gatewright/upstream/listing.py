@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
+from gatewright.transport.slices import in_slices
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 
@@ -98,6 +99,7 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
         size += len(raw)
         if size > _MOST_BYTES:
             raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
+        await asyncio.sleep(0)  # it was read over once already
         try:
             members = jsonrpc.members_named(raw, section, "nextCursor")
             await _take(members.get(section, msgspec.Raw(b"[]")), found)
@@ -116,8 +118,7 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
 
 async def _take(page: msgspec.Raw, found: list[Definition]) -> None:
     """Put the definitions of one page to those found, some of them in each turn of the loop. Raises `TooMuch`, `ValueError`."""
-    await asyncio.sleep(0)  # the page was read over once already
-    texts = jsonrpc.entries(page, _MOST - len(found))
+    texts = await in_slices(jsonrpc.entries(page, _MOST - len(found)))
     read = 0
     for text in texts:
         read += len(text)

@@ -9,7 +9,7 @@ passes here, before filters and doors add what is theirs. What a server may ask 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,11 +19,12 @@ from gatewright.links.link import Link
 from gatewright.links.related import OF_ITS_CALL, named, without
 from gatewright.protocol.eras import is_interim
 from gatewright.transport.large import LARGE, holds_any
+from gatewright.transport.slices import in_slices, whole
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.made_tasks import Owner, owner_of
 from gatewright.upstream.status import Told
 from gatewright.upstream.task_words import METHODS as OF_TASKS
-from gatewright.upstream.task_words import judged, unrelated
+from gatewright.upstream.task_words import Said, judged, unrelated
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
@@ -83,8 +84,10 @@ class Screen:
         between = _Between(self, call, back)
         found = await link.request(method, params, call=call, back=between, deadline=deadline)
         if type(found) is Answer and len(found.raw) > LARGE:
+            if call.method == "tasks/list" and len(found.raw) > DECODED_BYTES:
+                return Failure("upstream_error", f"the tasks of server {self._server} have more than {DECODED_BYTES} bytes")  # fmt: skip
             suspect = call.method in OF_TASKS or await holds_any(found.raw, _MARKS)
-            return self.read(call, found) if suspect else found
+            return await in_slices(self._read(call, found)) if suspect else found
         return self.outcome(call, found)
 
     # -- how a call ends
@@ -99,27 +102,45 @@ class Screen:
 
     def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
         suspect = call.method in OF_TASKS or _is_suspect(answer.raw)
-        return self.read(call, answer) if suspect else answer
+        return whole(self._read(call, answer)) if suspect else answer
 
-    def read(self, call: Call, answer: Answer) -> Answer | Failure:
-        """An answer in which something of the gateway's may stand."""
+    def _read(self, call: Call, answer: Answer) -> Generator[None, None, Answer | Failure]:
+        """An answer in which something of the gateway's may stand; a step each time that all of it is gone through."""
         if answer.raw[:1] != b"{":
             return answer
+        said = yield from self.members(call, answer.raw)
+        if isinstance(said, Failure):
+            return said
+        if not said.changed:
+            return answer
+        yield
+        raw = jsonrpc.encode(said.members)
+        return Answer(raw, modern=True) if said.asks else replace(answer, raw=raw)
+
+    def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+        """The members of such an answer, as they may be seen (`task_words.Judge`)."""
         try:
-            members: dict[str, Any] = dict(jsonrpc.decode_members(answer.raw))
-            if is_interim(members):
-                return self._interim(call, answer.raw, members)
-            said = judged(self, call, answer.raw, members)
-            if isinstance(said, Failure):
-                return said
-            changed = said | _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+            return (yield from self._members(call, raw))
         except CannotAsk as no:
             return self._cannot(no)
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
-        return replace(answer, raw=jsonrpc.encode(members)) if changed else answer
 
-    def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Answer | Failure:
+    def _members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+        yield
+        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+        if len(members.get("_meta", b"")) > DECODED_BYTES:
+            said = f"the answer of server {self._server} has a _meta of more than {DECODED_BYTES} bytes"
+            return Failure("upstream_error", said)
+        if is_interim(members):
+            return self._interim(call, raw, members) or Said(members, changed=True, asks=True)
+        found = yield from judged(self, call, raw, members)
+        if isinstance(found, Failure):
+            return found
+        changed = found | _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+        return Said(members, changed)
+
+    def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Failure | None:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
         if call.method not in INTERRUPTIBLE or not is_modern(call.client.revision):
             # A legacy caller is asked by requests: what it made of this, nobody would have judged.
@@ -140,7 +161,7 @@ class Screen:
         members["resultType"] = "input_required"
         self._meta(members)
         unrelated(members)
-        return Answer(jsonrpc.encode(members), modern=True)
+        return None
 
     def asked(self, call: Call, one: Any) -> dict[str, Any]:
         """One question among others, as the caller may be asked it. Raises `CannotAsk`."""

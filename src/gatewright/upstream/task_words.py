@@ -7,13 +7,13 @@ How a task stands is told with everything that the call would have been answered
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Generator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from msgspec import Raw
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, CannotAsk, Failure
+from gatewright.call import Call, CannotAsk, Failure
 from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import DETAILS, RELATED
 from gatewright.protocol.tasks import wanted
@@ -21,12 +21,22 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.versions import is_modern
 
-__all__ = ["METHODS", "Judge", "judged", "unrelated", "without_details"]
+__all__ = ["METHODS", "Judge", "Said", "judged", "unrelated", "without_details"]
 
 log = logging.getLogger("gatewright.upstream")
 
 METHODS = frozenset(f"tasks/{what}" for what in ("get", "result", "cancel", "update", "list"))
 _RESULT = "tasks/result"
+
+
+class Said(NamedTuple):
+    """The members of a result, as they may be seen."""
+
+    members: dict[str, Any]
+    changed: bool
+    """Whether they are others than those that came."""
+    asks: bool = False
+    """Whether they say what the server wants to know first."""
 
 
 class Judge(Protocol):
@@ -38,13 +48,17 @@ class Judge(Protocol):
     def failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
         """An error as it may be seen."""
 
-    def read(self, call: Call, answer: Answer) -> Answer | Failure:
-        """A result as it may be seen."""
+    def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+        """A result as it may be seen, in steps."""
 
 
-def judged(judge: Judge, call: Call, raw: bytes, members: dict[str, Any]) -> bool | Failure:
-    """Judge the members of an answer; whether one was changed, or how the call fails. Raises `ValueError`."""
+def judged(
+    judge: Judge, call: Call, raw: bytes, members: dict[str, Any]
+) -> Generator[None, None, bool | Failure]:
+    """Judge the members of an answer, a step each time that all of it is gone through; whether one was changed, or how the call
+    fails. Raises `ValueError`."""
     if call.method not in METHODS:
+        yield
         return not _makes(call, raw) and unrelated(members)
     if call.method == _RESULT:
         return False  # it is the result of the call, which its own members say
@@ -57,12 +71,12 @@ def judged(judge: Judge, call: Call, raw: bytes, members: dict[str, Any]) -> boo
         members["error"] = Raw(failed.error)
         changed = changed or failed.error != error
     if _is_object(members.get("result")):
-        found = judge.read(replace(call, method=_RESULT), Answer(bytes(members["result"])))
+        found = yield from judge.members(replace(call, method=_RESULT), bytes(members["result"]))
         if isinstance(found, Failure):
             return found
-        inner = dict(jsonrpc.decode_members(found.raw))
-        unrelated(inner)
-        members["result"] = Raw(jsonrpc.encode(inner))
+        unrelated(found.members)
+        yield
+        members["result"] = Raw(jsonrpc.encode(found.members))
         changed = True
     return changed
 
@@ -90,7 +104,7 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
 
 def _makes(call: Call, raw: bytes) -> bool:
     """Whether the answer says that a task was made: by its names it is read where that is known (`upstream.tasks`)."""
-    if call.kind != "tool" or not wanted(call):
+    if call.kind != "tool" or not wanted(call) or len(raw) > DECODED_BYTES:
         return False
     return task_ids.created(raw, is_modern(call.client.revision)) is not None
 

@@ -5,7 +5,8 @@ Callers know tasks by ids of the gateway's own (`made_tasks`); here they are put
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,8 +15,11 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.links.related import named, without
 from gatewright.protocol import task_ids
+from gatewright.protocol.task_ids import RELATED
 from gatewright.protocol.tasks import wanted
 from gatewright.stores.server_tasks import ServerTask
+from gatewright.transport.large import LARGE, holds_any
+from gatewright.transport.slices import in_slices
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.server import Server
@@ -23,6 +27,7 @@ from gatewright.upstream.task_subject import sees
 from gatewright.upstream.task_words import unrelated, without_details
 from gatewright.upstream.telling import connection_of
 from gatewright.wire import jsonrpc
+from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import TASK_STATUS
 from gatewright.wire.versions import is_modern
 
@@ -33,6 +38,8 @@ STATUS = TASK_STATUS
 _ASKED_FOR = frozenset({task_ids.WORDS, *task_ids.DETAILS})
 """What is told of how a task stands to whoever asks for it, and not unasked."""
 
+_MADE = (b'"task', b"\\u")
+"""One of these stands in whatever says that a task was made; names may be spelled with escapes."""
 _PAGES = 64
 _GONE = Failure("invalid_params", "there is no such task")
 
@@ -47,9 +54,16 @@ class ServerTasks:
         """What a call came to, whose server may have made a task of it."""
         if not wanted(call):
             return outcome
+        if len(outcome.raw) > LARGE:
+            if not await holds_any(outcome.raw, _MADE):
+                return outcome
+            await asyncio.sleep(0)
         found = task_ids.created(outcome.raw, is_modern(call.client.revision))
         if found is None:
             return outcome
+        if len(outcome.raw) > DECODED_BYTES:
+            said = f"server {owner.id} says that it made a task, in more than {DECODED_BYTES} bytes"
+            return Failure("upstream_error", said)
         connection = connection_of(owner, call.session, self.made.process)
         made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s)
         if made is None:
@@ -58,7 +72,7 @@ class ServerTasks:
                 f"server {owner.id} says that it made a task, and calls it what another caller's task is called: "
                 "it cannot be told whose it is",
             )
-        return _named(replace(outcome, raw=without_details(outcome.raw)), made)
+        return await _named(replace(outcome, raw=without_details(outcome.raw)), made)
 
     async def ask(
         self, owners: Mapping[str, object], catalogue: Catalogue, call: Call, back: Back
@@ -80,7 +94,7 @@ class ServerTasks:
         params = {**call.params, "taskId": made.task}
         outcome = await self._put(owner, made, call.method, params, call, back)
         if type(outcome) is Answer:
-            return _named(outcome, made)
+            return await _named(outcome, made)
         if call.method == "tasks/get" and _unknown(outcome):
             await self.made.forget(made)
         return outcome
@@ -168,17 +182,30 @@ class ServerTasks:
         return found
 
 
-def _named(outcome: Answer, made: ServerTask) -> Outcome:
+async def _named(outcome: Answer, made: ServerTask) -> Outcome:
     try:
-        raw = task_ids.renamed(outcome.raw, made.task, made.id)
-        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
-        meta = members.get("_meta")
-        related = named({"_meta": None if meta is None else jsonrpc.decode(meta)})
-        if related not in (None, made.id) and unrelated(members):
-            raw = jsonrpc.encode(members)
-        return replace(outcome, raw=raw)
+        return replace(outcome, raw=await in_slices(_renamed(outcome.raw, made)))
     except ValueError:
         return Failure("upstream_error", f"what server {made.server} says of a task cannot be read")
+
+
+def _renamed(raw: bytes, made: ServerTask) -> Generator[None, None, bytes]:
+    """What a server says of a task, by the name that its caller knows; a step each time that all of it is gone through."""
+    yield
+    members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+    changed = task_ids.rename(members, made.task, made.id)
+    if _related(members.get("_meta")) not in (None, made.id):
+        changed = unrelated(members) or changed
+    yield
+    return jsonrpc.encode(members) if changed else raw
+
+
+def _related(meta: msgspec.Raw | None) -> str | None:
+    """Which task the text of `_meta` names (`named`)."""
+    if meta is None or bytes(meta)[:1] != b"{":
+        return None
+    found = jsonrpc.members_named(meta, RELATED)
+    return named({"_meta": {name: jsonrpc.decode(one) for name, one in found.items()}})
 
 
 def _unknown(outcome: Outcome) -> bool:

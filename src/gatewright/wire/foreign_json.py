@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import enum
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -336,11 +336,13 @@ def elements(data: _Text, most: int) -> list[msgspec.Raw]:
     return found
 
 
-def entries(data: _Text, most: int) -> list[msgspec.Raw]:
-    """The same of an array of objects, of any number."""
-    _count.set(_Count(most))
+def entries(data: _Text, most: int) -> Generator[None, None, list[msgspec.Raw]]:
+    """The same of an array of objects, of any number; in two steps, each of which goes through all of it."""
     try:
+        yield
+        _count.set(_Count(most))
         _entries.decode(data)
+        yield
         return _array.decode(data)
     except _TooManyError:
         raise TooMuch(f"has more than {most} entries") from None
