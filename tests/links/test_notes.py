@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,9 @@ from tests.behaviour.task_places import (
     speaker,
     to,
 )
-from tests.upstream.rig import running
+from tests.links.test_http_link import DONE, begin, ended, scripted
+from tests.upstream.rig import FakeBack, running, within
+from tests.upstream.scripted import linked, start
 
 
 @pytest.fixture
@@ -42,6 +46,51 @@ async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(legacy:
     link._notified(note)
     assert any("his" in one for one in legacy.take("bob"))
     assert not any("his" in one for one in legacy.take("ann"))
+
+
+def _progress(number: int, token: object) -> dict[str, Any]:
+    return {
+        "method": "notifications/progress",
+        "params": {"progressToken": token, "progress": number},
+    }
+
+
+async def test_progress_is_for_the_call_that_has_its_token_by_the_name_that_its_caller_gave() -> (
+    None
+):
+    async with linked() as (link, server):
+        ann, bob = FakeBack(), FakeBack()
+        params = {"name": "t", "_meta": {"progressToken": "hers"}}
+        calls = [start(link, ann, params=params), start(link, bob)]
+        hers, his = (await server.next())["id"], (await server.next())["id"]
+        for number, token in enumerate((999, his, "hers", str(hers), None, hers)):
+            server.say(**_progress(number, token))
+        for ident in (hers, his):
+            server.say(id=ident, result={"content": []})
+        await within(asyncio.gather(*calls))
+        assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 5}]
+        assert bob.events == []
+        assert link.dropped == 5
+
+
+async def test_progress_on_the_stream_of_another_call_is_nobodys() -> None:
+    async with scripted() as (supervisor, server):
+        ann, bob = FakeBack(), FakeBack()
+        first = begin(supervisor, ann, meta={"progressToken": "hers"})
+        hers = await server.next("tools/call")
+        second = begin(supervisor, bob, meta={"progressToken": "his"}, session="other")
+        his = await server.next("tools/call")
+        for asked in (hers, his):
+            asked.stream()
+        his.event(_progress(1, hers.body["id"]))
+        his.event(_progress(2, his.body["id"]))
+        his.event({"id": his.body["id"], "result": DONE})
+        await ended(second)
+        hers.event(_progress(3, hers.body["id"]))
+        hers.event({"id": hers.body["id"], "result": DONE})
+        await ended(first)
+        assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 3}]
+        assert bob.of("notifications/progress") == [{"progressToken": "his", "progress": 2}]
 
 
 # -- the table ----------------------------------------------------------------------------------------
