@@ -28,6 +28,7 @@ from gatewright.protocol.mcp_server import Answered
 from gatewright.protocol.oauth import Unusable, decode_document
 from gatewright.protocol.room_payload import examine
 from gatewright.serving.peer import Peer
+from gatewright.transport.slices import whole
 from gatewright.upstream.listing import Listing, fetch_section
 from gatewright.upstream.screen import Screen
 from gatewright.upstream.shelf import build_shelf
@@ -311,7 +312,7 @@ def body_of_an_api(shape: bytes) -> None:
 def page_of_tasks(shape: bytes) -> None:
     for raw in (b'{"tasks":' + shape + b"}", b'{"tasks":[],"nextCursor":' + shape + b"}"):
         with suppress(ValueError):
-            task_ids.listed(raw, {"x": "y"})
+            whole(task_ids.listed(raw, {"x": "y"}))
 
 
 def document_of_oauth(shape: bytes) -> None:
