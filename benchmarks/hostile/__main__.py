@@ -34,7 +34,7 @@ from benchmarks.hostile_floods import FLOODS as DOOR_FLOODS
 from benchmarks.hostile_floods import Flood
 from benchmarks.processes import ROOT, Trouble, end, started
 
-__all__ = ["Innocent", "attacks", "configured", "main", "turn"]
+__all__ = ["LONGEST_RESULT", "Attack", "Innocent", "attacks", "configured", "main", "turn"]
 
 P99_MS, LONGEST_MS = 25.0, 100.0
 PACE_MS = 5.0

@@ -21,7 +21,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.commands import gatewright
-from benchmarks.hostile.__main__ import Attack, Hostile, attacks, configured
+from benchmarks.hostile.__main__ import LONGEST_RESULT, Attack, attacks, configured
+from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.web import served
 from benchmarks.processes import ROOT, Trouble, children, started
 
@@ -94,7 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
     parser.add_argument("--only", default="*", help="a pattern of names")
     parser.add_argument("--size", type=int, default=1_000_000, help="of what callers send")
-    parser.add_argument("--result-size", type=int, default=8_000_000, help="of what servers send")
+    parser.add_argument(
+        "--result-size", type=int, default=LONGEST_RESULT, help="of what servers send"
+    )
     asked = parser.parse_args(arguments)
     missed = 0
     try:

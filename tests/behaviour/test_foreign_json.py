@@ -312,7 +312,7 @@ def body_of_an_api(shape: bytes) -> None:
 def page_of_tasks(shape: bytes) -> None:
     for raw in (b'{"tasks":' + shape + b"}", b'{"tasks":[],"nextCursor":' + shape + b"}"):
         with suppress(ValueError):
-            task_ids.listed(raw, {"x": "y"})
+            whole(task_ids.listed(raw, {"x": "y"}))
 
 
 def document_of_oauth(shape: bytes) -> None:

@@ -220,8 +220,14 @@ def begun(pool: ThreadPoolExecutor, client: SyncClient, ledger: Ledger) -> Futur
     raise AssertionError(f"the call never ran: {call.result()}")
 
 
+SESSIONS = {
+    "session": "Session with given id not found.",
+    "session-string": "Session with given id not found.",
+    "browser": "Server not initialized: no session",
+}
+"""How a tool that ran speaks of a session of its own."""
 STATUSES = (400, 401, 403, 404, 408, 409, 421, 425, 429, 500, 502, 503, 504, 0)
-BODIES = ("none", "text", "own", "string", "null", "retry", "result")
+BODIES = ("none", "text", "own", "string", "null", "retry", "result", *SESSIONS)
 
 
 @pytest.mark.parametrize("session", [True, False], ids=["session", "sessionless"])
@@ -300,8 +306,9 @@ def _refused(ident: Any, given: dict[str, Any]) -> web.Response:
     if body == "text":
         return web.Response(status=status, text="no")
     data = {"_mgp": PROMISE} if body == "retry" else {}
-    error = {"code": -32000, "message": "The customer was not found", "data": data}
-    named = {"null": None, "string": str(ident)}.get(body, ident)
+    message = SESSIONS.get(body, "The customer was not found")
+    error = {"code": -32000, "message": message, "data": data}
+    named = {"null": None, "string": str(ident), "session-string": str(ident)}.get(body, ident)
     end = {"result": {"content": []}} if body == "result" else {"error": error}
     answer = {"jsonrpc": "2.0", "id": named, **end}
     return web.json_response(answer, status=status, headers={"Retry-After": "0"})

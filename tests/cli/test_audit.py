@@ -203,7 +203,7 @@ async def test_a_tool_is_asked_for_by_any_of_its_names(
     pins.judge("demo", [Seen("caf\u00e9", "{}", "d" * 20)], ask_first=False)
     pins.close()
     own = "caf\u00e9" if "caf" in name else "read"
-    expected = [f"demo__{own}"] * (1 if own != "read" else 2)
+    expected = ["demo__read"] * 2 if own == "read" else [f"demo/{own}"]
     if name != "demo__caf_":
         assert tools(shell, "--tool", name) == expected
     assert tools(shell, "--tool", name.replace("demo__", "d__")) == expected

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.stores.grants import Grant
 from gatewright.stores.issued import DATABASE, GrantChange, Issued
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Shell
@@ -220,3 +221,35 @@ def test_without_any_grant_the_list_says_how_to_make_one(shell: Shell, tmp_path:
     done = shell.run("grant", "list")
     assert (done.code, done.out) == (0, "")
     assert "gatewright grant add" in done.err
+
+
+def test_a_grant_for_an_agent_that_nobody_is_says_so_with_who_comes_close(
+    shell: Shell, operator: str
+) -> None:
+    said = shell.run("grant", "add", "--deny", "curser", "demo", "--key", operator)
+    assert said.code == 0
+    assert "no agent 'curser' is known" in said.err
+    assert "cursor" in said.err
+    for known in ("cursor", "root", "*", "anonymous", "local", "idp:subject", "bob"):
+        done = shell.run("grant", "add", "--deny", known, "demo", "--key", operator)
+        assert (done.code, "is known" in done.err) == (0, False), known
+
+
+def test_a_denial_ahead_of_its_tool_is_one_of_the_tool_and_can_be_taken_back(
+    shell: Shell, operator: str
+) -> None:
+    words = ("demo__later", "--key", operator)
+    assert shell.run("grant", "add", "*", "--deny", "--allow-unknown", *words).code == 0
+    (found,) = [one for one in _words(shell) if one["tool"] == "later"]
+    assert (found["server"], found["permission"]) == ("demo", "deny")
+    assert shell.run("grant", "revoke", "*", *words).code == 0
+
+
+def test_a_denial_that_was_issued_for_a_server_of_a_tools_name_can_be_taken_back(
+    shell: Shell, operator: str
+) -> None:
+    issued = store(shell)
+    issued.grant(Grant("*", "demo__later", None, "deny"), by="root")
+    issued.close()
+    assert shell.run("grant", "revoke", "*", "demo__later", "--key", operator).code == 0
+    assert [one for one in _words(shell) if one["server"] == "demo__later"] == []

@@ -199,3 +199,13 @@ def test_a_file_that_is_still_to_be_made_has_nothing_to_do_with_the_one_found_he
     assert done.code == 0
     assert (shell.folder / "new.toml").is_file()
     assert not (shell.folder / "elsewhere").exists()
+
+
+def test_a_secret_that_was_typed_or_will_be_seen_in_the_process_list_is_said(shell: Shell) -> None:
+    typed = shell.run("server", "add", "a", "--url", "http://x/mcp", "--header", "Authorization=Bearer sk-abcdefghij0123456789")  # fmt: skip
+    assert "moved to the secret store" in typed.err
+    assert "process list" in typed.err
+    named = shell.run("server", "add", "b", "--url", "http://x/mcp", "--header", "Authorization=${secret:T}")  # fmt: skip
+    assert "process list" not in named.err
+    argued = shell.run("server", "add", "c", "--", "cat", "--token", "${secret:T}")
+    assert "read in the process list while the server runs" in argued.err

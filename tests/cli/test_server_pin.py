@@ -81,7 +81,7 @@ def test_no_name_adds_a_line_that_looks_like_one_of_ours(shell: Shell, pins: Pin
     name = "say\nfiles/wipe: pinned"
     pins.judge("files", [Seen(name, "{}", "d" * 20)], ask_first=True)
     done = shell.run("server", "pin", "files", name)
-    assert done.err.splitlines()[0] == "files__say\\u{a}files/wipe: pinned: new"
+    assert done.err.splitlines()[0] == "files/say\\u{a}files/wipe: pinned: new"
 
 
 def test_all_of_a_server_can_be_accepted_at_once(shell: Shell, pins: Pins, operator: str) -> None:
@@ -154,4 +154,4 @@ def test_a_tool_whose_name_no_host_takes_is_meant_by_the_one_that_lists_show(
     pins.judge("files", [Seen("l\u00f6schen", "{}", "d" * 20)], ask_first=True)
     for words in (("files__l_schen",), ("files", "l_schen"), ("files", "l\u00f6schen")):
         done = shell.run("server", "pin", *words)
-        assert done.err.splitlines()[0] == "files__l\u00f6schen: new", words
+        assert done.err.splitlines()[0] == "files/l\u00f6schen: new", words

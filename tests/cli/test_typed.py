@@ -94,3 +94,32 @@ def test_what_is_read_fits_whenever_one_reading_does(argument: Any, text: str) -
     if fits.objection({"n": text}) is None:
         assert found == text
     assert found == text or fits.objection({"n": found}) is None
+
+
+ELSEWHERE: list[dict[str, Any]] = [
+    {"allOf": [{"properties": {"n": {"type": "integer"}}}]},
+    {
+        "anyOf": [
+            {"properties": {"n": {"type": "integer"}}},
+            {"properties": {"n": {"type": "null"}}},
+        ]
+    },
+    {"$ref": "#/$defs/whole", "$defs": {"whole": {"properties": {"n": {"type": "integer"}}}}},
+    {"patternProperties": {"^n$": {"type": "integer"}}},
+    {"additionalProperties": {"type": "integer"}},
+    {"additionalProperties": {"type": ["integer", "null"]}},
+]
+
+
+@pytest.mark.parametrize("whole", ELSEWHERE)
+@pytest.mark.parametrize("more", [{}, {"required": ["other"]}], ids=["alone", "with another"])
+def test_an_argument_that_the_schema_names_elsewhere_gets_its_type_too(
+    whole: dict[str, Any], more: dict[str, Any]
+) -> None:
+    assert typed("5", "n", {"type": "object", **whole, **more}) == 5
+
+
+def test_what_wants_other_arguments_leaves_the_own_schema_to_decide() -> None:
+    own = {"n": {"type": ["integer", "null"]}}
+    both = {"properties": own, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    assert typed("5", "n", both) == 5

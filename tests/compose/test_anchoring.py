@@ -27,6 +27,7 @@ from gatewright.stores.issued import Issued
 from gatewright.stores.permissions import Permissions
 from gatewright.stores.permissions import Word as Permitted
 from gatewright.stores.pins import Pins, Seen
+from gatewright.stores.registered import RegisteredRequests
 from gatewright.stores.room_trust import RoomTrust, Word
 from tests.stores.parts import a_call, fill, records
 
@@ -63,8 +64,13 @@ def _room(state: Path, number: int) -> None:
     RoomTrust(state).put(f"member-{number}", Word(blocked=True, by="ops"))
 
 
+def _registered(state: Path, number: int) -> None:
+    store = RegisteredRequests(state)
+    store.put([*store.all, {"number": number}])
+
+
 CHANGES: dict[str, Change] = dict(
-    zip(STORES, (_key, _grant, _permission, _pin, _approval, _room), strict=True)
+    zip(STORES, (_key, _grant, _permission, _pin, _approval, _room, _registered), strict=True)
 )
 
 
@@ -256,6 +262,7 @@ def test_a_folder_of_a_gateway_that_did_not_anchor_is_taken_as_it_is(tmp_path: P
             with closing(sqlite3.connect(state / name)) as database:
                 database.execute("PRAGMA application_id = 0")
     (state / "rooms.json").write_text('{"eve":{"blocked":true}}')
+    (state / "registered-tools.json").write_text('[{"number":1}]')
     log = _record(state)
     anchoring = Anchoring(state, log)
     for change in CHANGES.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 
 import msgspec
 import pytest
@@ -44,7 +44,7 @@ class Never(Workers):
         self._problem = problem
 
     async def run(
-        self, who: str, head: bytes, load: bytes, seconds: int = 5
+        self, who: Hashable, head: bytes, load: bytes, seconds: int = 5
     ) -> tuple[bytes, bytes]:
         raise self._problem
 

@@ -107,7 +107,7 @@ def test_a_call_that_comes_again_to_run_is_counted_once(tmp_path: Path) -> None:
     call = a_call(caller=Caller("bob"), target=Target("s", "one"), tool=a_tool("one", "s"))
 
     def take() -> list[bool]:
-        callers = meters.callers.take(call.door, "bob", None)
+        callers = meters.callers.take(call.door, call.caller.who, None)
         return [callers is None, meters.targets.take(call.door, "s", "one") is None]
 
     assert take() == [True, True]

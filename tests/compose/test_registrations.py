@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from gatewright.call import Call, Caller, CannotAsk, Client, Failure
-from gatewright.compose.registrations import FILE, Registrations
+from gatewright.compose.registrations import Registrations
+from gatewright.stores.errors import StoreError
+from gatewright.stores.registered import FILE
 from gatewright.upstream.builtin.register import registered_of
 from gatewright.upstream.builtin.registration import read_registration
 from gatewright.upstream.builtin.shipped import shipped_directory
@@ -72,13 +74,10 @@ def test_what_is_no_good_any_more_is_said_and_left_out(
     assert len(caplog.records) == 2
 
 
-def test_a_file_that_cannot_be_read_registers_nothing_and_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("no json")
-    registry, _ = made(tmp_path)
-    assert registry.tools == ()
-    assert FILE in caplog.text
+    with pytest.raises(StoreError, match=FILE):
+        made(tmp_path)
 
 
 def test_nothing_registered_leaves_no_file(tmp_path: Path) -> None:

@@ -278,6 +278,16 @@ async def test_where_tasks_are_offered_there_is_a_list(world: World) -> None:
     assert world.tasks.announced({"tools": {}}, call.client) == {"tools": {}}
 
 
+async def test_a_list_that_could_not_be_had_is_no_empty_list(world: World) -> None:
+    failed = Failure("internal")
+
+    async def elsewhere(call: Call, back: Back) -> Outcome:
+        return failed
+
+    call = a_call("method", "", method="tasks/list", facts={})
+    assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is failed
+
+
 async def test_a_list_has_all_tasks_of_servers_that_a_caller_may_have(world: World) -> None:
     await made(world)
     theirs = {"tasks": [{"taskId": str(number)} for number in range(TASKS_OF_SERVERS)]}

@@ -18,7 +18,7 @@ def reading(*marks: str) -> Call:
 
 def made() -> tuple[Taints, Flow]:
     taints = Taints(lambda: 0.0)
-    return taints, Flow(taints, lambda call: (call.caller.id, call.session or ""), idle=False)
+    return taints, Flow(taints, lambda call: (*call.caller.who, call.session or ""), idle=False)
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_what_its_owner_said_is_noted_and_handed_on_as_it_is(outcome: Outcome, n
     taints, flow = made()
     assert flow.outcome(reading("untrusted", "outbound"), outcome) is outcome
     expected = {"untrusted": "srv__read"} if noted else {}
-    assert taints.of(("agent.one", ""), 1) == expected
+    assert taints.of(("agent", "agent.one", ""), 1) == expected
 
 
 def test_what_an_event_says_is_noted_before_the_result_is_there() -> None:
     taints, flow = made()
     assert flow.event(reading("private"), EVENT) is EVENT
-    assert taints.of(("agent.one", ""), 1) == {"private": "srv__read"}
+    assert taints.of(("agent", "agent.one", ""), 1) == {"private": "srv__read"}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gatewright.validators.compiled import Compiled
 def test_every_file_of_the_folder_is_in_the_list_under_its_name() -> None:
     filters = ordered(
         Filters(
-            Flow(Taints(lambda: 0.0), lambda call: ("", ""), idle=False),
+            Flow(Taints(lambda: 0.0), lambda call: ("", "", ""), idle=False),
             OutputSchema(Compiled()),
             Redact(Rules(None)),
             Links(Catalogue([])),
@@ -30,7 +30,7 @@ def test_every_file_of_the_folder_is_in_the_list_under_its_name() -> None:
 
 
 def test_a_filter_for_which_nothing_is_configured_is_left_out() -> None:
-    flow = Flow(Taints(lambda: 0.0), lambda call: ("", ""), idle=True)
+    flow = Flow(Taints(lambda: 0.0), lambda call: ("", "", ""), idle=True)
     every = Filters(
         flow, OutputSchema(Compiled()), Redact(Rules(None)), Links(Catalogue([])), Size(1)
     )

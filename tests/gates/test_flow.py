@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Refusal, verdict_of
+from gatewright.call import Answer, Call, Caller, Refusal, verdict_of
 from gatewright.filters.flow import Flow as Noting
 from gatewright.gates.confirm import Confirm
 from gatewright.gates.flow import Flow, FlowRule
@@ -23,7 +23,7 @@ FILES = a_tool("files", flow=("private",))
 MAIL = a_tool("mail", flow=("untrusted", "private", "outbound"))
 PLAIN = a_tool("plain")
 BROUGHT = {"untrusted": "srv__web", "private": "srv__files"}
-HOLDER = (AGENT.id, "s")
+HOLDER = (*AGENT.who, "s")
 
 
 def call_of(tool: Any = SEND, session: str = "s", **more: Any) -> Call:
@@ -35,7 +35,7 @@ def gate(
 ) -> Flow:
     taints = Taints(lambda: 100.0)
     for mark in read:
-        taints.add((AGENT.id, "s" if per == "session" else ""), [mark], BROUGHT[mark])
+        taints.add((*AGENT.who, "s" if per == "session" else ""), [mark], BROUGHT[mark])
     return Flow(taints, FlowRule(then, per))
 
 
@@ -161,3 +161,10 @@ class Sessions(RuleBasedStateMachine):
 
 TestSessions = Sessions.TestCase
 TestSessions.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+
+
+def test_what_an_agent_has_read_is_not_held_against_an_operator_of_its_name() -> None:
+    found = gate()
+    same = Caller(AGENT.id, "operator")
+    assert found(call_of(), Mute()).facts.get("flow") == BROUGHT  # type: ignore[union-attr]
+    assert found(call_of(caller=same), Mute()).facts == {}  # type: ignore[union-attr]

@@ -84,3 +84,20 @@ async def test_lists_spend_nothing_and_who_lists_without_end_pays_for_it() -> No
     assert [isinstance(one, Call) for one in lists] == [True] * (AT_ONCE + 2) + [False]
     assert not await _passes(rate)
     assert await _passes(rate, "b")
+
+
+async def test_an_agent_does_not_spend_what_belongs_to_an_operator_of_its_name() -> None:
+    rate = gate(1)
+    agent, operator = (a_call(caller=Caller("local", kind)) for kind in ("agent", "operator"))
+    assert [isinstance(rate(one, Mute()), Call) for one in (agent, agent, operator)] == [
+        True,
+        False,
+        True,
+    ]
+    assert isinstance(await rate.rehearse(operator), Refusal)
+
+
+async def test_a_limit_for_a_caller_is_said_by_its_name_alone() -> None:
+    narrow = Rule("caller", Windows(), {"a": Windows([Window(1, MINUTE)])})
+    rate = Rate(Meter([narrow], lambda: 5 * MINUTE), Looks(lambda: 0.0))
+    assert [await _passes(rate, name) for name in "aabb"] == [True, False, True, True]

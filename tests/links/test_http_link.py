@@ -183,16 +183,6 @@ async def test_a_lost_session_is_made_again_and_the_call_repeated() -> None:
         assert "s/new" in supervisor.catalogue.view("").tools
 
 
-async def test_a_session_refused_in_the_way_of_the_typescript_sdk_is_lost_too() -> None:
-    async with scripted() as (supervisor, server):
-        calling = begin(supervisor)
-        (await server.next("tools/call")).error(400, -32000, "No valid session ID provided")
-        await server.initialize(Mcp_Session_Id="s-2")
-        await server.list_tools("t")
-        (await server.next("tools/call")).result(DONE)
-        assert text(await ended(calling)) == "done"
-
-
 async def test_many_calls_that_lost_one_session_make_one_new_session() -> None:
     async with scripted() as (supervisor, server):
         calls = [begin(supervisor) for _ in range(5)]

@@ -14,6 +14,7 @@ from gatewright.links.http_rules import (
     messages,
     refusal,
     session_is_lost,
+    speaks_of_session,
 )
 from gatewright.wire.jsonrpc import Malformed, Notification, Response
 from tests.upstream.rig import make_call
@@ -26,6 +27,9 @@ PAID_AS_TEXT = Response(b'"7"', error=PAID.error)
 DONE = Response(b"7", result=b"{}")
 DONE_AS_TEXT = Response(b'"7"', result=b"{}")
 FORGOTTEN = Response(b"7", error=b'{"code":-32600,"message":"Session not found"}')
+FORGOTTEN_IN_A_TOOL = Response(
+    b"7", error=b'{"code":-32000,"message":"Session with given id not found."}'
+)
 OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
 
 
@@ -47,13 +51,33 @@ OTHER = Response(b"1", error=b'{"code":-32602,"message":"no"}')
         (404, DONE, True, False),
         (404, DONE_AS_TEXT, True, False),
         (400, DONE, True, False),
-        (404, FORGOTTEN, True, True),
+        (404, FORGOTTEN, True, False),  # it may be a session that the tool knows
+        (400, FORGOTTEN_IN_A_TOOL, True, False),
     ],
 )
 def test_a_session_is_lost_when_a_request_that_had_one_is_refused_for_it(
     status: int, error: Response | None, had: bool, lost: bool
 ) -> None:
     assert session_is_lost(status, error, had, 7) is lost
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "speaks"),
+    [
+        (404, FORGOTTEN, True),
+        (400, FORGOTTEN_IN_A_TOOL, True),
+        (400, FORGOTTEN, False),
+        (404, PAID, False),
+        (404, DONE, False),
+        (404, None, False),
+        (400, NO_SESSION, False),  # it answers nobody, so it is no answer to this request
+        (500, FORGOTTEN, False),
+    ],
+)
+def test_an_answer_to_the_request_itself_may_speak_of_a_session(
+    status: int, said: Response | None, speaks: bool
+) -> None:
+    assert speaks_of_session(status, said, 7) is speaks
 
 
 def test_an_error_is_found_in_a_body_whatever_its_id() -> None:

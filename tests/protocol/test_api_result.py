@@ -12,7 +12,7 @@ from gatewright.protocol.api_result import TooLarge, result_of
 from gatewright.transport.slices import whole
 
 
-def result(status: int = 200, media: str = "", body: bytes = b"", **more: str) -> dict[str, Any]:
+def result(status: int = 200, media: str = "", body: bytes = b"", **more: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(whole(result_of(status, media, body, **more)))
     return found
 

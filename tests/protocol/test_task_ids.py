@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.protocol.task_ids import Created, created, listed, renamed, renamed_params
+from gatewright.transport.slices import whole
 
 RELATED = "io.modelcontextprotocol/related-task"
 
@@ -70,11 +71,21 @@ def test_of_a_list_those_come_that_have_a_name() -> None:
         7,
     ]
     raw = json.dumps({"tasks": every, "nextCursor": "c"}).encode()
-    found, cursor = listed(raw, {"a": "mine"})
+    found, cursor = whole(listed(raw, {"a": "mine"}))
     assert ([json.loads(bytes(one)) for one in found], cursor) == (
         [{"taskId": "mine", "n": 1.5}],
         "c",
     )
-    assert listed(b"{}", {"a": "mine"}) == ([], None)
+    assert whole(listed(b"{}", {"a": "mine"})) == ([], None)
     with pytest.raises(ValueError, match="array"):
-        listed(b'{"tasks":{}}', {})
+        whole(listed(b'{"tasks":{}}', {"a": "mine"}))
+
+
+def test_a_task_is_found_among_thousands_and_its_name_is_used_once() -> None:
+    every = [{"taskId": f"t{number}"} for number in range(5000)] + [{"taskId": "t4999", "n": 1}]
+    names = {"t4999": "mine", "t9999": "later"}
+    found, _ = whole(listed(json.dumps({"tasks": every}).encode(), names))
+    assert [json.loads(bytes(one)) for one in found] == [{"taskId": "mine"}]
+    assert names == {"t9999": "later"}
+    with pytest.raises(ValueError, match="more than"):
+        whole(listed(json.dumps({"tasks": every * 3}).encode(), names))

@@ -7,7 +7,7 @@ import pytest
 import gatewright.stores.taints
 from gatewright.stores.taints import Taints
 
-ONE, OTHER = ("ann", "s1"), ("ann", "s2")
+ONE, OTHER = ("agent", "ann", "s1"), ("agent", "ann", "s2")
 
 
 class Clock:
@@ -48,5 +48,5 @@ def test_of_too_many_holders_the_one_that_read_least_recently_goes(
     monkeypatch.setattr(gatewright.stores.taints, "KEPT", 3)
     taints = Taints(Clock())
     for name in ("a", "b", "c", "a", "d"):
-        taints.add((name, ""), ["private"], "files")
-    assert [name for name, _ in taints._held] == ["c", "a", "d"]
+        taints.add(("agent", name, ""), ["private"], "files")
+    assert [name for _, name, _ in taints._held] == ["c", "a", "d"]

@@ -12,7 +12,7 @@ import pytest
 import gatewright.upstream.made_tasks
 from gatewright.call import ANONYMOUS, Caller, Target
 from gatewright.stores.server_tasks import ServerTask
-from gatewright.upstream.made_tasks import LASTS_S, MadeTasks
+from gatewright.upstream.made_tasks import LASTS_S, MadeTasks, owner_of
 from tests.gates.parts import a_call
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -54,9 +54,10 @@ async def made(
     server: str = "one",
     on: str = "",
     lasts: float | None = None,
+    told_on: int = 0,
     **whose: Any,
 ) -> str:
-    found = await book.make(about(**whose), server, on, task, lasts)
+    found = await book.make(about(**whose), server, on, task, lasts, told_on)
     return "" if found is None else found.id
 
 
@@ -100,6 +101,34 @@ async def test_nobody_takes_over_a_task_while_it_is_somebodys() -> None:
     assert his not in {"", hers}
     assert book.of(about(hers)) is None
     assert list(book.kept.rows) == [his]
+
+
+@pytest.mark.parametrize("restarted", [True, False], ids=["gateway too", "server alone"])
+async def test_a_name_that_a_server_gives_to_another_in_a_new_session_is_nobodys(
+    restarted: bool,
+) -> None:
+    before = Book()
+    hers = await made(before, told_on=1)
+    book = before
+    if restarted:
+        book = Book()
+        book.keep = book.kept = before.kept
+        book.know([*before.kept.rows.values()])
+    for _ in range(2):
+        assert await made(book, caller=BOB, told_on=2) == ""
+        assert await made(book, told_on=3) == "", "what is Bob's now would be read by Ann"
+        assert book.of(about(hers)) is None
+        heard = book.heard("one", "", "T-1")
+        assert heard is None or heard.owner not in {owner_of(about()), owner_of(about(caller=BOB))}
+    assert book.kept.rows == {}
+
+
+async def test_a_task_that_its_caller_is_told_again_in_a_new_session_stays_its_own() -> None:
+    book = Book()
+    hers = await made(book, told_on=1)
+    assert await made(book, told_on=2) == hers
+    assert await made(book, caller=BOB, told_on=2) == ""
+    assert book.of(about(hers)) is not None
 
 
 async def test_of_two_callers_told_one_name_at_once_one_has_the_task() -> None:

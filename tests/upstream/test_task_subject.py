@@ -215,9 +215,10 @@ async def test_the_other_gates_and_filters_judge_a_task_as_its_tool(
     taints = Taints(lambda: 1000.0)
     answer = Answer(b'{"content":[]}')
     assert (
-        Flow(taints, lambda call: (call.caller.id, ""), idle=False).outcome(found, answer) is answer
+        Flow(taints, lambda call: (*call.caller.who, ""), idle=False).outcome(found, answer)
+        is answer
     )
-    assert taints.of(("bob", ""), 1000.0)
+    assert taints.of((*BOB.who, ""), 1000.0)
 
 
 @pytest.mark.parametrize(

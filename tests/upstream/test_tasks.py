@@ -42,8 +42,10 @@ for line in sys.stdin:
         made[name] = {"taskId": name, "status": "working"}
         send(id=ident, result={"task": {**made[name], "rest": "x" * (1_050_000 if name == "huge" else 0)}, "_meta": meta(name)})
     elif method == "tasks/list":
-        first = sorted(made)[: 1] if "cursor" not in params else sorted(made)[1:]
-        more = {} if "cursor" in params else {"nextCursor": "more"}
+        if "--crowded" in sys.argv:
+            made = {f"X-{number}": {"taskId": f"X-{number}"} for number in range(int(sys.argv[2]))} | made
+        first = [*made] if "--crowded" in sys.argv else sorted(made)[: 1] if "cursor" not in params else sorted(made)[1:]
+        more = {} if "cursor" in params or "--crowded" in sys.argv else {"nextCursor": "more"}
         send(id=ident, result={"tasks": [made[one] for one in first], **more})
     elif method == "tasks/result":
         name = params["taskId"]
@@ -60,10 +62,11 @@ for line in sys.stdin:
 """
 
 
-def worker(folder: Path, ident: str, **more: Any) -> ServerSpec:
+def worker(folder: Path, ident: str, *args: str, **more: Any) -> ServerSpec:
     script = folder / "worker.py"
     script.write_text(WORKER)
-    return ServerSpec(id=ident, command=sys.executable, args=(str(script),), era="legacy", **more)
+    command = (str(script), *args)
+    return ServerSpec(id=ident, command=sys.executable, args=command, era="legacy", **more)
 
 
 @pytest.fixture
@@ -163,6 +166,21 @@ async def test_each_is_listed_its_own_from_every_page_of_every_server(pair: Supe
         outcome = await put(pair, make_call("method", "tasks/list", caller=caller, client=CLIENT))
         assert isinstance(outcome, Answer)
         assert [one["taskId"] for one in json.loads(outcome.raw)["tasks"]] == names
+
+
+@pytest.mark.parametrize(("others", "shown"), [(1500, True), (12_000, False)])
+async def test_a_crowded_list_of_one_server_hides_no_task_of_another(
+    tmp_path: Path, others: int, shown: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    crowded = worker(tmp_path, "one", "--crowded", str(others))
+    async with running(crowded, worker(tmp_path, "two")) as supervisor:
+        names = [await made(supervisor, "one", ANN), await made(supervisor, "two", ANN)]
+        call = make_call("method", "tasks/list", caller=ANN, client=CLIENT)
+        outcome = await put(supervisor, call)
+    assert isinstance(outcome, Answer)
+    found = [one["taskId"] for one in json.loads(outcome.raw)["tasks"]]
+    assert found == (names if shown else names[1:])
+    assert ("the tasks of server one cannot be read" in caplog.text) is not shown
 
 
 async def test_a_name_that_is_anothers_is_refused_and_one_without_a_wish_is_none(

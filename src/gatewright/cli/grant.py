@@ -16,12 +16,13 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import typer
 
+from gatewright.cli.agents import note_unknown
 from gatewright.cli.moments import ahead, as_shown
 from gatewright.cli.names import grant_targets, key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
-from gatewright.cli.subjects import no_server, seen_subject, spelled, split, subject_of
+from gatewright.cli.subjects import no_server, seen_subject, spelled, subject_of
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
@@ -113,7 +114,7 @@ def show(agent: Agent, where: Where, config: Config = None, json: Json = False) 
     The tool is taken to be what it was when it was granted; `gatewright policy explain` asks the gateway.
     """
     settings = load(config)
-    found = split(settings, where)
+    found = seen_subject(settings, where)
     _, server, tool = key = _key(agent, where) if found is None else (agent, *found)
     if found is None and not any(word.grant.server == server for word in words_of(settings)):
         raise no_server(settings, server)
@@ -162,7 +163,7 @@ def add(  # noqa: PLR0913, PLR0917 - one argument for each option
     """
     settings = load(config)
     grant = Grant(
-        *(_key(agent, where) if allow_unknown else _known_key(settings, agent, where, config)),
+        *(_any_key if allow_unknown else _known_key)(settings, agent, where, config),
         "deny" if deny else "allow",
         expires_at=None if expires is None else _to_come(expires),
         justification=why,
@@ -174,11 +175,12 @@ def add(  # noqa: PLR0913, PLR0917 - one argument for each option
         except ValueError as problem:
             raise _misuse(str(problem)) from None
         _warn(desk.settings, made)
+        note_unknown(desk.settings, made.agent)
     if json:
         print_document(_entry(Word(made, "issued")))
     else:
         what = "may not use" if deny else "may use"
-        note(f"{agent} {what} {_spelled(made.key)}{_until(made)}")
+        note(f"{agent} {what} {_spelled(settings, made.key)}{_until(made)}")
 
 
 @app.command()
@@ -190,17 +192,18 @@ def revoke(
     json: Json = False,
 ) -> None:
     """Take an issued grant back. Calls that needed it end within a second."""
-    found = split(load(config), where)
-    wanted = _key(agent, where) if found is None else (agent, *found)
+    wanted, as_written = _any_key(load(config), agent, where), _key(agent, where)
     with _desk(config, key) as desk:
+        issued = {one.key for one in desk.issued.grants()}
+        meant = as_written if wanted not in issued and as_written in issued else wanted
         try:
-            gone = desk.issued.revoke(wanted, by=desk.by)
+            gone = desk.issued.revoke(meant, by=desk.by)
         except KeyError:
             raise _not_issued(desk.settings, wanted, agent, where) from None
     if json:
         print_document(_entry(Word(gone, "issued")))
     else:
-        note(f"the grant of {_spelled(gone.key)} to {agent} is gone")
+        note(f"the grant of {_spelled(desk.settings, gone.key)} to {agent} is gone")
 
 
 def words_of(settings: Settings) -> list[Word]:
@@ -250,6 +253,13 @@ def _key(agent: str, where: str) -> Key:
     return agent, server, tool or None
 
 
+def _any_key(settings: Settings, agent: str, where: str, config: Path | None = None) -> Key:
+    """The same, of a tool by any of its names; also of what there is not."""
+    as_written = _key(agent, where)
+    found = seen_subject(settings, where)
+    return as_written if found is None else (agent, *found)
+
+
 def _known_key(settings: Settings, agent: str, where: str, config: Path | None) -> Key:
     """The same, of a server and a tool that there are."""
     _key(agent, where)
@@ -260,9 +270,9 @@ def _known_key(settings: Settings, agent: str, where: str, config: Path | None) 
         raise
 
 
-def _spelled(key: Key) -> str:
+def _spelled(settings: Settings, key: Key) -> str:
     _, server, tool = key
-    return spelled(server, tool)
+    return spelled(server, tool, settings)
 
 
 def _decision(settings: Settings, words: Sequence[Word], key: Key) -> Decision:

@@ -14,12 +14,18 @@ from gatewright.cli.habits import KEY_FILE
 from gatewright.cli.output import CliError, Exit, is_terminal, note
 from gatewright.commands import to_type
 
-__all__ = ["IN_VIEW", "key_given"]
+__all__ = ["IN_VIEW", "in_view", "key_given"]
 
-IN_VIEW = (
-    "other users of this machine can read a key on the command line in the process list, and the shell keeps it in its "
-    "history; use --key-file FILE, --key - (standard input) or GATEWRIGHT_KEY"
-)
+
+def in_view(what: str, instead: str) -> str:
+    """What to say of a secret that was typed."""
+    return (
+        f"other users of this machine can read {what} on the command line in the process list, and the shell keeps it in its "
+        f"history; {instead}"
+    )
+
+
+IN_VIEW = in_view("a key", "use --key-file FILE, --key - (standard input) or GATEWRIGHT_KEY")
 _CHARS = 4096
 _STDIN = "-"
 _TAKEN = frozenset({"bridge"})

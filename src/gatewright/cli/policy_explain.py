@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gatewright.cli.agents import note_unknown
 from gatewright.cli.ask import ask
 from gatewright.cli.names import key_names
 from gatewright.cli.operators import require_operator
@@ -42,7 +43,7 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument for each option
     Columns: gate, verdict (pass, ask, refuse), reason, what it says or found out.
     """
     where = _as_operator(config, url, key)
-    schema = (find_tool(where, tool) or {}).get("inputSchema")
+    schema = (find_tool(where, tool, config) or {}).get("inputSchema")
     params = {
         "agent": agent,
         "tool": tool,
@@ -56,6 +57,8 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument for each option
         return
     print_rows(("gate", "verdict", "reason", "what"), [_row(one) for one in found["gates"]])
     note(_summary(found))
+    if url is None:
+        note_unknown(load(config), agent)
 
 
 def _as_operator(config: Path | None, url: str | None, key: str | None) -> Endpoint:

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
+from gatewright.cli.key_input import in_view
 from gatewright.cli.names import server_names, tool_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import takes_over
-from gatewright.cli.subjects import Subject, no_server, own_name, spelled, split
+from gatewright.cli.subjects import Subject, no_server, own_name, seen_subject, spelled
 from gatewright.commands import to_type
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.settings import Settings, find, load
@@ -57,6 +58,7 @@ ToolName = Annotated[
     ),
 ]
 _SECRET = Pattern(r"\$\{secret:([A-Za-z0-9._-]+)\}")
+_IN_ARGS = "a secret in the arguments of a command can be read in the process list while the server runs; pass it with --env"
 _PAIR = Pattern(r"([^=]+)(?:=(.*))?", DOTALL)
 
 
@@ -119,6 +121,15 @@ def add(
         add_servers(draft, [clean], replace=replace)
     for used in _typed(clean) - values.keys():
         allow(os.environ, store, used, [path])
+    if values:
+        kept_by = to_type("secret set NAME")
+        note(
+            in_view(
+                "a secret", f"write ${{secret:NAME}} in its place, and keep it with `{kept_by}`"
+            )
+        )
+    if any(_SECRET.search(one) for one in clean.get("args", ())):
+        note(_IN_ARGS)
     for kept in values:
         note(f"a secret was moved to the secret store: ${{secret:{kept}}}")
     _told(settings, path, name, "added to", json=json)
@@ -201,12 +212,12 @@ def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -
     with editing(path) as draft:
         set_tool_value(draft, server, name, "enabled", enabled)
     done = "enabled in" if enabled else "disabled in"
-    _told(settings, path, spelled(server, name), done, json=json)
+    _told(settings, path, spelled(server, name, settings), done, json=json)
 
 
 def _tool(settings: Settings, tool: str) -> tuple[str, str]:
     """Server and tool of `files/read`, `files__read` or `files.read`; the longest id that fits."""
-    found = split(settings, tool)
+    found = seen_subject(settings, tool)
     if found is not None and found.tool is not None and settings.server(found.server) is not None:
         return found.server, found.tool
     if len(settings.servers) == 1 and "/" not in tool:

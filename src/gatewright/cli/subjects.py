@@ -7,7 +7,7 @@ knows which tools there are, and is asked; without one the configuration says wh
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ from gatewright.cli.held import unseen
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint, read_running
 from gatewright.commands import to_type
-from gatewright.settings import Settings
+from gatewright.patterns import Pattern
+from gatewright.settings import Settings, SettingsError, load
 from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.validators.nearest import closest
@@ -26,8 +27,11 @@ from gatewright.validators.nearest import closest
 __all__ = [
     "Subject",
     "absent",
+    "known_prefixes",
+    "listed",
     "no_server",
     "own_name",
+    "prefixes_of",
     "seen_subject",
     "servers_of",
     "spelled",
@@ -36,6 +40,9 @@ __all__ = [
 ]
 
 _MARKS = ("/", "__", ".")
+_FOREIGN = Pattern(r"[^A-Za-z0-9_-]")
+_BUDGET = 46
+"""Characters of a name as lists show it (`upstream.names.BUDGET`, which is not imported to print one)."""
 _LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
 """Reasons for which a tool is missing that may yet appear."""
 _MISSING = frozenset({"tool_not_found", "access_denied"})
@@ -96,32 +103,80 @@ def split(settings: Settings, text: str) -> Subject | None:
     return None
 
 
-def spelled(server: str, tool: str | None) -> str:
-    """How every command shows a tool, or a server alone: as lists of tools do. The gateway's own have no such name that leads
-    back to them, and are shown as they are called like methods."""
+def spelled(server: str, tool: str | None, settings: Settings | None = None) -> str:
+    """How every command shows a tool, or a server alone: as lists of tools do. Where lists show another name (cut, mapped, with a
+    prefix of the `settings`), and for the gateway's own, as they are called like methods, which is taken everywhere."""
     if tool is None:
         return server
-    return f"{server}/{tool}" if server == KERNEL else f"{server}__{tool}"
+    shown = f"{server}__{tool}"
+    known = None if settings is None else settings.server(server)
+    prefixed = known is not None and known.tool_prefix not in {None, server}
+    plain = len(shown) <= _BUDGET and _FOREIGN.search(shown) is None
+    return shown if plain and not prefixed and server != KERNEL else f"{server}/{tool}"
 
 
 def seen_subject(settings: Settings, text: str) -> Subject | None:
     """The same as `split`, and a tool by the server's own name for it also where lists show another: one that hosts take
     (`café` as `caf_`, a long one cut). Which tools there are say the pins; without a gateway, and of tools that are gone, too."""
     found = split(settings, text)
-    if found is None or found.tool is None:
+    if found is not None and found.tool is None:
         return found
-    seen = _seen(settings, found.server)
-    if found.tool in seen or not seen:
+    owners = _bare(settings) if found is None else [found.server]
+    seen = {one: tools for one in owners if (tools := _seen(settings, one))}
+    if not seen or (found is not None and found.tool in seen[found.server]):
         return found
     # Only a name that is nobody's own pays for the table.
     from gatewright.transport.slices import whole  # noqa: PLC0415
     from gatewright.upstream.names import expose_names  # noqa: PLC0415
 
-    prefixes = {one.id: one.tool_prefix for one in settings.servers if one.tool_prefix}
-    naming = expose_names((Target(found.server, one) for one in seen), prefixes=prefixes)
-    names = whole(naming)
+    targets = [Target(server, one) for server, tools in seen.items() for one in tools]
+    names = whole(expose_names(targets, prefixes=prefixes_of(settings), bare=_bare(settings)))
     target = names.find(text)
     return found if target is None else Subject(target.server, target.name)
+
+
+def listed(
+    tools: Sequence[Mapping[str, Any]], text: str, prefixes: Mapping[str, str]
+) -> Mapping[str, Any] | None:
+    """The tool that a name means, of those that a gateway lists; None where it is none of them. `prefixes` are those of servers that
+    have another than their id."""
+    known = {str(one.get("name")): one for one in tools}
+    if text in known:
+        return known[text]
+    # Only a name that no list has pays for the rules of names.
+    from gatewright.upstream.names import spellings  # noqa: PLC0415
+
+    for mark in _MARKS:
+        at = text.find(mark)
+        while at > 0:
+            server, own = text[:at], text[at + len(mark) :]
+            shown = spellings(Target(server, own), prefixes.get(server))
+            found = next((known[one] for one in shown if own and one in known), None)
+            if found is not None:
+                return found
+            at = text.find(mark, at + 1)
+    return None
+
+
+def prefixes_of(settings: Settings) -> dict[str, str]:
+    """The servers whose tools begin with something else than their id."""
+    return {one.id: one.tool_prefix for one in settings.servers if one.tool_prefix}
+
+
+def known_prefixes(config: Path | None) -> dict[str, str]:
+    """The same as far as a configuration is at hand: a gateway elsewhere is asked without one."""
+    try:
+        return prefixes_of(load(config))
+    except (CliError, SettingsError, OSError):
+        return {}
+
+
+def _bare(settings: Settings) -> list[str]:
+    """The servers whose tools are shown by their own names alone, in any profile."""
+    every = [one.id for one in settings.servers]
+    shown: list[tuple[Sequence[str], bool]] = [(every, settings.gateway.unprefixed)]
+    shown += [(one.servers or every, one.unprefixed) for one in settings.profiles.values()]
+    return sorted({servers[0] for servers, unprefixed in shown if unprefixed and len(servers) == 1})
 
 
 def _seen(settings: Settings, server: str) -> set[str]:
@@ -149,12 +204,17 @@ def subject_of(settings: Settings, text: str, config: Path | None) -> Subject:
         )
         return found
     said = _asked(where, text)
+    if found is not None and not said.get("tool_name"):
+        said = _asked(where, f"{found.server}/{found.tool}")  # the one spelling that every tool has
     if said.get("tool_name"):
         return Subject(str(said["server_id"]), str(said["tool_name"]))
     if found is not None and _reason(said) in _LATER:
         note(
             f"{found.server} is not connected, so it is not known whether it has a tool {found.tool!r}"
         )
+        return found
+    if found is not None and (why := _left_out(where, found)):
+        note(f"{spelled(*found)} is {why}: no list shows it")
         return found
     raise _no_tool(settings, text, found, where)
 
@@ -194,12 +254,23 @@ def _found_out(settings: Settings, meant: Subject, file: Path) -> Subject | CliE
 
 def _lists_all(where: Endpoint, server: str, tool: str, patience_s: float) -> bool:
     """Whether the server is connected, and the tool none of those that it lists and nobody sees."""
-    listed = ask(where, "mgp/discovery/list", timeout_s=patience_s).get("servers")
-    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    entry = next((one for one in entries if one.get("id") == server), {})
+    entry = _entry(where, server, patience_s)
     return entry.get("status") == "connected" and all(
         count == len(tools) and tool not in dict(tools) for _, count, tools in unseen(entry)
     )
+
+
+def _left_out(where: Endpoint, meant: Subject) -> str:
+    """As what the server has the tool that no list shows; empty where it has none, or none that is named."""
+    kinds = ((kind, tools) for kind, _, tools in unseen(_entry(where, meant.server)))
+    return next((kind.replace("_", " ") for kind, tools in kinds if meant.tool in dict(tools)), "")
+
+
+def _entry(where: Endpoint, server: str, patience_s: float | None = None) -> dict[str, Any]:
+    """What the gateway tells of one server; nothing of one that it does not know."""
+    listed = ask(where, "mgp/discovery/list", timeout_s=patience_s).get("servers")
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return next((one for one in entries if one.get("id") == server), {})
 
 
 def _running(config: Path | None) -> Endpoint | None:

@@ -15,6 +15,7 @@ from gatewright.cli.output import CliError, Exit, note, print_document, print_ro
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.server_edit import disable_tool, enable_tool
+from gatewright.cli.subjects import known_prefixes, listed
 from gatewright.cli.tool_export import export
 from gatewright.cli.typed import SINGLE, typed
 from gatewright.commands import to_type
@@ -98,7 +99,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one tool: what it does and which arguments it takes."""
-    tool = find_tool(endpoint(config, url=url, key=key, profile=profile), name)
+    tool = find_tool(endpoint(config, url=url, key=key, profile=profile), name, config)
     if tool is None:
         raise CliError(
             f"no tool {name!r} that you may call",
@@ -133,7 +134,7 @@ def call(  # noqa: PLR0913, PLR0917 - one argument for each option
     Exit codes: 2 wrong arguments, 4 unreachable, 5 the tool failed, 6 refused by policy.
     """
     where = endpoint(config, url=url, key=key, profile=profile)
-    tool = find_tool(where, name) or {}
+    tool = find_tool(where, name, config) or {}
     schema = tool.get("inputSchema")
     given = read_arguments(arguments or [], input_json, schema)
     params = {"name": name, "arguments": given}
@@ -253,14 +254,10 @@ def _headers(schema: Any) -> dict[tuple[str, ...], str]:
         return {}  # a flawed annotation is not mirrored by anybody
 
 
-def find_tool(where: Endpoint, name: str) -> dict[str, Any] | None:
-    """The definition of a tool as the gateway lists it to whoever asks; None where it does not."""
-    tools = ask_all(where, "tools/list", "tools")
-    exact = next((tool for tool in tools if tool.get("name") == name), None)
-    if exact is not None:
-        return exact
-    mapped = {name.replace(mark, "__", 1) for mark in "/."}
-    return next((tool for tool in tools if tool.get("name") in mapped), None)
+def find_tool(where: Endpoint, name: str, config: Path | None) -> dict[str, Any] | None:
+    """The definition of a tool, by any of its names, as the gateway lists it to whoever asks; None where it does not."""
+    found = listed(ask_all(where, "tools/list", "tools"), name, known_prefixes(config))
+    return None if found is None else dict(found)
 
 
 def _print_result(result: dict[str, Any]) -> None:

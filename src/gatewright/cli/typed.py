@@ -7,6 +7,7 @@ The text itself where the schema takes it as a text; else the JSON value that it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gatewright.wire import jsonrpc
@@ -16,8 +17,11 @@ __all__ = ["SINGLE", "typed"]
 SINGLE = frozenset({"integer", "number", "boolean", "object", "array", "null"})
 """Types whose values are written as JSON."""
 
-_SHARED = ("$schema", "$id", "$defs", "definitions", "properties")
+_OWN = ("$schema", "$id", "$defs", "definitions", "properties")
 """What a reference in an argument's schema may lead to, and what tells how it is read."""
+_SHARED = (*_OWN, "allOf", "anyOf", "$ref", "patternProperties", "additionalProperties")
+"""The same with what else may say something of an argument. It may also want others beside it, which are not looked at here: where
+neither a text nor a value will do, the argument's own schema decides."""
 
 
 def typed(text: str, key: str, schema: Any) -> Any:
@@ -26,13 +30,16 @@ def typed(text: str, key: str, schema: Any) -> Any:
         value = jsonrpc.decode_whole(text.encode(errors="surrogateescape"))
     except ValueError:
         return text
-    takes = _taking(key, schema)
-    if takes is None or takes(text) or not takes(value):
-        return text
-    return value
+    for members in (_SHARED, _OWN):
+        takes = _taking(key, schema, members)
+        if takes is None or takes(text):
+            return text
+        if takes(value):
+            return value
+    return text
 
 
-def _taking(key: str, schema: Any) -> Any:
+def _taking(key: str, schema: Any, members: Sequence[str]) -> Any:
     """Says whether the schema takes a value for the argument; None where nobody can tell."""
     # Only an argument whose schema names no single type pays for the library.
     from gatewright.validators.schema import compile_schema  # noqa: PLC0415
@@ -41,7 +48,7 @@ def _taking(key: str, schema: Any) -> Any:
     if not isinstance(schema, dict):
         return None
     try:
-        compiled = compile_schema({one: schema[one] for one in _SHARED if one in schema})
+        compiled = compile_schema({one: schema[one] for one in members if one in schema})
     except UnusableSchema:
         return None
     return lambda value: compiled.objection({key: value}) is None

@@ -34,7 +34,7 @@ class Meters(NamedTuple):
 
     def give_back(self, call: Call) -> None:
         """A call was counted when it was first asked, and has now come again to run."""
-        self.callers.give_back(call.door, call.caller.id, call.caller.key_id)
+        self.callers.give_back(call.door, call.caller.who, call.caller.key_id)
         if call.target is not None:
             tool = None if call.tool is None else call.target.name
             self.targets.give_back(call.door, call.target.server, tool)

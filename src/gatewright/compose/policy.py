@@ -216,13 +216,13 @@ class Judges:
         """Count a request of a caller that never becomes a call, or say why it is over a limit."""
         if self._current is None:
             return None
-        return self._current.rate.meter.take(door, caller.id, caller.key_id)
+        return self._current.rate.meter.take(door, caller.who, caller.key_id)
 
     def limited(self, door: str, caller: Caller) -> Refusal | None:
         """Why the next call of a caller at a door would be over a limit; nothing is counted."""
         if self._current is None:
             return None
-        return self._current.rate.meter.would(door, caller.id, caller.key_id)
+        return self._current.rate.meter.would(door, caller.who, caller.key_id)
 
     def _known_of(self, settings: Settings) -> Known:
         self._staged = known_of(settings, self._known)

@@ -11,20 +11,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
-from gatewright.stores.private_file import replace_file
+from gatewright.stores.registered import RegisteredRequests
 from gatewright.upstream.builtin.register import Shipped, registered_of
 from gatewright.upstream.builtin.registration import Flawed, read_registration
 from gatewright.upstream.local import Function
 from gatewright.upstream.registered import Conflict, Registry
 
-__all__ = ["FILE", "Ask", "Registrations"]
+__all__ = ["Ask", "Registrations"]
 
 log = logging.getLogger("gatewright.registry")
-
-FILE = "registered-tools.json"
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """Puts a request to a connection and waits for the result. Raises `CannotAsk`."""
@@ -34,9 +30,10 @@ class Registrations:
     """See the module's text. `shipped` are the tools that can be stood behind, by name."""
 
     def __init__(self, registry: Registry, folder: Path, shipped: Mapping[str, Shipped]) -> None:
+        """Raises `StoreError` where what was registered cannot be read."""
         self.shipped = shipped
         self._registry = registry
-        self._file = folder / FILE
+        self._kept = RegisteredRequests(folder)
         self._connections: dict[str, Ask] = {}
         self._behind: dict[tuple[str, str], list[str]] = {}
         """Name and version of a tool → the connections that answer for it, the first first."""
@@ -44,19 +41,12 @@ class Registrations:
 
     def store(self) -> None:
         """Keep what is registered. Raises `OSError`."""
-        kept = [one.request for one in self._registry.tools if one.request is not None]
-        if kept or self._file.exists():
-            replace_file(self._file, msgspec.json.encode(kept))
+        self._kept.put(
+            [dict(one.request) for one in self._registry.tools if one.request is not None]
+        )
 
     def _load(self) -> None:
-        try:
-            kept = msgspec.json.decode(self._file.read_bytes(), type=list[dict[str, Any]])
-        except FileNotFoundError:
-            return
-        except (OSError, msgspec.MsgspecError) as problem:
-            log.error("%s cannot be read, so nothing is registered: %s", self._file, problem)  # noqa: TRY400 - a sentence for an operator
-            return
-        for request in kept:
+        for request in self._kept.all:
             try:
                 wanted = read_registration(request)
                 base = self.shipped[wanted.name]

@@ -261,6 +261,8 @@ class Tasks:
         if is_modern(call.client.revision):
             return found
         mine = [] if call.params.get("cursor") else self._book.all_of(call)
+        if type(found) is not Answer and getattr(found, "reason", "") != "method_not_found":
+            return found  # what could not be found out is no empty list
         if not mine and (type(found) is Answer or not self._offered()):
             return found
         shown = [msgspec.Raw(self._shown(one, call)) for one in mine]

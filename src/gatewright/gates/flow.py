@@ -33,7 +33,7 @@ class FlowRule(msgspec.Struct, frozen=True):
 
     def holder(self, call: Call) -> Holder:
         """Whose reading this call adds to."""
-        return call.caller.id, (call.session or "") if self.per == "session" else ""
+        return *call.caller.who, (call.session or "") if self.per == "session" else ""
 
 
 class Flow:

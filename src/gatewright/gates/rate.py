@@ -33,9 +33,9 @@ class Rate:
         if self._looks.free(call):
             return call
         caller = call.caller
-        if call.kind == "list" and self._lists.take((caller.kind, caller.id)):
+        if call.kind == "list" and self._lists.take(caller.who):
             return call
-        refusal = self.meter.take(call.door, caller.id, caller.key_id)
+        refusal = self.meter.take(call.door, caller.who, caller.key_id)
         if refusal is None:
             return call
         call.facts["limited_by"] = dict(refusal.details)
@@ -43,4 +43,4 @@ class Rate:
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said of the next call, which is not counted."""
-        return self.meter.would(call.door, call.caller.id, call.caller.key_id) or call
+        return self.meter.would(call.door, call.caller.who, call.caller.key_id) or call

@@ -34,7 +34,7 @@ class ToolRate:
         refusal = self.meter.take(call.door, target.server, tool)
         if refusal is None:
             return call
-        self._callers.give_back(call.door, call.caller.id, call.caller.key_id)
+        self._callers.give_back(call.door, call.caller.who, call.caller.key_id)
         call.facts["limited_by"] = dict(refusal.details)
         return refusal
 

@@ -19,7 +19,14 @@ from gatewright.call import RECONNECT, Event, Failure
 from gatewright.links.authorization import NotAuthorized
 from gatewright.links.endpoint import Endpoint
 from gatewright.links.exchange import Exchange, Reply
-from gatewright.links.http_rules import answer_in, may_repeat, messages, refusal, session_is_lost
+from gatewright.links.http_rules import (
+    answer_in,
+    may_repeat,
+    messages,
+    refusal,
+    session_is_lost,
+    speaks_of_session,
+)
 from gatewright.links.http_wire import HttpWire
 from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.links.outbox import Outbox
@@ -188,7 +195,7 @@ class HttpLink(Link):
             session = self.wire.session
             try:
                 posted = await self.wire.post(body, headers, take)
-                if not renewed and self._is_lost(posted, session, exchange.ident):
+                if not renewed and await self._is_lost(posted, session, exchange.ident):
                     renewed = True
                     await self._renew(session)
                     continue
@@ -228,13 +235,29 @@ class HttpLink(Link):
         annotations = call.tool.headers if call is not None and call.tool is not None else {}
         return request_headers(method, params, annotations, self.hello.revision)
 
-    @staticmethod
-    def _is_lost(posted: Posted, session: str | None, ident: int) -> bool:
+    async def _is_lost(self, posted: Posted, session: str | None, ident: int) -> bool:
         """Whether a request was refused because the server forgot our session, and so not executed."""
-        if posted.status not in (400, 404) or posted.body is None:
+        if posted.status not in (400, 404) or posted.body is None or session is None:
             return False
         said = answer_in(posted.body, ident)
-        return session_is_lost(posted.status, said, session is not None, ident)
+        if session_is_lost(posted.status, said, True, ident):
+            return True
+        return speaks_of_session(posted.status, said, ident) and await self._is_forgotten(session)
+
+    async def _is_forgotten(self, session: str) -> bool:
+        """Whether the server refuses what runs nothing in this session as well. Where nobody can say, the answer stands as it is."""
+        if self.wire.session != session:
+            return True  # another request has found out
+        ident = self._next
+        self._next = ident + 1
+        try:
+            posted = await self.wire.post(question(ident, "ping", {}), {}, _nothing)
+        except UpstreamError:
+            return False
+        if posted.body is None:
+            return False
+        said = answer_in(posted.body, ident)
+        return session_is_lost(posted.status, said, True, ident) or speaks_of_session(posted.status, said, ident)  # fmt: skip
 
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
@@ -261,6 +284,7 @@ class HttpLink(Link):
         except UpstreamFailed as problem:
             self._retire(str(problem))
             raise LinkClosed(str(problem)) from None
+        self._renumber()
         self.sink.renewed(self)
 
     # -- what comes back -------------------------------------------------------------------------------
@@ -363,3 +387,7 @@ class HttpLink(Link):
                 await self.wire.post(frame, headers, partial(self._arrived, None))
         except (TimeoutError, UpstreamError, UpstreamFailed) as problem:
             log.info("server %s was not told %s: %s", self.spec.id, method or "an answer", problem)
+
+
+def _nothing(data: bytes) -> None:
+    """What comes in answer to a question whose status says enough."""

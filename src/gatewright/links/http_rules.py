@@ -20,6 +20,7 @@ __all__ = [
     "messages",
     "refusal",
     "session_is_lost",
+    "speaks_of_session",
 ]
 
 SESSION = "Mcp-Session-Id"
@@ -64,11 +65,17 @@ def session_is_lost(
 ) -> bool:
     """Whether the request `ident` was refused because the server does not know its session any more. A server that answers this
     very request with a result or an error of its own has read it, whatever its status, and may have acted."""
-    if not had_session:
+    if not had_session or (said is not None and _is_own(said, ident)):
         return False
-    if status == 404:
-        return said is None or not _is_own(said, ident) or _speaks_of_session(said)
-    return status == 400 and _is_of_session(said)
+    return status == 404 or (status == 400 and _is_of_session(said))
+
+
+def speaks_of_session(status: int, said: jsonrpc.Response | None, ident: int) -> bool:
+    """Whether a server answers the request `ident` itself that a session is gone: ours, and it looked at no more than that, or one
+    that the tool knows, which ran. The answer alone does not tell."""
+    if said is None or not said.error or not _is_own(said, ident):
+        return False
+    return _speaks_of_session(said) if status == 404 else status == 400 and _is_of_session(said)
 
 
 def may_repeat(call: Call | None) -> bool:

@@ -77,6 +77,7 @@ class Link(abc.ABC):
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
         self.number = next(_numbers)
+        """Which connection of this process it is; a session that is made again counts as another."""
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
@@ -99,6 +100,9 @@ class Link(abc.ABC):
         self._notes = Notes(self, self._pending, self._questions)
 
     # -- for owners ----------------------------------------------------------------------------------
+
+    def _renumber(self) -> None:
+        self.number = next(_numbers)
 
     @property
     def hello(self) -> Hello | None:

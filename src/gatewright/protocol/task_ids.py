@@ -5,6 +5,7 @@ A task is named by `taskId` (in results and params), by `task.taskId` (what make
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import msgspec
@@ -43,8 +44,10 @@ class Created(msgspec.Struct, frozen=True):
 
 _ID_BYTES = 1024
 """Of a task's id as it is written, and of other words of one value; longer ones are none of a task."""
-_PAGE = 1000
+_PAGE = 10_000
 """Tasks; a page with more is not read."""
+_ODD_PAGE = 1000
+"""The same where something else stands among them."""
 
 
 def _value(text: bytes | msgspec.Raw) -> Any:
@@ -109,23 +112,37 @@ def renamed_params(params: dict[str, Any], old: str, new: str) -> dict[str, Any]
     return params
 
 
-def listed(raw: bytes, names: dict[str, str]) -> tuple[list[msgspec.Raw], Any]:
-    """Of one page of a list of tasks those that have a name, by that, and without words (`WORDS`); and the cursor of the next.
-    Raises `ValueError`."""
+def listed(
+    raw: bytes, names: dict[str, str]
+) -> Generator[None, None, tuple[list[msgspec.Raw], Any]]:
+    """Of one page of a list of tasks those that have a name, by that, and without words (`WORDS`); and the cursor of the next, a task
+    in each step. Their names are taken out of `names`. Raises `ValueError`."""
     if len(raw) > DECODED_BYTES:
         raise ValueError(f"a page has {len(raw)} bytes, and at most {DECODED_BYTES} are read")
     members = jsonrpc.members_named(raw, "tasks", "nextCursor")
     found = []
-    left = dict(names)
-    for one in jsonrpc.elements(members.get("tasks", msgspec.Raw(b"[]")), _PAGE):
+    page = yield from _tasks(members.get("tasks", msgspec.Raw(b"[]")))
+    for one in page:
+        yield
         ident = _id_of(one)  # of tasks of everybody, most of which are somebody else's
-        if ident in left:
-            shown = jsonrpc.decode_members(renamed(bytes(one), ident, left.pop(ident)))
+        if ident in names:
+            shown = jsonrpc.decode_members(renamed(bytes(one), ident, names.pop(ident)))
             for member in (WORDS, *DETAILS):
                 shown.pop(member, None)
             found.append(msgspec.Raw(jsonrpc.encode(shown)))
+            if not names:
+                break
     cursor = members.get("nextCursor")
     return found, None if cursor is None else jsonrpc.decode(cursor)
+
+
+def _tasks(page: msgspec.Raw) -> Generator[None, None, Sequence[msgspec.Raw]]:
+    try:
+        return (yield from jsonrpc.entries(page, _PAGE))
+    except jsonrpc.TooMuch:
+        raise
+    except ValueError:
+        return jsonrpc.elements(page, _ODD_PAGE)
 
 
 def _put(members: dict[str, msgspec.Raw], old: str, new: str) -> bool:

@@ -1,14 +1,14 @@
 """How far each store had come when the record last heard of it, so that a store that was lost or put back is noticed.
 
-Theory. Grants, keys, pins, permissions, approvals and words about participants take things away as well as give them: without
-the file, or with an older copy of it, somebody may do again what was forbidden. The record cannot go back unseen
+Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
+them: without the file, or with an older copy of it, somebody may do again what was forbidden. The record cannot go back unseen
 (`stores/chain.py`), so it says of each store which file it is (`mark`, a random number in the file) and how many steps
 it has taken (`steps`, which only grows). A store changes first and the record hears of it afterwards: a store may
 be ahead of its record, as after `kill -9`, and never behind it.
 
 A record that is put back alone is noticed by the stores, which know how far it had come (`recorded`). One that is gone altogether
 is noticed where something of a former gateway is left in the folder: its lock file, once something was recorded, what operators
-said of participants, or a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
+said of participants, what was registered, or a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
 
 What else is in the folder does no harm by its loss: without secrets and logins servers are not reached, and limits,
 tasks and what sessions have read are in memory alone.
@@ -16,13 +16,13 @@ tasks and what sessions have read are in memory alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
-from gatewright.stores import approvals, issued, permissions, pins, room_trust
+from gatewright.stores import approvals, issued, permissions, pins, registered, room_trust
 from gatewright.stores.database import Database, DatabaseError
 from gatewright.stores.lock import has_recorded
 from gatewright.stores.reader import AuditReader
@@ -56,7 +56,12 @@ _TABLES = {
     pins.DATABASE: "pin_changes",
     approvals.DATABASE: "approval_changes",
 }
-STORES = (*_TABLES, room_trust.FILE)
+_COUNTED: Mapping[str, Callable[[Path], room_trust.Kept | registered.KeptRequests]] = {
+    room_trust.FILE: room_trust.read_kept,
+    registered.FILE: registered.read_requests,
+}
+"""Files that are replaced as a whole, and count how often."""
+STORES = (*_TABLES, *_COUNTED)
 """The files that may not go back."""
 
 
@@ -74,14 +79,14 @@ class Heads:
         self._folder = folder
         self._open: dict[str, tuple[tuple[int, int], Database]] = {}
         self._first: dict[str, tuple[int, int]] = {}
-        self._rooms: tuple[tuple[int, int], int, Anchor] | None = None
+        self._counted: dict[str, tuple[tuple[int, int, int], Anchor]] = {}
 
     def found(self) -> tuple[dict[str, Anchor], dict[str, str]]:
         """The stores that are there, and why the others cannot be read, by name."""
         heads, problems = {}, {}
         for name in STORES:
             try:
-                head = self._rooms_head() if name == room_trust.FILE else self._head(name)
+                head = self._counted_head(name) if name in _COUNTED else self._head(name)
             except (OSError, DatabaseError, ValueError) as problem:
                 problems[name] = str(problem)
                 continue
@@ -104,7 +109,7 @@ class Heads:
         return [
             name
             for name, first in self._first.items()
-            if name != room_trust.FILE and name in self._open and self._open[name][0] != first
+            if name in self._open and self._open[name][0] != first
         ]
 
     def close(self) -> None:
@@ -130,17 +135,18 @@ class Heads:
             self._open[name] = known
         return Anchor(known[1].mark, known[1].steps(_TABLES[name]))
 
-    def _rooms_head(self) -> Anchor | None:
-        path = self._folder / room_trust.FILE
+    def _counted_head(self, name: str) -> Anchor | None:
+        path = self._folder / name
         try:
             status = path.stat()
         except FileNotFoundError:
             return None
-        place, when = (status.st_dev, status.st_ino), status.st_mtime_ns
-        if self._rooms is None or self._rooms[:2] != (place, when):
-            kept = room_trust.read_kept(path)
-            self._rooms = place, when, Anchor(kept.mark, kept.steps)
-        return self._rooms[2]
+        place = status.st_dev, status.st_ino, status.st_mtime_ns
+        known = self._counted.get(name)
+        if known is None or known[0] != place:
+            kept = _COUNTED[name](path)
+            known = self._counted[name] = place, Anchor(kept.mark, kept.steps)
+        return known[1]
 
 
 def anchors_of(folder: Path) -> dict[str, Anchor]:
@@ -202,6 +208,8 @@ def bereft(folder: Path) -> str:
         return (
             f"operators have said something of participants ({room_trust.FILE}) while a gateway ran"
         )
+    if _has_registered(folder):
+        return f"tools have been registered ({registered.FILE}) while a gateway ran"
     for name, table in _TABLES.items():
         if (folder / name).exists() and _is_recorded(folder / name, table):
             return f"a gateway has recorded changes of {name}"
@@ -214,6 +222,14 @@ def _has_said(folder: Path) -> bool:
     except (OSError, ValueError):
         return False  # whoever opens it says so
     return bool(kept.steps or kept.words)
+
+
+def _has_registered(folder: Path) -> bool:
+    try:
+        kept = registered.read_requests(folder / registered.FILE)
+    except (OSError, ValueError):
+        return False  # whoever opens it says so
+    return bool(kept.steps or kept.requests)
 
 
 def _is_recorded(path: Path, table: str) -> bool:

@@ -40,7 +40,7 @@ _NO_WINDOWS = Windows()
 
 class Rule(msgspec.Struct, frozen=True):
     """How often. `windows` hold for each subject of the scope, `instead` for single ones in their place; a tool is
-    (server, name) there, and (server, "*") every other tool of that server."""
+    (server, name) there, and (server, "*") every other tool of that server. A caller is counted as `Caller.who`, and has its id there."""
 
     scope: Scope
     windows: Windows = _NO_WINDOWS
@@ -50,9 +50,12 @@ class Rule(msgspec.Struct, frozen=True):
 
     def of(self, subject: Hashable) -> Windows:
         """What holds for one subject."""
+        pair = subject if isinstance(subject, tuple) else None
+        if self.scope == "caller" and pair is not None:
+            subject = pair[1]
         found = self.instead.get(subject)
-        if found is None and isinstance(subject, tuple):
-            found = self.instead.get((subject[0], "*"))
+        if found is None and self.scope == "tool" and pair is not None:
+            found = self.instead.get((pair[0], "*"))
         return self.windows if found is None else found
 
     def __bool__(self) -> bool:
@@ -76,7 +79,7 @@ class _Group:
         self.rules = tuple((usage, rule, windows) for rule, windows, usage in found)
 
 
-_Groups = dict[str, dict[str | None, _Group]]
+_Groups = dict[Hashable, dict[str | None, _Group]]
 
 
 class Meter:
@@ -95,7 +98,7 @@ class Meter:
         self.idle = not self._rules
         """Whether there is nothing to count."""
 
-    def take(self, door: str, one: str, other: str | None) -> Refusal | None:
+    def take(self, door: str, one: Hashable, other: str | None) -> Refusal | None:
         """Count a call, or say why it may not come, and count nothing."""
         groups = self._doors.get(door, self._everywhere)
         if groups is None:
@@ -116,21 +119,21 @@ class Meter:
             count(now)
         return None
 
-    def would(self, door: str, one: str, other: str | None) -> Refusal | None:
+    def would(self, door: str, one: Hashable, other: str | None) -> Refusal | None:
         """What `take` would say, and nothing is counted."""
         groups = self._doors.get(door, self._everywhere)
         if groups is None:
             return None
         return _look(self._group(groups, door, one, other), self._clock())
 
-    def give_back(self, door: str, one: str, other: str | None) -> None:
+    def give_back(self, door: str, one: Hashable, other: str | None) -> None:
         """The call that was taken last for this pair does not happen."""
         groups = self._doors.get(door, self._everywhere)
         if groups is not None:
             for usage in self._group(groups, door, one, other).usages:
                 usage.take_back()
 
-    def _group(self, groups: _Groups, door: str, one: str, other: str | None) -> _Group:
+    def _group(self, groups: _Groups, door: str, one: Hashable, other: str | None) -> _Group:
         group = groups.get(one, {}).get(other)
         if group is None:
             found = [
@@ -175,7 +178,7 @@ class Meter:
             groups.clear()
 
 
-def _subject(scope: Scope, one: str, other: str | None) -> Hashable | None:
+def _subject(scope: Scope, one: Hashable, other: str | None) -> Hashable | None:
     """Whose count a call of this pair is; None where it is nobody's."""
     if scope == "total":
         return ""

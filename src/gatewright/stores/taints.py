@@ -14,7 +14,8 @@ __all__ = ["KEPT", "Holder", "Taints"]
 KEPT = 100_000
 """So many holders; of more, those go first that read nothing for the longest time."""
 
-Holder = tuple[str, str]
+Holder = tuple[str, str, str]
+"""Kind and id of a caller, and a session."""
 
 
 class Taints:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
@@ -47,7 +47,7 @@ class Overtime(Exception):  # noqa: N818 - a verdict, not a malfunction
 class _Order:
     __slots__ = ("answer", "head", "load", "seconds", "who")
 
-    def __init__(self, who: str, head: bytes, load: bytes, seconds: int) -> None:
+    def __init__(self, who: Hashable, head: bytes, load: bytes, seconds: int) -> None:
         self.who = who
         self.head = head
         self.load = load
@@ -66,7 +66,7 @@ class Workers:
         self._most = most
         self._idle: list[subprocess.Popen[bytes]] = []
         self._alive: set[subprocess.Popen[bytes]] = set()
-        self._busy: dict[str, int] = {}
+        self._busy: dict[Hashable, int] = {}
         self._running = 0
         self._waiting: deque[_Order] = deque()
         self._waiting_bytes = 0
@@ -80,7 +80,7 @@ class Workers:
         self.spent_s = 0.0
 
     async def run(
-        self, who: str, head: bytes, load: bytes, seconds: int = 5
+        self, who: Hashable, head: bytes, load: bytes, seconds: int = 5
     ) -> tuple[bytes, bytes]:
         """The answer to one order: head and load. Raises `Busy` or `Overtime`."""
         mine = [len(one.load) for one in self._waiting if one.who == who]

@@ -15,6 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
+import msgspec
+
 from gatewright.call import Call, Caller
 from gatewright.stores.server_tasks import ServerTask
 
@@ -40,6 +42,9 @@ PREFIX = "task_"
 
 Owner = tuple[str, str, str]
 """Kind and id of a caller, and `place_of`."""
+
+
+_NOBODYS: Owner = ("", "", "")
 
 
 class Keep(Protocol):
@@ -69,6 +74,8 @@ class MadeTasks:
         self.keep: Keep = _Nowhere()
         self.process = random(8).hex()
         """Of this run of the gateway: connections that end with it are called by it."""
+        self._told_on: dict[str, int] = {}
+        """Which connection or session each was told on, of those that were in this process."""
         self._made: OrderedDict[str, ServerTask] = OrderedDict()
         self._known: dict[tuple[str, str, str], ServerTask] = {}
         self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
@@ -81,14 +88,21 @@ class MadeTasks:
             self._put(one)
 
     async def make(
-        self, call: Call, server: str, connection: str, task: str, lasts_s: float | None
+        self,
+        call: Call,
+        server: str,
+        connection: str,
+        task: str,
+        lasts_s: float | None,
+        told_on: int = 0,
     ) -> ServerTask | None:
-        """The task that a server says it made for a call. None where it is another caller's already: nobody takes over
-        what somebody has by being told the same name."""
+        """The task that a server says it made for a call, on the connection or session of the number `told_on`. None where it is
+        another caller's already: nobody takes over what somebody has by being told the same name. Where that caller was told it
+        on another, the server may have begun to count anew: then it is nobody's."""
         async with self._making:
             known = self._known.get((server, connection, task))
             if known is not None and known.ends > self._clock():
-                return known if known.owner == owner_of(call) else None
+                return await self._same(known, owner_of(call), told_on)
             if known is not None:
                 await self.forget(known)
             lasts = LASTS_S if lasts_s is None else min(lasts_s, LASTS_S)
@@ -103,6 +117,7 @@ class MadeTasks:
             )
             await self.keep.add(made)
             gone = self._put(made)
+            self._told_on[made.id] = told_on
         await self.keep.drop(gone)
         return made
 
@@ -137,6 +152,16 @@ class MadeTasks:
             self._remove(made.id)
             await self.keep.drop([made.id])
 
+    async def _same(self, known: ServerTask, owner: Owner, told_on: int) -> ServerTask | None:
+        """What a task is to a caller that is told its name, which is known."""
+        if known.owner == owner:
+            self._told_on[known.id] = told_on
+            return known
+        if known.owner != _NOBODYS and self._told_on.get(known.id) != told_on:
+            await self.forget(known)
+            self._put(msgspec.structs.replace(known, owner=_NOBODYS))  # its name stays taken
+        return None
+
     def _put(self, made: ServerTask) -> list[str]:
         """Know one more; the ids of those that had to go."""
         mine = self._of_owner.setdefault(made.owner, OrderedDict())
@@ -156,6 +181,7 @@ class MadeTasks:
             return
         if self._known.get(made.key) is made:
             del self._known[made.key]
+        self._told_on.pop(name, None)
         mine = self._of_owner[made.owner]
         del mine[name]
         if not mine:

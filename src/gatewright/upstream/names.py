@@ -33,6 +33,7 @@ __all__ = [
     "kernel_names",
     "looks_wrapped",
     "prefixes_of",
+    "spellings",
     "unwrap_uri",
     "wrap_template",
     "wrap_uri",
@@ -111,6 +112,12 @@ def expose_names(
 def prefixes_of(server: str, prefix: str | None) -> tuple[str, ...]:
     """What the exposed names of a server's tools begin with, whatever prefix it is given."""
     return tuple(f"{_FOREIGN.sub('_', one)}{_SEPARATOR}" for one in {server, prefix or server})
+
+
+def spellings(target: Target, prefix: str | None = None, budget: int = BUDGET) -> list[str]:
+    """All that a target may be exposed as, those first that are nobody else's."""
+    plain = _plain(target, {target.server: prefix or target.server}, (), budget)
+    return [_name(target, plain, level, budget) for level in reversed(range(len(_DIGESTS)))]
 
 
 def kernel_names(name: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ Callers know tasks by ids of the gateway's own (`made_tasks`); here they are put
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ from gatewright.wire.mcp import TASK_STATUS
 from gatewright.wire.versions import is_modern
 
 __all__ = ["LIST", "STATUS", "ServerTasks"]
+
+log = logging.getLogger("gatewright.tasks")
 
 LIST = "tasks/list"
 STATUS = TASK_STATUS
@@ -65,7 +68,9 @@ class ServerTasks:
             said = f"server {owner.id} says that it made a task, in more than {DECODED_BYTES} bytes"
             return Failure("upstream_error", said)
         connection = connection_of(owner, call.session, self.made.process)
-        made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s)
+        link = owner.link_of(call.session)
+        told_on = 0 if link is None else link.number
+        made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s, told_on)
         if made is None:
             return Failure(
                 "upstream_error",
@@ -153,30 +158,28 @@ class ServerTasks:
             owner = owners.get(server)
             if not isinstance(owner, Server) or not self._there(owner, group[0]):
                 continue
-            pages = await self._pages(owner, group, call, back)
-            if isinstance(pages, Failure):
-                return pages
-            found += pages
+            found += await self._pages(owner, group, call, back)
         return Answer(jsonrpc.encode({"tasks": found}))
 
     async def _pages(
         self, owner: Server, group: Sequence[ServerTask], call: Call, back: Back
-    ) -> list[msgspec.Raw] | Failure:
-        """A server lists the tasks of everybody, since to it all are one: its caller gets its own."""
+    ) -> list[msgspec.Raw]:
+        """A server lists the tasks of everybody, since to it all are one: its caller gets its own. Where the list ends that cannot
+        be asked for or read, each of the rest is asked for by its id."""
         names = {one.task: one.id for one in group}
         found: list[msgspec.Raw] = []
         params: dict[str, Any] = {}
         for _ in range(_PAGES):
             outcome = await self._put(owner, group[0], LIST, params, call, back)
             if type(outcome) is not Answer:
-                return found  # it has no list: each is asked for by its id
+                break
             try:
-                page, cursor = task_ids.listed(outcome.raw, names)
+                page, cursor = await in_slices(task_ids.listed(outcome.raw, names))
             except ValueError as problem:
-                said = f"the tasks of server {owner.id} cannot be read: {problem}"
-                return Failure("upstream_error", said)
+                log.warning("the tasks of server %s cannot be read: %s", owner.id, problem)
+                break
             found += page
-            if not isinstance(cursor, str) or len(found) == len(names):
+            if not isinstance(cursor, str) or not names:
                 break
             params = {"cursor": cursor}
         return found

@@ -1,0 +1,41 @@
+"""Whether anybody is called as a command says: a slip in an agent's name denies or allows nobody, and reads like a success."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gatewright.cli.output import note
+from gatewright.configs.local_agents import AGENTS
+from gatewright.settings import Settings
+from gatewright.stores.callers import Callers
+from gatewright.stores.grants import EVERYBODY
+from gatewright.validators.nearest import closest
+
+__all__ = ["agents_of", "note_unknown"]
+
+_KEYS = "keys.db"
+_ALWAYS = ("anonymous", "local")
+
+
+def agents_of(settings: Settings) -> set[str]:
+    """Everybody who can be told to be somebody: keys that were ever made, hosts, and those of the configuration."""
+    known = {*_ALWAYS, *AGENTS, *settings.agents, *(one.agent for one in settings.grants)}
+    path = settings.storage.path / _KEYS
+    if path.exists():
+        callers = Callers(path, clock=time.time, random=os.urandom)
+        try:
+            keys = callers.keys()
+            known |= {one.name for one in keys}
+        finally:
+            callers.close()
+    return known
+
+
+def note_unknown(settings: Settings, agent: str) -> None:
+    """Say so where nobody is known by this name, with those that come close. Whom an issuer names (NAME:SUBJECT) only it knows."""
+    if agent == EVERYBODY or ":" in agent or agent in (known := agents_of(settings)):
+        return
+    near = closest(agent, sorted(known), 3)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    note(f"no agent {agent!r} is known: no key and no host is called so{meant}")
