@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -80,6 +81,32 @@ async def test_a_large_answer_is_screened_like_a_small_one(members: dict[str, An
     seen = json.loads(found.raw)
     seen.pop("filler")
     assert seen == json.loads(answered(small).raw)
+
+
+_WORDS = [*OURS, "_meta", "_mgp", "resultType", "vendor/x", "a_b", "content", "GATEWRIGHT/x"]
+
+
+def _spelled(text: str, every: int) -> str:
+    """The text with each so-manieth letter written as an escape of JSON."""
+    return "".join(
+        f"\\u{ord(char):04x}" if every and at % every == every - 1 else char
+        for at, char in enumerate(text)
+    )
+
+
+@pytest.mark.parametrize("every", range(4))
+@pytest.mark.parametrize("said", ["complete", "input_required", "_", "/"])
+async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_members(
+    said: str, every: int
+) -> None:
+    for word, of_meta in product(_WORDS, _WORDS):
+        meta = f'"{_spelled("_meta", every)}":{{"{_spelled(of_meta, every)}":1}}'
+        member = f'"{_spelled(word, every)}":"{_spelled(said, every)}"'
+        for members in (member, meta, f"{member},{meta}"):
+            answer = Answer(f"{{{members}}}".encode())
+            link: Any = Large(answer.raw)
+            work = House().screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
+            assert await work == House().screen.read(called(), answer)
 
 
 def test_a_server_that_asks_too_much_at_once_is_not_decoded() -> None:
