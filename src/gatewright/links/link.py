@@ -270,8 +270,9 @@ class Link(abc.ABC):
         self._questions.lives.answered(exchange)
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
-        told = reply, kind, self.modern
-        return await read_large(*told) if is_large(reply) else read_reply(*told)
+        if is_large(reply):
+            return await read_large(reply, kind, self.modern)
+        return read_reply(reply, kind, self.modern)
 
     def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The params of one request as the server is to see them."""
