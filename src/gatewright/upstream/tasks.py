@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.links.related import named, without
 from gatewright.protocol import task_ids
-from gatewright.protocol.tasks import wanted
 from gatewright.stores.server_tasks import ServerTask
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
@@ -44,9 +43,7 @@ class ServerTasks:
         self.made = made
 
     async def noticed(self, outcome: Answer, owner: Server, call: Call) -> Outcome:
-        """What a call came to, whose server may have made a task of it."""
-        if not wanted(call):
-            return outcome
+        """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it."""
         found = task_ids.created(outcome.raw, is_modern(call.client.revision))
         if found is None:
             return outcome
