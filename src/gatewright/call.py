@@ -203,6 +203,9 @@ class Call(msgspec.Struct, frozen=True):
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
     listen: str | None = None
     """The open `subscriptions/listen` that it belongs to."""
+    size: int = 0
+    """Bytes of the JSON text that the arguments were read from with all other params; 0 where nobody knows, as where they were
+    changed since and may be more."""
 
     @property
     def holder(self) -> str | None:

@@ -26,7 +26,7 @@ MOST_BYTES = 4 * 1024 * 1024
 class FilteredBack:
     """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
-    __slots__ = ("_back", "_bytes", "_call", "_filters", "_flaw", "_waits", "late")
+    __slots__ = ("_back", "_bytes", "_call", "_filters", "_waits", "flaw", "late")
 
     def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
         self._call = call
@@ -34,7 +34,8 @@ class FilteredBack:
         self._filters = filters
         self._waits: deque[tuple[Event, int]] = deque()
         self._bytes = 0
-        self._flaw: Failure | None = None
+        self.flaw: Failure | None = None
+        """Why the call ends with this instead, where more waited than may."""
         self.late: asyncio.Task[None] | None = None
         """What passes on the events that could not pass at once, if there are any."""
 
@@ -73,7 +74,7 @@ class FilteredBack:
             await late
             if self.late is late:
                 self.late = None
-        return self._flaw
+        return self.flaw
 
     def cancel(self) -> None:
         """Nobody waits for what has not passed yet."""
@@ -83,12 +84,12 @@ class FilteredBack:
 
     def _wait(self, event: Event) -> None:
         size = len(jsonrpc.encode(event.params))
-        if self._flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
+        if self.flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
             self._waits.append((event, size))
             self._bytes += size
-        elif self._flaw is None:
+        elif self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
-            self._flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
+            self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
 
     async def _waiting(self, event: Event, begin: int = 0) -> Event | None:
         cleaned = self._cleaned(event, begin)

@@ -249,7 +249,8 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
-            way.cancel()
+            if way.late is not None:
+                way.cancel()
             held = _held(policy, call)
         if held is None:
             return marked(call, _BROKEN)
@@ -267,6 +268,8 @@ class Kernel:
     async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
         try:
             outcome = await policy.dispatch(call, way)
+            if way.late is None and way.flaw is None:
+                return outcome
             return await way.settled() or outcome
         except Unrecorded as problem:
             return Refusal("audit_unavailable", str(problem))

@@ -51,7 +51,7 @@ __all__ = [
 ANN, BOB = Caller("ann"), Caller("bob")
 INFO = {"name": "house", "version": "1"}
 MGP_OFFER = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-_KEYS = {"key-ann": ANN, "key-ann-2": ANN, "key-bob": BOB}
+_KEYS = {"key-ann": ANN, "key-ann-2": ANN, "key-bob": BOB, "key-ann-owner": Caller("ann", "owner")}
 _BOTH = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 Owner = Callable[[Call, Back], Awaitable[Outcome]]

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
+from gatewright.commands import Typed, is_heard_elsewhere, typed_as
 from gatewright.serving.guard import Guard
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
@@ -305,6 +306,24 @@ async def test_a_known_head_says_nothing_about_its_session() -> None:
         house.app.streamable.sessions.close(session.ident)
         one.say(mine)
         assert (await one.hear())[0] == 404
+
+
+async def test_a_known_head_that_was_passed_on_stays_one_of_somebody_elsewhere() -> None:
+    typed_as(Typed("gatewright", file="/srv/mgp.toml"))
+    async with House() as house, served(house) as server, dialled(server) as one:
+        heard: list[bool] = []
+
+        async def listens(call: Call, back: Back) -> Outcome:
+            heard.append(is_heard_elsewhere())
+            return text("hi")
+
+        house.script.does("echo", listens)
+        asked = modern("tools/call", CALL)
+        for request in (raw(asked), raw(asked, via="1.1 proxy"), raw(asked)):
+            for _ in range(3):
+                one.say(request)
+                assert (await one.hear())[0] == 200
+        assert heard == [False] * 3 + [True] * 3 + [False] * 3
 
 
 async def test_headers_of_a_known_head_are_compared_with_each_body() -> None:

@@ -195,11 +195,6 @@ def test_an_interim_result_may_carry_questions_or_a_state_alone() -> None:
     assert (state, odd) == (eras.Interim({}, "s"), eras.Interim({}, None))
 
 
-def test_an_interim_result_is_one_however_its_letters_are_written() -> None:
-    found = eras.read_interim(b'{"result\\u0054ype":"input\\u005frequired","requestState":"s"}')
-    assert found == eras.Interim({}, "s")
-
-
 def test_questions_of_any_size_are_not_decoded() -> None:
     text = b'{"x":"\\u0041","resultType":%b,"inputRequests":[%b1]}'
     for odd in (b"[" + b"1," * 100 + b"1]", b'"input_required' + b" " * 100 + b'"', b'""', b"null"):

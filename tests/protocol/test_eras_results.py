@@ -43,3 +43,8 @@ def test_what_a_modern_client_requires_stands_once_in_a_result(text: bytes, meth
     assert up["resultType"] == said.pop("resultType", "complete")
     assert up["_meta"] == {META_SERVER_INFO: INFO, **said.pop("_meta", {})}
     assert said.items() <= up.items()
+
+
+def test_an_interim_result_is_one_however_its_letters_are_written() -> None:
+    found = eras.read_interim(b'{"result\\u0054ype":"input\\u005frequired","requestState":"s"}')
+    assert found == eras.Interim({}, "s")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Client, Mgp
 from gatewright.protocol import mcp_server as mcp
@@ -63,7 +64,11 @@ def test_a_modern_request_says_everything_itself() -> None:
         "info",
     )
     params = {"name": "x", "n": 2**60, "_meta": {**META, **meta}}
-    assert effect == Inbound(b"1", "tools/call", params, client, METHODS["tools/call"])
+    assert isinstance(effect, Inbound)
+    assert effect.size == len(jsonrpc.encode(params))
+    assert replace(effect, size=0) == Inbound(
+        b"1", "tools/call", params, client, METHODS["tools/call"]
+    )
 
 
 def test_the_connections_own_requests_of_the_modern_era() -> None:

@@ -105,3 +105,14 @@ def test_marks_that_draw_nothing_and_choose_no_form_are_taken_out(char: str) -> 
 def test_a_mongolian_letter_keeps_the_form_that_was_chosen() -> None:
     assert hidden("\u1820\u180b\u1821") == ""
     assert visible("\u1820\u180b\u180b\u1821") == ("\u1820\u180b\u1821", 1)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_text_that_prints_is_judged_like_one_of_two_lines(text: str) -> None:
+    """One shows at once that nothing is hidden in it, the other is looked through."""
+    assert hidden("\n" + text) == hidden(text)
+    clean, count = visible(text)
+    assert visible("\n" + text) == ("\n" + clean, count)
+    both = visible_value({"a": text}), visible_value({"a": text, "b": "\\b"})
+    assert both[0] == ({"a": clean}, count)
+    assert both[1] == ({"a": clean, "b": "\\b"}, count)

@@ -19,6 +19,7 @@ from gatewright.redaction.patterns import (
     Several,
     compiled,
     either,
+    looks_random,
 )
 
 BOUNDED = {
@@ -137,3 +138,15 @@ def test_all_patterns_can_be_compiled_before_somebody_waits_for_them() -> None:
     assert compiled() >= 2
     assert all({"_match", "_matches"} & vars(one).keys() for one in unused)
     assert (unused[0].hits(b"abc"), unused[1].hits(b"b")) == (True, [1])
+
+
+_MIXED = st.text(st.sampled_from("aZ0 9_-\u00e9"), max_size=40) | st.integers(20, 26).map(
+    "b".__mul__
+)
+
+
+@given(st.lists(_MIXED, max_size=12), st.just(257))
+def test_a_short_text_is_taken_for_random_as_a_long_one_is(parts: list[str], before: int) -> None:
+    """Each piece behind so many blanks: one automaton, or the plain passes before it."""
+    text = "-".join(parts).encode()
+    assert looks_random(b" " * before + text) == looks_random(text)

@@ -330,6 +330,7 @@ async def test_one_caller_can_park_only_so_many_and_others_are_not_concerned() -
         assert refused.status == 200
         assert "error" in refused.json or refused.json["result"].get("isError")
         await first(house, key="key-bob")
+        await first(house, key="key-ann-owner")  # another caller, whatever it is called
         await house.post(retry(asked["requestState"], {"q1": {}}), key="key-ann")
         await first(house, key="key-ann")
 
@@ -366,7 +367,7 @@ async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
     async with House() as house:
         parked: Parked[Waiting] = Parked(house.front)
         waiting = Waiting()
-        handle = parked.admit(waiting, "ann")
+        handle = parked.admit(waiting, ("agent", "ann"))
         before = parked.due(handle)
         await asyncio.sleep(0)
         parked.extend(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Question
 from gatewright.links.link import Link
 from gatewright.protocol.eras import read_interim
+from gatewright.transport.slices import whole
 from gatewright.upstream.asking import COMPLETE, ELICIT
 from gatewright.upstream.screen import LOG, Screen, is_ours
 from gatewright.upstream.status import Told
-from tests.upstream.passes import Passes
 from tests.upstream.rig import LEGACY, MODERN, FakeBack, make_call, within
 from tests.upstream.scripted import linked, start
 
@@ -67,60 +68,30 @@ class Large:
         return Answer(self.raw)
 
 
-@pytest.mark.parametrize(
-    "members",
-    [{}, {"_meta": {OURS[0]: 1, "vendor/x": 1}}, {"_mgp": {"x": 1}}, {"\u005f": 1}],
-)
-async def test_a_large_answer_is_screened_like_a_small_one(members: dict[str, Any]) -> None:
-    small = {"content": [], **members}
-    raw = json.dumps({**small, "filler": "x" * 300_000}).encode()
-    house = House()
-    link: Any = Large(raw)
-    found = await house.screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
-    assert isinstance(found, Answer)
-    seen = json.loads(found.raw)
-    seen.pop("filler")
-    assert seen == json.loads(answered(small).raw)
+_WORDS = [*OURS, "_meta", "_mgp", "resultType", "vendor/x", "a_b", "content", "GATEWRIGHT/x"]
 
 
-async def test_a_large_answer_is_gone_through_once_in_a_turn_and_each_part_of_it_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    came = {"content": [], "_meta": {OURS[0]: 1}, "rest": "x" * 600_000}
-    link: Any = Large(json.dumps({"taskId": "T", "status": "completed", "result": came}).encode())
-    passes = Passes(monkeypatch)
-    found = await House().screen.request(
-        link, "tasks/get", {}, called("tasks/get", client=MODERN), FakeBack(), 0
+def _spelled(text: str, every: int) -> str:
+    """The text with each so-manieth letter written as an escape of JSON."""
+    return "".join(
+        f"\\u{ord(char):04x}" if every and at % every == every - 1 else char
+        for at, char in enumerate(text)
     )
-    passes.stop()
-    assert isinstance(found, Answer)
-    assert json.loads(found.raw)["result"] == {**came, "_meta": {}}
-    assert (passes.in_all, passes.in_one_turn) == (2, 1)
 
 
-@pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("name", ["_meta", "\\u005fmeta"])
-async def test_a_meta_of_more_than_a_mebibyte_is_refused_by_name(inside: bool, name: str) -> None:
-    """It would be read again wherever something is looked for in it."""
-    said = f'{{"content":[],"{name}":{{"vendor/x":"{"x" * (1024 * 1024)}"}}}}'
-    call = called("tasks/get" if inside else "tools/call", client=MODERN)
-    link: Any = Large((f'{{"taskId":"T","result":{said}}}' if inside else said).encode())
-    found = await House().screen.request(link, call.method, {}, call, FakeBack(), 0)
-    assert isinstance(found, Failure)
-    assert found.message == "the answer of server files has a _meta of more than 1048576 bytes"
-
-
-@pytest.mark.parametrize(("rest", "passes"), [(300_000, True), (1024 * 1024, False)])
-async def test_a_page_of_tasks_of_more_than_a_mebibyte_is_refused_before_it_is_read(
-    rest: int, passes: bool
+@pytest.mark.parametrize("every", range(4))
+@pytest.mark.parametrize("said", ["complete", "input_required", "_", "/"])
+async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_members(
+    said: str, every: int
 ) -> None:
-    link: Any = Large(json.dumps({"tasks": [], "rest": "x" * rest}).encode())
-    found = await House().screen.request(
-        link, "tasks/list", {}, called("tasks/list"), FakeBack(), 0
-    )
-    assert isinstance(found, Answer) is passes
-    if isinstance(found, Failure):
-        assert found.message == "the tasks of server files have more than 1048576 bytes"
+    for word, of_meta in product(_WORDS, _WORDS):
+        meta = f'"{_spelled("_meta", every)}":{{"{_spelled(of_meta, every)}":1}}'
+        member = f'"{_spelled(word, every)}":"{_spelled(said, every)}"'
+        for members in (member, meta, f"{member},{meta}"):
+            answer = Answer(f"{{{members}}}".encode())
+            link: Any = Large(answer.raw)
+            work = House().screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
+            assert await work == whole(House().screen._read(called(), answer))
 
 
 def test_a_server_that_asks_too_much_at_once_is_not_decoded() -> None:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.leaves import pointer, strings
+from gatewright.validators.leaves import light_text, outweighs, pointer, strings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -70,6 +71,29 @@ def test_nesting_does_not_exhaust_the_stack() -> None:
     assert text == "deep"
     assert place is not None
     assert len(place.path()) == 100_000
+
+
+DENSE = st.sampled_from(
+    [0, "", "a", "\u00e9", "\U0001f600", "\n", [], {}, {"": 0}, [0, 0], [[[0]]]]
+)
+
+
+@given(JSON | st.lists(DENSE, max_size=60), st.integers(0, 600), st.sampled_from([1, 8, 128]))
+def test_nothing_in_a_light_text_outweighs_what_it_is_light_for(
+    value: Any, most: int, each: int
+) -> None:
+    text = msgspec.json.encode(value)
+    if len(text) <= light_text(most, each):
+        assert not outweighs(value, most, each)
+        assert not outweighs([value], most, each)
+
+
+def test_a_text_that_is_all_values_is_light_up_to_what_it_weighs() -> None:
+    """Nearly: two bytes a value."""
+    most = 1000
+    light = light_text(most)
+    assert not outweighs([0] * (light // 2 - 1), most)
+    assert outweighs([0] * (light * 3 // 4), most)
 
 
 def test_pointers_escape_what_the_notation_uses() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gatewright.validators import registry
-from gatewright.validators.leaves import Place
+from gatewright.validators.leaves import Place, light_text
 from gatewright.validators.objection import Objection
 from gatewright.validators.registry import BUILT_IN, GROUP, Checks, available, checks_for, preparer
+from gatewright.wire import jsonrpc
 
 
 class Shouting:
@@ -140,3 +141,14 @@ def test_a_list_is_given_text_by_text_to_who_does_not_take_words() -> None:
         "shouting",
         Objection("/list/1", "shouting", "shouts"),
     )
+
+
+@pytest.mark.parametrize("pointers", [{}, {"sandbox": ["/a"]}, {"sandbox": ["/a"] * 8}])
+def test_how_long_a_text_is_never_hides_what_takes_long(pointers: dict[str, list[str]]) -> None:
+    """Each pointer has its value judged once, the same value as often as they lead to it."""
+    checks = checks_for("sandbox", {}, pointers, "tool")
+    assert isinstance(checks, Checks)
+    for count in range(0, light_text(4096), 50):
+        arguments = {"a": "x" * count}
+        size = len(jsonrpc.encode({"name": "t", "arguments": arguments}))
+        assert checks.takes_long(arguments, size) == checks.takes_long(arguments)

@@ -38,20 +38,27 @@ Door = Callable[[HttpRequest], Answering]
 
 
 class _Way:
-    """Where a request with these headers leads, and whether its Host and Origin are ours (`flaw`): what follows from its
-    head alone, as long as the names and profiles that are `ours` are the same."""
+    """Where a request with these headers leads, whether its Host and Origin are ours (`flaw`) and whether who sends it is
+    `near`: what follows from its head and its connection alone, as long as the names and profiles that are `ours` are the same."""
 
-    __slots__ = ("door", "flaw", "headers", "ours", "passed_on", "profile")
+    __slots__ = ("door", "flaw", "headers", "near", "ours", "profile")
 
     def __init__(
-        self, ours: _Ours, headers: HttpHeaders, flaw: str, door: Door | None, profile: str
+        self,
+        ours: _Ours,
+        headers: HttpHeaders,
+        flaw: str,
+        door: Door | None,
+        profile: str,
+        *,
+        near: bool,
     ) -> None:
         self.ours = ours
         self.headers = headers
         self.flaw = flaw
         self.door = door
         self.profile = profile
-        self.passed_on = is_passed_on(headers.values)
+        self.near = near
 
 
 _Ours = tuple[Guard, frozenset[str]]
@@ -97,28 +104,33 @@ class App:
             way = self._way(scope)
             if head is not None:
                 head.notes = way
-        connection = Connection(scope, receive, send, whole)
-        if is_near(scope, passed_on=way.passed_on):
-            return self._led(connection, way)
+        if way.near:
+            return self._led(way, scope, receive, send, whole)
         caller = self._front.identify("http", way.headers.credential)
-        return told(lambda: self._led(connection, way), caller)
+        elsewhere = way
+        return told(lambda: self._led(elsewhere, scope, receive, send, whole), caller)
 
-    def _led(self, connection: Connection, way: _Way) -> Answering:
+    def _led(
+        self, way: _Way, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None
+    ) -> Answering:
         """Through the door that the head names."""
         front, door, headers = self._front, way.door, way.headers
         if door is None or front.protected is not None:
-            return self._http(connection, way)
+            return self._http(Connection(scope, receive, send, whole), way)
         # Who it is may be another one with every request; all before follows from the head.
         caller = front.identify("http", headers.credential)
         if isinstance(caller, Refusal):
-            return self._nobody(connection, way, caller)
-        return door(HttpRequest(*connection, headers, caller, way.profile, front.refused))
+            return self._nobody(Connection(scope, receive, send, whole), way, caller)
+        return door(
+            HttpRequest(scope, receive, send, whole, headers, caller, way.profile, front.refused)
+        )
 
     def _way(self, scope: dict[str, Any]) -> _Way:
         headers = HttpHeaders(scope["headers"])
         flaw = self._ours[0].refuses(headers.values)
         door, profile = (None, "") if flaw else self._route(scope["path"])
-        return _Way(self._ours, headers, flaw, door, profile)
+        near = is_near(scope, passed_on=is_passed_on(headers.values))
+        return _Way(self._ours, headers, flaw, door, profile, near=near)
 
     async def _http(self, connection: Connection, way: _Way) -> None:
         scope, send, headers = connection.scope, connection.send, way.headers

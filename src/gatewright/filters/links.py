@@ -68,13 +68,15 @@ class Links:
         """The outcome with every link leading where it should."""
         if type(outcome) is not Answer or outcome.own or call.kind == "list":
             return outcome
-        server, raw = self._server(call), outcome.raw
+        raw = outcome.raw
+        beside = self._beside if len(raw) > AT_ONCE else None
+        if beside is None and not _may_name(raw):
+            return outcome
+        server = self._server(call)
         if server is None:
             return outcome
-        if len(raw) > AT_ONCE and self._beside is not None:
-            return self._large(call, server, outcome, self._beside)
-        if not _may_name(raw):
-            return outcome
+        if beside is not None:
+            return self._large(call, server, outcome, beside)
         try:
             result = jsonrpc.decode(raw)
         except ValueError:
@@ -199,8 +201,8 @@ def _holders(method: str, result: Any) -> Iterable[dict[str, Any]]:
 
 
 def _may_name(raw: bytes) -> bool:
-    """Whether there may be a URI in a result."""
-    return any(raw.find(one) >= 0 for one in _NAMES)
+    """Whether there may be a URI in a result: anything of `_NAMES`."""
+    return raw.find(b'"uri"') >= 0 or raw.find(b"\\u") >= 0
 
 
 def _contents(method: str, result: Any) -> Iterator[dict[str, Any]]:

@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from gatewright.call import Back, Call, Refusal
 from gatewright.redaction.invisible import visible_value
 from gatewright.stores.call_records import request_of
-from gatewright.validators.leaves import outweighs
+from gatewright.validators.leaves import light_text, outweighs
 
 __all__ = ["AT_ONCE", "Looking", "Sanitize", "Wanted"]
 
 AT_ONCE = 16 * 1024
 """Characters, and eight for each value, that are looked through where they are."""
+_LIGHT = light_text(AT_ONCE)
 
 Looking = Callable[[Call], Awaitable[tuple[Any, int] | Refusal]]
 """Takes out of the arguments of a call what nobody sees, beside the event loop: the arguments, and how many pieces went."""
@@ -59,8 +60,9 @@ class Sanitize:
         tool = call.tool
         if tool is None or not self._wanted.of(tool.target.server, tool.target.name):
             return call
-        if self._beside is not None and outweighs(call.arguments, AT_ONCE):
-            return self._large(call, self._beside)
+        beside = None if 0 < call.size <= _LIGHT else self._beside
+        if beside is not None and outweighs(call.arguments, AT_ONCE):
+            return self._large(call, beside)
         try:
             cleaned, removed = visible_value(call.arguments)
         except RecursionError:

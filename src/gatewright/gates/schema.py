@@ -11,7 +11,7 @@ from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.validators.compiled import Compiled
-from gatewright.validators.leaves import outweighs
+from gatewright.validators.leaves import light_text, outweighs
 from gatewright.validators.misfits import MOST, misfits
 from gatewright.validators.objection import Objection
 from gatewright.wire import jsonrpc
@@ -22,6 +22,7 @@ AT_ONCE = 64 * 1024
 """Characters of arguments that are checked where they are; more is checked beside the loop."""
 _A_VALUE = 128
 """As many characters a value counts for: a rule such as `oneOf` or `multipleOf` looks at each of them for long."""
+_LIGHT = light_text(AT_ONCE, _A_VALUE)
 
 Checking = Callable[
     [Call, bytes, tuple[int, int]],
@@ -73,8 +74,9 @@ class Schema:
             arguments = {}
         elif type(arguments) is not dict:
             return _NO_OBJECT
-        if self._beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
-            return self._large(call, tool, self._beside)
+        beside = None if 0 < call.size <= _LIGHT else self._beside
+        if beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
+            return self._large(call, tool, beside)
         objection = compiled.objection(arguments)
         if objection is None:
             return call

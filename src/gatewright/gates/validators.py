@@ -60,7 +60,7 @@ class Validators:
         checks = self._checks(tool)
         if isinstance(checks, str):
             return _unavailable(tool.security.validator, checks)
-        if self._beside is not None and checks.takes_long(call.arguments):
+        if self._beside is not None and checks.takes_long(call.arguments, call.size):
             return self._judged(call, tool, self._beside)
         found = checks.objection(call.arguments)
         if found is not None:

@@ -34,7 +34,9 @@ def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
         return _failed(reply.error)
     if not (raw.isascii() or jsonrpc.is_utf8(raw)):
         return _NOT_UTF8
-    marked = kind == "tool" and any(raw.find(one) >= 0 for one in _TOOL_ERROR)
+    marked = kind == "tool" and (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0)
+    if not marked and len(raw) <= MOST_MEMBERS and raw[0] == _BRACE:
+        return Answer(raw, False, modern)  # nothing in it says anything else
     return _answer(raw, kind, modern, marked=marked)
 
 

@@ -40,6 +40,8 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_ADAPTED = frozenset(("_meta", "inputResponses", "trace_id"))
+"""Members of params that have something in them for the server to see otherwise; most calls have none of them."""
 _numbers = itertools.count(1)
 
 
@@ -251,8 +253,10 @@ class Link(abc.ABC):
         self._next = ident + 1
         clock = self._clock
         exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
-        said = self._send(exchange, method, self._adapted(exchange, method, params))
         kind = "list" if call is None else call.kind
+        plain = kind != "method" and not self._outgoing.always and _ADAPTED.isdisjoint(params)
+        shown = params if plain else self._adapted(exchange, method, params)
+        said = self._send(exchange, method, shown)
         if said is not None:
             return read_reply(said, kind, self.modern)
         pending[ident] = exchange

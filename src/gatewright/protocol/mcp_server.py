@@ -78,6 +78,8 @@ class Inbound(msgspec.Struct, frozen=True, gc=False):
     client: Client
     spec: Method
     trace_id: str | None = None
+    size: int = 0
+    """See `Call`."""
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -243,7 +245,8 @@ def _inbound(
         flaw = f"params.{names} must be a string"
         http = 400 if is_modern(client.revision) else 200
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
-    return Inbound(request.id, request.method, params, client, spec, request.trace_id)
+    size = len(request.params)
+    return Inbound(request.id, request.method, params, client, spec, request.trace_id, size)
 
 
 def discovered(

@@ -41,7 +41,7 @@ def hidden(text: str) -> str:
     What writing needs is no secret: joiners inside words and emoji, one variation selector behind a character, the
     letters of a flag.
     """
-    if text.isascii() and not _CONTROL.within(text):
+    if _is_plain(text):
         return ""
     before = ""
     for index, char in enumerate(text):
@@ -53,6 +53,11 @@ def hidden(text: str) -> str:
                 return f"U+{ord(char):04X}"
         before = char
     return ""
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is ASCII without control characters but those of `_PLAIN`."""
+    return text.isascii() and (text.isprintable() or not _CONTROL.within(text))
 
 
 def _needed(char: str, before: str, after: str, ahead: str) -> bool:
@@ -90,7 +95,7 @@ def _joins(char: str) -> bool:
 
 def visible(text: str) -> tuple[str, int]:
     """The text without what nobody sees, and how many pieces were taken out; the very text where there are none."""
-    if text.isascii() and not _CONTROL.within(text):
+    if _is_plain(text):
         return text, 0
     cleaned, count = _TERMINAL.subn("", text)
     kept: list[str] = []
@@ -148,7 +153,9 @@ def _visible_members(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 def _may_hide(raw: bytes) -> bool:
     """False for JSON text in none of whose texts anything can be hidden. The quick half."""
-    return not raw.isascii() or _ESCAPED.within(raw)
+    if not raw.isascii():
+        return True
+    return (raw.find(b"\\") >= 0 or raw.find(b"\x7f") >= 0) and _ESCAPED.within(raw)
 
 
 def visible_json(raw: bytes) -> tuple[bytes, int]:

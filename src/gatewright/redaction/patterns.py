@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from string import ascii_letters, digits
 from typing import Any
 from weakref import WeakSet
 
@@ -26,6 +27,7 @@ __all__ = [
     "Span",
     "compiled",
     "either",
+    "looks_random",
 ]
 
 _MEMORY = 64 << 20
@@ -159,7 +161,7 @@ class AnyOf:
 
     def hits(self, text: bytes) -> bool:
         """Whether any matches anywhere."""
-        if len(text) <= _SHORT and not _RANDOM.hits(text):
+        if len(text) <= _SHORT and not looks_random(text):
             return self._together.hits(text)
         return any(pattern.hits(text) for pattern in self._patterns)
 
@@ -173,6 +175,21 @@ _SHORT = 1024
 """Bytes that may cost ten microseconds each: somebody could write random words, without digits."""
 _RANDOM = Pattern("[0-9][A-Za-z]+[0-9]|[A-Za-z]{24}")
 """What identifiers, digests and base64 have, and words have not."""
+_CLASSES = bytes(
+    ord("9") if chr(one) in digits else ord("a") if chr(one) in ascii_letters else ord(" ")
+    for one in range(256)
+)
+_TURN, _LONG = b"9a", b"a" * 24
+_PLAINLY = 256
+"""Bytes for which three plain passes take less than an automaton."""
+
+
+def looks_random(text: bytes) -> bool:
+    """Whether `_RANDOM` is found. Most short texts have neither a letter behind a digit nor so many letters in a row."""
+    if len(text) > _PLAINLY:
+        return _RANDOM.hits(text)
+    classes = text.translate(_CLASSES)
+    return classes.find(_LONG) >= 0 or (classes.find(_TURN) >= 0 and _RANDOM.hits(text))
 
 
 class OnLine:

@@ -105,6 +105,8 @@ class Exchange:
     _task: asyncio.Task[Any] | None = None
     _cancelled = False
     _handle: str | None = None
+    _aside = b"parked"
+    """What it runs under while no request has the seat: the id of none, so that each is free after its answer."""
     _questions: Mapping[str, tuple[Question, asyncio.Future[Any]]] = MappingProxyType({})
     _count = 0
     _asking: asyncio.Task[None] | None = None
@@ -169,13 +171,15 @@ class Exchange:
         client = inbound.client
         if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
             outcome = self._reseal(call, outcome)
-        for page in pages(outcome):
-            self._host.asked(page)
+        if type(outcome) is not Answer:
+            for page in pages(outcome):
+                self._host.asked(page)
         spelled = verdicts.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None:
             self._outcome = spelled
             return _nothing()
-        self._release()
+        if self._handle is not None:
+            self._release()
         return self._leave(seat.finish(inbound.id, spelled))
 
     def _leave(self, words: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
@@ -195,11 +199,6 @@ class Exchange:
         if self._seat is not None:
             spelled = broken(self._host.conversation.client)
             await self._leave(self._seat.finish(self._inbound.id, spelled))
-
-    @property
-    def _aside(self) -> bytes:
-        """What it runs under while no request has the seat: the id of none, so that each is free after its answer."""
-        return f"parked {self._handle}".encode()
 
     def _step_aside(self) -> None:
         key, running = request_key(self._inbound.id), self._host.running
@@ -303,8 +302,9 @@ class Exchange:
 
     async def _ask_parked(self, question: Question) -> dict[str, Any]:
         if self._handle is None:
-            owner = self._call.caller.id if self._call is not None else ""
+            owner = self._call.caller.who if self._call is not None else None
             self._handle = self._host.parked.admit(self, owner)
+            self._aside = f"parked {self._handle}".encode()
         self._count += 1
         key = question.key or f"q{self._count}"
         if key in self._questions:

@@ -245,6 +245,7 @@ class Front(msgspec.Struct):
             profile=profile,
             credential=credential,
             facts={},
+            size=inbound.size,
         )
 
     def _make(self) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Generic, Protocol, TypeVar
 
-from gatewright.call import Caller, CannotAsk
+from gatewright.call import Caller, CannotAsk, Who
 from gatewright.serving.front import Front
 
 __all__ = ["PARKED_EACH", "PARKED_S", "Parked", "bound_to"]
@@ -37,10 +37,10 @@ class Parked(Generic[T]):
 
     def __init__(self, front: Front) -> None:
         self._front = front
-        self._waiting: dict[str, tuple[T, str, asyncio.TimerHandle]] = {}
-        self._owners: dict[str, int] = {}
+        self._waiting: dict[str, tuple[T, Who | None, asyncio.TimerHandle]] = {}
+        self._owners: dict[Who | None, int] = {}
 
-    def admit(self, exchange: T, owner: str) -> str:
+    def admit(self, exchange: T, owner: Who | None) -> str:
         """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
         if self._owners.get(owner, 0) >= PARKED_EACH:
             raise CannotAsk("too many calls of this caller wait for answers", -32000)

@@ -128,24 +128,23 @@ class Peer:
     def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
-        if isinstance(effect, mcp.Inbound | mcp.Listen) and self._runs(effect.id):
-            return self._reject(
-                mcp.Rejected(effect.id, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply
-            )
         if type(effect) is mcp.Inbound:
+            key = mcp.request_key(effect.id)
+            if key in self.running:
+                return self._twice(effect.id, reply)
             if effect.client.mgp_problem:
                 self.front.look_at_offer(effect.client, self.caller, self._door)
             if "requestState" in effect.params and _reopens(effect):
                 return self._reopen(effect, reply)
-            return self._new(effect, reply)
+            return self._new(effect, key, reply)
         if isinstance(effect, mcp.Listen):
             return self._listen(effect, reply)
         return self._at_once(effect, reply)
 
-    def _runs(self, ident: bytes) -> bool:
-        """Whether a request of this id is still to be answered. A client that lost its connection and says it again would have
-        it carried out twice."""
-        return mcp.request_key(ident) in self.running
+    def _twice(self, ident: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
+        """A request of this id is still to be answered: a client that lost its connection and says it again would have it carried
+        out twice."""
+        return self._reject(mcp.Rejected(ident, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply)
 
     async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
         if isinstance(effect, mcp.Hello):
@@ -172,15 +171,15 @@ class Peer:
 
     # -- calls
 
-    def _new(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
-        key = mcp.request_key(inbound.id)
+    def _new(self, inbound: mcp.Inbound, key: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
         self.running[key] = exchange = Exchange(self, inbound, reply)
         if inbound.method in _NOTED:
-            return self._run_noted(exchange, inbound, reply)
+            return self._run_noted(exchange, inbound, key, reply)
         return exchange.run(key)
 
-    async def _run_noted(self, exchange: Exchange, inbound: mcp.Inbound, reply: Reply) -> None:
-        key = mcp.request_key(inbound.id)
+    async def _run_noted(
+        self, exchange: Exchange, inbound: mcp.Inbound, key: bytes, reply: Reply
+    ) -> None:
         try:
             flaw = self._note(inbound)
             if flaw is not None:
@@ -263,7 +262,8 @@ class Peer:
             return self._reject(_foreign(inbound, str(problem)), reply)
         if state.kind == "upstream":
             inner = {**params, "requestState": state.text}
-            return self._new(replace(inbound, params=inner), reply)
+            key = mcp.request_key(inbound.id)
+            return self._new(replace(inbound, params=inner), key, reply)
         exchange = self.parked.find(state.text)
         if exchange is None:
             return self._reject(_foreign(inbound, _GONE), reply)
@@ -320,8 +320,10 @@ class Peer:
         self._send(jsonrpc.notification(method, params or None))
 
     def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
-        listening = Listening(self.front, self, listen, reply)
-        self.running[mcp.request_key(listen.id)] = listening
+        key = mcp.request_key(listen.id)
+        if key in self.running:
+            return self._twice(listen.id, reply)
+        self.running[key] = listening = Listening(self.front, self, listen, reply)
         return self._hear(listening, listen, reply)
 
     async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:

@@ -92,7 +92,7 @@ class Sessions:
         if session is None:
             return None
         peer, standing = session.peer, session.standing
-        if (peer.caller.who, peer.profile) != (caller.who, profile):
+        if peer.profile != profile or (peer.caller is not caller and peer.caller.who != caller.who):
             return None
         now = self._front.clock()
         if now - standing.used > IDLE_S and session.is_over(now):

@@ -17,6 +17,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
 from gatewright.commands import to_type
 from gatewright.protocol.mcp_client import Hello
 from gatewright.protocol.promises import renamed
+from gatewright.protocol.tasks import wanted
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.declared import without_address
 from gatewright.upstream.made_tasks import MadeTasks
@@ -105,7 +106,7 @@ class Dispatch:
             params[member] = target.name
         outcome = await owner.call(call.method, params, call, back)
         if type(outcome) is Answer:
-            if call.kind == "tool" and isinstance(owner, Server):
+            if call.kind == "tool" and wanted(call) and isinstance(owner, Server):
                 return await self.tasks.noticed(outcome, owner, call)
         elif type(outcome) is Failure and outcome.error is not None:
             return await self._failed(outcome, owner, params, call, back)

@@ -17,7 +17,6 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.links.related import named, without
 from gatewright.protocol import task_ids
 from gatewright.protocol.task_ids import RELATED
-from gatewright.protocol.tasks import wanted
 from gatewright.stores.server_tasks import ServerTask
 from gatewright.transport.large import LARGE, holds_any
 from gatewright.transport.slices import in_slices
@@ -54,9 +53,7 @@ class ServerTasks:
         self.made = made
 
     async def noticed(self, outcome: Answer, owner: Server, call: Call) -> Outcome:
-        """What a call came to, whose server may have made a task of it."""
-        if not wanted(call):
-            return outcome
+        """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it."""
         if len(outcome.raw) > LARGE:
             if not await holds_any(outcome.raw, _MADE):
                 return outcome

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Place", "outweighs", "pointer", "strings"]
+__all__ = ["Place", "light_text", "outweighs", "pointer", "strings"]
 
 
 class Place(NamedTuple):
@@ -66,6 +66,12 @@ def outweighs(value: Any, most: int, each: int = _EACH) -> bool:
         if weight > most or weight + len(stack) * each > most:
             return True
     return False
+
+
+def light_text(most: int, each: int = _EACH) -> int:
+    """The bytes that a JSON text may have so that no value in it, nor a list of one, `outweighs` so much, whatever it says: each
+    value takes a byte and something between it and the next, and no character takes less than one."""
+    return max(0, (most - 2 * each) * 2 // (each + 2))
 
 
 def pointer(steps: Iterable[str | int]) -> str:

@@ -29,7 +29,18 @@ from gatewright.validators.leaves import Place, strings
 from gatewright.validators.objection import Objection
 from gatewright.validators.options import BadOptions, read_options
 
-__all__ = ["Options", "Paths", "ReadLink", "names_path", "path_rule", "prepare", "readings"]
+__all__ = [
+    "Options",
+    "Paths",
+    "ReadLink",
+    "may_be_read_otherwise",
+    "may_climb",
+    "names_path",
+    "names_variable",
+    "path_rule",
+    "prepare",
+    "readings",
+]
 
 ReadLink = Callable[[str], str | None]
 """Absolute path → where the symbolic link there leads, or None where there is none."""
@@ -211,12 +222,15 @@ def _form_rule(path: str) -> str | None:
         return "backslash"
     if path.startswith("~"):
         return "home"
-    if _names_variable(path):
+    if names_variable(path):
         return "variable"
-    return "drive" if _DRIVE.begins(path) else None
+    return "drive" if ":" in path and _DRIVE.begins(path) else None
 
 
-def _names_variable(path: str) -> bool:
+def names_variable(path: str) -> bool:
+    """Whether a shell would put something else in the place of a part."""
+    if "$" not in path and "`" not in path and "%" not in path:
+        return False
     windows = path.startswith("%") and _VARIABLE_OF_WINDOWS.begins(path)
     return _VARIABLE.within(path) or (windows and not _ESCAPED.begins(path))
 
@@ -235,7 +249,7 @@ def _relative(path: str, root: str, given: str) -> str | None:
 def _forms(path: str) -> Iterator[str | None]:
     """The path, and what others could read in it; None where an escape decodes to nothing valid."""
     yield path
-    if path.isascii() and not _ESCAPES.within(path):
+    if path.isascii() and not may_be_read_otherwise(path):
         return
     form: str | None = path
     for _ in range(_MAX_DECODES):
@@ -248,14 +262,27 @@ def _forms(path: str) -> Iterator[str | None]:
     yield None
 
 
-_ESCAPES = Pattern(r"[%&+;?#*]|0x| (?:/|\n?\Z)|(?:^|/) ")
+_ESCAPES = frozenset("%&+;?#*")
 _AFTER_DOTS = Pattern(r"\.\.([;?#+])")
 _WILD = Pattern(r"[^*].*[?*\[]|[?\[]", DOTALL)
 """How a component begins that is a pattern for names with a dot before them. Some shells and servers take `.*` for `..`."""
-_CLIMBING = Pattern(r"\.\.|[?*\[{]")
 _IN_BRACES = Pattern(r"(?:^|[/{,])\.\.(?:[/,}]|\n?\Z)")
 _LINE = Pattern(r"[\n\r\t]")
 _NOTHING = Pattern(r"([^/])/(?:\.?/)+")
+
+
+def may_be_read_otherwise(path: str) -> bool:
+    """Whether something in an ASCII path is an escape to somebody, or a blank at an end of a name."""
+    if not _ESCAPES.isdisjoint(path) or "0x" in path:
+        return True
+    return " " in path and (
+        " /" in path or "/ " in path or path[0] == " " or path.endswith((" ", " \n"))
+    )
+
+
+def may_climb(path: str) -> bool:
+    """Whether there are two dots in a path, or what some expand to them."""
+    return ".." in path or "*" in path or "?" in path or "[" in path or "{" in path
 
 
 def _decoded(path: str) -> str | None:
@@ -291,7 +318,7 @@ def _from_utf_7(path: str) -> str:
 def _climbs(path: str) -> bool:
     """Whether a path leads above where it begins, whichever of its patterns are expanded, also for whoever takes
     `../` out of it once."""
-    if not _CLIMBING.within(path):
+    if not may_climb(path):
         return False
     if "{" in path and _IN_BRACES.within(path):
         return True

@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
-from gatewright.validators.leaves import Place, outweighs, pointer, strings
+from gatewright.validators.leaves import Place, light_text, outweighs, pointer, strings
 from gatewright.validators.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 
@@ -72,6 +72,9 @@ class Checks:
             tuple(_steps(one)) for name, _ in validators for one in pointers.get(name, ())
         ]
         self._everywhere = any(not pointers.get(name) for name, _ in validators)
+        # Where several pointers lead to one value, it counts as often.
+        once = self._everywhere or len(self._only) <= 1
+        self._light = light_text(self._at_once) if once else 0
         self.leads_anywhere = any(hasattr(one, "hosts") for _, one in validators)
         """Whether there can be `hosts` at all."""
 
@@ -91,8 +94,11 @@ class Checks:
                     return name, Objection(where, found.rule, found.message, found.details)
         return None
 
-    def takes_long(self, arguments: Any) -> bool:
-        """Whether judging these arguments may take more than some milliseconds, so that it is better done elsewhere."""
+    def takes_long(self, arguments: Any, size: int = 0) -> bool:
+        """Whether judging these arguments may take more than some milliseconds, so that it is better done elsewhere. `size` is
+        what is known of their text (`Call.size`)."""
+        if 0 < size <= self._light:
+            return False
         if self._everywhere:
             return outweighs(arguments, self._at_once)
         judged = [_at(arguments, one)[1] for one in self._only]

@@ -203,9 +203,10 @@ async def test_an_operator_may_change_the_arguments_and_the_record_has_both(
     refused(await world.run(arguments={"path": "/"}), "permission_deferred")
     one = await world.desk.first()
     world.desk.store.approve(one.id, by="olga", edited='{"path": "/tmp"}')
-    found = await world.run(arguments={"path": "/"})
+    found = await world.run(arguments={"path": "/"}, size=25)
     assert isinstance(found, Call)
     assert found.arguments == {"path": "/tmp"}
+    assert found.size == 0  # nobody knows how much an operator wrote
     assert found.facts["edited_from"] == one.arguments_digest
     assert found.facts["confirmed_by"] == "olga"
     refused(await world.run(arguments={"path": "/"}), "permission_deferred")  # used up

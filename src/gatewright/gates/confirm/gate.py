@@ -169,7 +169,8 @@ class Confirm:
         """The call with other arguments, if it may pass like that."""
         before = await in_slices(canonical_steps(call.arguments))
         call.facts["edited_from"] = sha256(before).hexdigest()
-        call = replace(call, params={**call.params, "arguments": decode(arguments.encode())})
+        params = {**call.params, "arguments": decode(arguments.encode())}
+        call = replace(call, params=params, size=0)
         for gate in self._again:
             verdict = await verdict_of(gate, call, back)
             if isinstance(verdict, Refusal):
