@@ -116,10 +116,11 @@ class House(Musts):
         return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
     def promised(self, server: str, kind: str) -> None:
-        """Whoever may see the server may hear once more that a list of it has changed."""
+        """Whoever may see the server may hear once more that a list of it has changed. What the hostile one takes is called
+        otherwise in the lists of all others, too: the gateway finds that by itself, beside what the server says."""
+        taken = server == "evil" and kind == "resources"
         for name, client in self.clients.items():
-            if server in visible(name):
-                client.credit[f"notifications/{kind}/list_changed"] += 1
+            client.credit[f"notifications/{kind}/list_changed"] += (server in visible(name)) + taken
 
     async def dies(self, name: str) -> None:
         """All connections of a server end; it is there again afterwards."""
