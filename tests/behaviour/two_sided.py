@@ -102,16 +102,25 @@ class House(Musts):
         return await self.servers[spec.id].reach(spec, around, capabilities)
 
     def shared(self, end: End) -> bool:
-        link = self.gateway.supervisor.fleet.servers[end.server.name]._main.link
+        return self._is(end, self.gateway.supervisor.fleet.servers[end.server.name]._main.link)
+
+    def serves(self, client: Client, server: str) -> End | None:
+        link = self.gateway.supervisor.fleet.servers[server].link_of(client.handle)
+        return next((end for end in self.servers[server].ends if self._is(end, link)), None)
+
+    @staticmethod
+    def _is(end: End, link: Link | None) -> bool:
+        """Whether a connection of a server is the other end of a link."""
         if isinstance(link, HttpLink):
             return isinstance(end, Web) and link.wire is end.wire
         return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
     def promised(self, server: str, kind: str) -> None:
-        """Whoever may see the server may hear once more that a list of it has changed."""
+        """Whoever may see the server may hear once more that a list of it has changed. What the hostile one takes is called
+        otherwise in the lists of all others, too: the gateway finds that by itself, beside what the server says."""
+        taken = server == "evil" and kind == "resources"
         for name, client in self.clients.items():
-            if server in visible(name):
-                client.credit[f"notifications/{kind}/list_changed"] += 1
+            client.credit[f"notifications/{kind}/list_changed"] += (server in visible(name)) + taken
 
     async def dies(self, name: str) -> None:
         """All connections of a server end; it is there again afterwards."""
@@ -120,13 +129,16 @@ class House(Musts):
             self.promised(name, kind)
         for end in list(server.ends):
             end.close()
-        keeper = self.gateway.supervisor.fleet.servers[name]._main
-        for _ in range(200):
-            keeper._poke.set()
+        if "web" in SERVERS[name]:
             await self.pass_time(0.05)
-            if "web" in SERVERS[name]:
-                return  # noticed with the next request
-            if server.ends and keeper.link is not None and keeper.link.open:
+            return  # noticed with the next request
+        known = self.gateway.supervisor.fleet.servers[name]
+        for _ in range(200):
+            keepers = [known._main, *known._lanes.all()]
+            for keeper in keepers:
+                keeper._poke.set()
+            await self.pass_time(0.05)
+            if all(keeper.link is not None and keeper.link.open for keeper in keepers):
                 break
         else:
             self.fault(f"{name} was not connected again", name)

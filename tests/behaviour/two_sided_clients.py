@@ -71,6 +71,7 @@ class Client:
     """See the module's text."""
 
     pipe: MemoryPipe
+    door: Duplex
 
     def __init__(self, house: Sees, name: str, key: str) -> None:
         self.house, self.name, self.key = house, name, key
@@ -111,6 +112,7 @@ class Client:
             assert isinstance(caller, Caller)
             words: dict[str, Any] = {"credential": self.key, "profile": self.host.profile}
             door = Duplex(front, caller, door="websocket", **words)
+            self.door = door
             theirs, self.pipe = pair(door, _Ear(self))
             door.attach(theirs)
         if not self.modern:
@@ -225,6 +227,11 @@ class Client:
         listened = [one for ident, one in self.acks.items() if ident in self.open]
         uris = [uri for one in listened for uri in one.get("resourceSubscriptions") or ()]
         return [*self.holds.items(), *((uri, next(iter(self.wants[uri]))) for uri in uris)]
+
+    @property
+    def handle(self) -> str | None:
+        """What the gateway calls its session."""
+        return (self.session or None) if self.host.wire == "http" else self.door.peer.session
 
     def listens_for(self, kind: str) -> bool:
         """Whether it hears that such lists have changed."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gatewright.call import Target
 from gatewright.upstream.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client, Question
-from tests.behaviour.two_sided_facts import SERVERS, Asked, visible
+from tests.behaviour.two_sided_facts import Asked, visible
 from tests.behaviour.two_sided_judge import Judge
 from tests.behaviour.two_sided_servers import End, Server, Work
 
@@ -101,13 +101,16 @@ class Musts(Judge):
                     found.append((client, own))
         return found
 
+    def serves(self, client: Client, server: str) -> End | None:
+        """The connection of a server that serves a client, while it is there."""
+        raise NotImplementedError
+
     def must_be_wanted(self) -> None:
-        """A server knows of each resource of its that somebody waits for."""
+        """A server knows of each resource of its that somebody waits for, on the connection that serves that one."""
         for client in self.clients.values():
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 uri = own if target is None else target.name
-                ends = self.servers[server].ends
-                shared = SERVERS[server].get("share") != "session"
-                if shared and ends and not any(uri in end.wanted for end in ends):
+                end = self.serves(client, server)
+                if end is not None and uri not in end.wanted:
                     self.fault(f"{server} was not told that {client.name} waits for {uri}", own)

@@ -11,7 +11,7 @@ from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_loop import Loop
 from tests.behaviour.two_sided_servers import End, Work
 
-__all__ = ["calls", "inside", "stands", "work_of"]
+__all__ = ["calls", "inside", "played", "stands", "work_of"]
 
 
 def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> House:
@@ -31,6 +31,13 @@ def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> H
         loop.run_until_complete(whole())
     finally:
         loop.close()
+    return house
+
+
+def played(folder: Path, act: Any) -> House:
+    """Something happened, and nobody got what is another's."""
+    house = inside(folder, act)
+    assert house.faults == []
     return house
 
 

@@ -206,6 +206,26 @@ async def test_a_modern_host_listens_until_it_cancels() -> None:
         assert host.silent()
 
 
+async def test_what_is_cancelled_before_its_acknowledgement_is_not_acknowledged() -> None:
+    """A server may take its time to say whether it tells of a resource."""
+    async with House() as house:
+        waits = asyncio.Event()
+
+        async def silent(call: Call, back: Back) -> Outcome:
+            waits.set()
+            await asyncio.get_running_loop().create_future()
+            return Answer(b"{}")
+
+        house.script.does("resources/subscribe", silent)
+        host = await connected(house)
+        wanted = {"notifications": {"resourceSubscriptions": ["u"]}}
+        ident = host.modern("subscriptions/listen", wanted)
+        await within(waits.wait())
+        host.send(rpc("notifications/cancelled", {"requestId": ident}))
+        await host.ask("ping")
+        assert host.silent()
+
+
 # -- what is wrong
 
 

@@ -96,6 +96,17 @@ async def test_a_subscription_that_was_refused_does_not_count_and_is_not_heard_o
         assert (await stream.message())["method"] == "notifications/tools/list_changed"
 
 
+async def test_who_asks_again_for_what_it_has_and_is_refused_has_it_still() -> None:
+    async with House() as house:
+        session = await house.session()
+        for outcome in (Answer(b"{}"), Failure("rate_limited", "later")):
+            house.script.does("resources/subscribe", outcome)
+            await session.ask("resources/subscribe", {"uri": "a"})
+        stream = session.get()
+        house.upstream.tell("notifications/resources/updated", {"uri": "a"})
+        assert (await stream.message())["params"] == {"uri": "a"}
+
+
 async def test_a_host_hears_log_lines_from_its_level_on() -> None:
     async with House() as house:
         house.script.does("logging/setLevel", Answer(b"{}"))

@@ -221,9 +221,13 @@ def test_the_version_moves_with_every_change_and_with_nothing_else() -> None:
     seen.append(grants.version(NOW))
     issued.remove(("ann", "files", None))
     seen.append(grants.version(NOW))
-    issued.replace(list(issued))
+    issued.replace([*issued, Grant("dan", "files")])
     seen.append(grants.version(NOW))
     assert seen == sorted(set(seen))
+    issued.replace(list(issued))  # read again, because something else in the store has changed
+    assert grants.version(NOW) == seen[-1]
+    issued.remove(("dan", "files", None))
+    seen.append(grants.version(NOW))
     grants.decide("bob", "files", "x", NOW)
     issued.remove(("nobody", "files", None))
     assert grants.version(NOW + 4.9) == seen[-1]

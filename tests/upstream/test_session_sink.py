@@ -26,8 +26,11 @@ class Server:
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         self.heard.append((session, link, method, params))
 
-    def renewed(self, link: Link) -> None:
-        self.heard.append(link)
+    def renewed_own(self, session: str, link: Link) -> None:
+        self.heard.append((session, link))
+
+    def tell_own(self, session: str, link: Link) -> None:
+        self.heard.append(("tell", session, link))
 
     async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
         self.heard.append((link, keeper))
@@ -41,13 +44,15 @@ async def test_the_server_learns_whose_connection_it_was() -> None:
     sink = SessionSink(server, "mine")
     sink.said(LINK, "notifications/message", {"data": 1})
     sink.renewed(LINK)
+    await sink.connected(LINK)
     await sink.admit(LINK)
     sink.keeper = cast("Keeper", "keeper")
     await sink.admit(LINK)
     assert await sink.asked(LINK, 7) == {"asked": 7}
     assert server.heard == [
         ("mine", LINK, "notifications/message", {"data": 1}),
-        LINK,
+        ("mine", LINK),
+        ("tell", "mine", LINK),
         (LINK, None),
         (LINK, "keeper"),
     ]

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gatewright.call import ANONYMOUS, Answer, Outcome, Refusal
-from gatewright.links.link import UpstreamFailed
+from gatewright.links.pipe_link import PipeLink
 from gatewright.upstream.hub import UPDATED
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire.versions import LATEST_MODERN
@@ -117,18 +117,18 @@ async def test_nobody_ends_what_another_holds(server: str) -> None:
         await touched(supervisor, server)
         await hearing.until(lambda heard: len(hearing.updates()) == 4)
         await wish(supervisor, "resources/unsubscribe", uri, "a", "listen 2")
-        assert not supervisor._servers[server].wishes._holders
+        assert not supervisor._servers[server].wishes.resources.held
 
 
 async def test_a_subscription_that_nobody_waits_for_any_more_is_not_held() -> None:
     async with running(python("asker")) as supervisor:
         wishes = supervisor._servers["asker"].wishes
         work = asyncio.ensure_future(wish(supervisor, "resources/subscribe", ALPHA["asker"]))
-        while not wishes._holders:
+        while not wishes.resources.wanted():
             await asyncio.sleep(0)
         work.cancel()
         await asyncio.wait([work])
-        assert not wishes._holders
+        assert not wishes.resources.wanted()
 
 
 @pytest.mark.parametrize("server", ["asker", "modern_asker"])
@@ -138,10 +138,10 @@ async def test_what_a_session_held_is_given_up_with_it(server: str) -> None:
         await wish(supervisor, "resources/subscribe", ALPHA[server], "a")
         supervisor.forget("a")
         supervisor.forget("never-there")
-        assert not wishes._holders
+        assert not wishes.resources.wanted()
         again = await wish(supervisor, "resources/subscribe", ALPHA[server], "b")
         assert isinstance(again, Answer)
-        assert list(wishes._holders) == [ALPHA[server]]
+        assert list(wishes.resources.held) == [ALPHA[server]]
 
 
 async def test_a_new_connection_is_told_everything_again() -> None:
@@ -167,13 +167,13 @@ async def test_a_subscription_that_the_server_refuses_is_not_held() -> None:
         call = make_call("method", "resources/subscribe", {"uri": "x://1"}, session="s1")
         outcome = await within(server.wishes.subscribe("x://1", call.params, call, FakeBack()))
         assert not isinstance(outcome, Answer)
-        assert not server.wishes._holders
+        assert not server.wishes.resources.wanted()
 
 
 async def test_a_modern_server_that_ends_the_listening_is_listened_to_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gatewright.upstream.wishes.LISTEN_PAUSE_S", 0.01)
+    monkeypatch.setattr("gatewright.upstream.listening.LISTEN_PAUSE_S", 0.01)
     async with running(python("modern_asker")) as supervisor:
         hearing = Hearing(supervisor)
         await ask(supervisor, "modern_asker/end_listening")
@@ -225,7 +225,7 @@ def acknowledge(asked: Asked) -> None:
 async def test_what_changed_while_nobody_listened_is_found_afterwards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gatewright.upstream.wishes.LISTEN_PAUSE_S", 0.05)
+    monkeypatch.setattr("gatewright.upstream.listening.LISTEN_PAUSE_S", 0.05)
     async with running(python("modern_asker")) as supervisor:
         hearing = Hearing(supervisor)
         await ask(supervisor, "modern_asker/end_listening")
@@ -266,8 +266,8 @@ async def test_nobody_listens_to_a_server_that_is_closed() -> None:
     before = asyncio.all_tasks()
     async with running(python("modern_asker")) as supervisor:
         await ask(supervisor, "modern_asker/end_listening")
-        assert any("_listening" in str(one) for one in asyncio.all_tasks() - before)
-    assert [str(one) for one in asyncio.all_tasks() - before if "_listening" in str(one)] == []
+        assert any("_listens" in str(one) for one in asyncio.all_tasks() - before)
+    assert [str(one) for one in asyncio.all_tasks() - before if "_listens" in str(one)] == []
 
 
 @pytest.mark.parametrize("end", ["refused", "given up"])
@@ -295,29 +295,67 @@ async def test_who_subscribed_beside_one_that_failed_is_not_told_yes_in_its_plac
         asked[1].set_result(Answer(b"{}"))
         await asyncio.wait([first, second])
         assert isinstance(second.result(), Answer)
-        assert wishes._holders == {ALPHA["asker"]: {"b"}}
+        assert list(wishes.resources.held[ALPHA["asker"]]) == ["b"]
         assert isinstance(
             await wish(supervisor, "resources/subscribe", ALPHA["asker"], "c"), Answer
         )
         assert len(asked) == 2
 
 
-async def test_what_a_new_connection_refuses_keeps_nothing_else_from_it() -> None:
-    """And who asks for that again is not told yes in its place."""
+async def test_a_new_connection_of_a_session_is_told_what_that_session_wants() -> None:
+    """Nobody else asks for it there."""
+    async with running(python("asker", share="session")) as supervisor:
+        for session in ("a", "b"):
+            await wish(supervisor, "resources/subscribe", ALPHA["asker"], session)
+            await wish(supervisor, "logging/setLevel", "", session)
+        await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "b")
+        for session, wanted in (("a", True), ("b", False)):
+            link = supervisor._servers["asker"].link_of(session)
+            assert isinstance(link, PipeLink)
+            os.kill(link._pipe.pid, signal.SIGKILL)  # type: ignore[union-attr]
+            await within(link.wait_closed())
+            facts = said(await ask(supervisor, "asker/facts", session=session))
+            while facts["level"] != "info":
+                facts = said(await ask(supervisor, "asker/facts", session=session))
+            assert ("resources/subscribe" in facts["methods"]) is wanted
+            assert "resources/unsubscribe" not in facts["methods"]
+
+
+async def test_what_is_wanted_on_another_connection_of_its_server_is_wanted_by_its_successor() -> (
+    None
+):
+    """When the configuration is read anew: of a session's own connection as well, and of who was just asking."""
+    spec = python("asker", share="session")
+    async with running(spec) as supervisor, running(python("asker")) as other:
+        wishes, successor = (one._servers["asker"].wishes for one in (supervisor, other))
+        await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a")
+        successor.follow(wishes)
+        assert successor.resources.wanted() == [ALPHA["asker"]]
+        await wish(supervisor, "resources/subscribe", "asker:///beta", "b")
+        assert successor.resources.wanted() == [ALPHA["asker"], "asker:///beta"]
+        await wish(supervisor, "resources/unsubscribe", "asker:///beta", "b")
+        assert successor.resources.wanted() == [ALPHA["asker"]]
+        other.forget("a")
+        assert successor.resources.wanted() == []
+
+
+async def test_how_long_a_server_takes_for_what_others_want_holds_no_call_up() -> None:
+    """A new connection is asked for resources one after the other, while its tools are called."""
     async with running(python("asker")) as supervisor:
-        wishes = supervisor._servers["asker"].wishes
-        wishes._holders = {f"x://{number}": {"s"} for number in range(3)}
-        told: list[str] = []
+        server = supervisor._servers["asker"]
+        for number in range(3):
+            server.wishes.resources.hold(f"x://{number}", "s", ["x"])
+        link, asked = server.link, list[str]()
+        assert link is not None
+        fetch = link.fetch
 
-        class Refusing:
-            hello, open = supervisor._servers["asker"].hello, True
+        async def slow(method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+            asked.append(method)
+            if method == "resources/subscribe":
+                await asyncio.get_running_loop().create_future()
+            return await fetch(method, params, timeout_s)
 
-            async def fetch(self, method: str, params: dict[str, Any], _: float) -> bytes:
-                told.append(params["uri"])
-                if params["uri"] == "x://1":
-                    raise UpstreamFailed("no")
-                return b"{}"
-
-        await wishes.renew(Refusing())  # type: ignore[arg-type]
-        assert told == ["x://0", "x://1", "x://2"]
-        assert wishes._told == {"x://0", "x://2"}
+        link.fetch = slow  # type: ignore[method-assign]
+        server.renewed(link)
+        assert isinstance(await ask(supervisor, "asker/facts"), Answer)
+        assert asked.count("resources/subscribe") == 1

@@ -172,7 +172,10 @@ class Listening:
         try:
             if uris:
                 await self._subscribe(uris, held)
-            self._acknowledge(wanted, held)
+            if (
+                not self._over.done()
+            ):  # the host may have given it up meanwhile, and hears nothing of it
+                self._acknowledge(wanted, held)
             return await self._over
         finally:
             unwatch()

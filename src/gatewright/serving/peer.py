@@ -24,6 +24,7 @@ from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
 from gatewright.serving.front import Front, Presented, Standing
 from gatewright.serving.listening import Listening
 from gatewright.serving.parked import Parked, bound_to
+from gatewright.serving.subscribed import Subscribed
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import INTERRUPTIBLE
 
@@ -40,7 +41,6 @@ _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubs
 class Peer:
     """See the module's text. `send` carries what the gateway says on its own account."""
 
-    _subscribed: frozenset[str] = frozenset()
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
@@ -67,6 +67,7 @@ class Peer:
         self.caller = caller
         self.session = session
         self.conversation = mcp.Conversation(front.face)
+        self._subscribed = Subscribed()
         self.running: dict[bytes, Running] = {}
         self.asks: dict[bytes, asyncio.Future[Any]] = {}
         self.hearing: dict[str, Callable[[dict[str, Any]], None]] = {}
@@ -186,12 +187,13 @@ class Peer:
                 await self._reject(flaw, reply)
             else:
                 await exchange.run(key)
-                if not exchange.answered:
-                    self._unnote(inbound)
         except Exception:
             log.exception(_BROKEN)
             await self._broke(inbound.id, reply)
         finally:
+            if inbound.method == "resources/subscribe":
+                uri = inbound.params["uri"]
+                self._subscribed.settle(uri, inbound.id, granted=exchange.answered)
             self._ended(inbound.id, exchange)
 
     def _ended(self, ident: bytes, running: Running) -> None:
@@ -238,15 +240,10 @@ class Peer:
             if len(self._subscribed) >= most and uri not in self._subscribed:
                 flaw = f"at most {most} resources can be subscribed to"
                 return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
-            self._subscribed |= {uri}
+            self._subscribed.ask(uri, inbound.id)
         elif inbound.method == "resources/unsubscribe":
-            self._subscribed -= {inbound.params["uri"]}
+            self._subscribed.end(inbound.params["uri"])
         return None
-
-    def _unnote(self, inbound: mcp.Inbound) -> None:
-        """What was refused is not wanted after all."""
-        if inbound.method == "resources/subscribe":
-            self._subscribed -= {inbound.params["uri"]}
 
     def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""

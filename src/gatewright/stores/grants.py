@@ -144,11 +144,12 @@ class Layer:
         return gone
 
     def replace(self, grants: Iterable[Grant]) -> None:
-        """From now on these are all."""
-        self._table, self.ends = {}, []
+        """From now on these are all. Read again without another word among them they change nothing: what was decided holds."""
+        before, self._table, self.ends = self._table, {}, []
         for grant in grants:
             self._put(grant)
-        self.changes += 1
+        if self._table != before:
+            self.changes += 1
 
     def version(self, now: float) -> int:
         """A number that changes with every change, expiry included. Grants that have expired by Unix

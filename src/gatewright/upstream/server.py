@@ -29,7 +29,7 @@ from gatewright.upstream.session_sink import SessionSink, session_keeper
 from gatewright.upstream.shelf import Shelved, shelve
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.standard_error import StandardError
-from gatewright.upstream.status import Status, Told
+from gatewright.upstream.status import Status, Told, stands
 from gatewright.upstream.task_names import lead
 from gatewright.upstream.wishes import Wishes
 
@@ -269,7 +269,17 @@ class Server:
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
         self._relisting.begins()
-        self.spawn(self._connected(self._main.link or link))
+        self.spawn(self._connected(link))
+
+    def renewed_own(self, session: str, link: Link) -> None:
+        """The same of a session's own connection: the server may be another one by now, for everybody."""
+        self._relisting.begins()
+        self.spawn(self._connected(self._main.link or link, shared=False))
+        self.tell_own(session, link)
+
+    def tell_own(self, session: str, link: Link) -> None:
+        """Tell a session's new connection what that session wants to hear."""
+        self.spawn(self.wishes.renew_own(session, link))
 
     async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
         """Let a connection in, or hold it (`Sink`)."""
@@ -337,10 +347,10 @@ class Server:
         )
         return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 
-    async def _connected(self, link: Link) -> None:
+    async def _connected(self, link: Link, *, shared: bool = True) -> None:
         with self._relisting.ends():
-            # Listen before looking: what changes in between is then told.
-            await self.wishes.renew(link)
+            if shared:  # listen before looking: what changes in between is then told
+                await self.wishes.renew(link)
             try:
                 await self._load(link)
             except UpstreamFailed as problem:
@@ -372,26 +382,7 @@ class Server:
 
     def status(self) -> Status:
         """What an operator sees."""
-        link = self._main.link
-        hello = self.hello
-        return Status(
-            id=self.id,
-            state=self._main.state,
-            transport=self.spec.transport,
-            reason=self._main.reason,
-            revision=hello.revision,
-            info=hello.info,
-            mgp_version=hello.mgp.version if hello.mgp else None,
-            mgp_extensions=hello.mgp.extensions if hello.mgp else (),
-            trust_level=self.spec.trust_level,
-            tools=len(self.listing.of("tools")),
-            sessions=len(self._lanes.all()),
-            restarts=self._main.restarts,
-            dropped=link.dropped if link is not None else 0,
-            warnings=tuple(self.listing.failures.values()),
-            stderr=tuple(self.stderr.lines),
-            last_words=self.stderr.last_words if link is None else self.stderr.present,
-        )
+        return stands(self.spec, self._main, self.listing, self.stderr, len(self._lanes.all()))
 
 
 def _with_limit(failure: Failure, seconds: float) -> Failure:

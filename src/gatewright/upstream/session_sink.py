@@ -24,8 +24,11 @@ class Heard(Protocol):
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call, on a session's own connection."""
 
-    def renewed(self, link: Link) -> None:
-        """Learn that a link said hello anew."""
+    def renewed_own(self, session: str, link: Link) -> None:
+        """Learn that a session's own connection said hello anew."""
+
+    def tell_own(self, session: str, link: Link) -> None:
+        """Tell a session's new connection what that session wants to hear."""
 
     async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
         """Let a connection in, or hold it."""
@@ -92,7 +95,11 @@ class SessionSink:
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`)."""
-        self._server.renewed(link)
+        self._server.renewed_own(self.session, link)
+
+    async def connected(self, link: Link) -> None:
+        """There is a connection."""
+        self._server.tell_own(self.session, link)
 
     async def admit(self, link: Link) -> None:
         """Let the connection in, or hold it (`Admits`)."""
@@ -107,11 +114,7 @@ def session_keeper(
     spec: ServerSpec, sink: SessionSink, make: Connect, leave: Callable[[Link], None]
 ) -> Keeper:
     """A connection that one session has for itself, begun."""
-
-    async def connected(_: Link) -> None:
-        return None
-
-    keeper = Keeper(spec, make, connected=connected, changed=lambda *_: None, leave=leave)
+    keeper = Keeper(spec, make, connected=sink.connected, changed=lambda *_: None, leave=leave)
     keeper.waits, keeper.tells = sink.waits, sink.tell_roots
     sink.keeper = keeper
     keeper.start()

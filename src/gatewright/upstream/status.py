@@ -9,11 +9,14 @@ import msgspec
 
 from gatewright.call import Tool
 from gatewright.upstream.admission import Permits
-from gatewright.upstream.keeper import State
+from gatewright.upstream.keeper import Keeper, State
+from gatewright.upstream.listing import Listing
 from gatewright.upstream.made_tasks import MadeTasks
 from gatewright.upstream.shelf import Shelved
+from gatewright.upstream.spec import ServerSpec
+from gatewright.upstream.standard_error import StandardError
 
-__all__ = ["Status", "Told", "no_look", "nothing_ahead"]
+__all__ = ["Status", "Told", "no_look", "nothing_ahead", "stands"]
 
 
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,6 +40,31 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last lines of all its processes."""
     last_words: tuple[str, ...] = ()
     """Those of the very process that failed last, up to that; of the present one where it is connected."""
+
+
+def stands(
+    spec: ServerSpec, main: Keeper, listing: Listing, stderr: StandardError, sessions: int
+) -> Status:
+    """How one is that is reached over a connection."""
+    link, hello = main.link, listing.hello
+    return Status(
+        id=spec.id,
+        state=main.state,
+        transport=spec.transport,
+        reason=main.reason,
+        revision=hello.revision,
+        info=hello.info,
+        mgp_version=hello.mgp.version if hello.mgp else None,
+        mgp_extensions=hello.mgp.extensions if hello.mgp else (),
+        trust_level=spec.trust_level,
+        tools=len(listing.of("tools")),
+        sessions=sessions,
+        restarts=main.restarts,
+        dropped=link.dropped if link is not None else 0,
+        warnings=tuple(listing.failures.values()),
+        stderr=tuple(stderr.lines),
+        last_words=stderr.last_words if link is None else stderr.present,
+    )
 
 
 async def no_look(_: str, __: Sequence[Tool]) -> None:

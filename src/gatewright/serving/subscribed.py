@@ -1,0 +1,44 @@
+"""Which resources one host wants to hear of: those that it was granted, and those that it asks for at the moment.
+
+An answer settles its own request and no other: who asks for what it has, and is refused, has it still.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Subscribed"]
+
+
+class Subscribed:
+    """See the module's text."""
+
+    __slots__ = ("_asked", "_granted")
+
+    def __init__(self) -> None:
+        self._granted: set[str] = set()
+        self._asked: dict[str, list[bytes]] = {}
+
+    def __contains__(self, uri: object) -> bool:
+        return uri in self._granted or uri in self._asked
+
+    def __len__(self) -> int:
+        return len(self._granted.union(self._asked))
+
+    def ask(self, uri: str, by: bytes) -> None:
+        """A request for a resource has come."""
+        self._asked.setdefault(uri, []).append(by)
+
+    def settle(self, uri: str, by: bytes, *, granted: bool) -> None:
+        """A request was answered; one after which the host did not want the resource any more changes nothing."""
+        asked = self._asked.get(uri, [])
+        if by not in asked:
+            return
+        asked.remove(by)
+        if not asked:
+            del self._asked[uri]
+        if granted:
+            self._granted.add(uri)
+
+    def end(self, uri: str) -> None:
+        """The host does not want to hear of a resource any more."""
+        self._granted.discard(uri)
+        self._asked.pop(uri, None)

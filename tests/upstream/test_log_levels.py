@@ -1,0 +1,52 @@
+"""How much of a server's log is wanted on one connection."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatewright.call import Answer, Refusal
+from gatewright.upstream.log_levels import LogLevels
+from gatewright.wire.versions import LATEST_MODERN
+from tests.upstream.rig import FakeBack, make_call
+from tests.upstream.wishing import FakeWay, rest
+
+
+def sets(levels: LogLevels, holder: str, level: str) -> asyncio.Task[object]:
+    call = make_call("method", "logging/setLevel", {"level": level})
+    return asyncio.ensure_future(levels.set(holder, {"level": level}, call, FakeBack()))
+
+
+async def test_a_server_hears_the_most_verbose_level_that_anybody_wants() -> None:
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    first = sets(levels, "a", "warning")
+    await rest()
+    await way.answer(0)
+    for holder, level in (("b", "error"), ("c", "no level")):
+        sets(levels, holder, level)
+        await rest()
+    assert isinstance(first.result(), Answer)
+    assert way.words == [("setLevel", "warning"), ("setLevel", "debug")]
+    await way.answer(1, Refusal("access_denied", "no"))
+    levels.forget("c")
+    renewed = asyncio.ensure_future(levels.renew(way.link))
+    await rest()
+    assert way.words[2:] == [("setLevel", "warning")]
+    await way.answer(2)
+    await renewed
+
+
+@pytest.mark.parametrize(
+    "way", [FakeWay, lambda: FakeWay(LATEST_MODERN, logging={})], ids=["no log", "modern"]
+)
+async def test_a_new_connection_that_takes_no_level_is_told_none(way: type[FakeWay]) -> None:
+    known, other = way(), LogLevels(FakeWay(logging={}))
+    asked = sets(other, "a", "debug")
+    await rest()
+    levels = LogLevels(known)
+    levels.follow(other)
+    await levels.renew(known.link)
+    assert known.words == []
+    asked.cancel()
