@@ -114,6 +114,13 @@ async def test_completion_of_nothing_is_refused(two: Supervisor, ref: Any) -> No
     assert outcome.reason == "invalid_params"
 
 
+async def test_roots_of_a_client_that_has_none_change_for_nobody(two: Supervisor) -> None:
+    note = "notifications/roots/list_changed"
+    for client, told in ((Client("2025-11-25"), False), (LEGACY, True)):
+        await put(two, make_call("method", note, {}, client=client))
+        assert (note in said(await ask(two, "asker/facts"))["methods"]) is told
+
+
 async def test_a_declared_method_goes_to_its_server_and_to_no_other() -> None:
     specs = python("asker"), python("extras", methods=("vendor/*",))
     async with running(*specs) as supervisor:

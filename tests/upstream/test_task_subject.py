@@ -35,6 +35,7 @@ from gatewright.stores.grants import Grant, Grants
 from gatewright.stores.records import Subject
 from gatewright.stores.taints import Taints
 from gatewright.upstream.catalogue import Sight
+from gatewright.upstream.task_subject import completed
 from gatewright.validators.compiled import Compiled
 from gatewright.wire.permissions import INVOKE
 from tests.behaviour.task_places import BOB, House, speaker
@@ -173,6 +174,21 @@ async def test_arguments_and_subscriptions_are_the_servers(house: tuple[House, P
         assert refusal is not None, method
         policy.grant(allow(None))
         assert _subject(found).server_id == "one"
+
+
+async def test_what_is_not_shown_to_somebody_is_completed_like_what_does_not_exist(
+    house: tuple[House, Policy],
+) -> None:
+    home, policy = house
+    policy.grant()
+    said = []
+    for name in ("one__p", "one__none"):
+        ref = {"ref": {"type": "ref/prompt", "name": name}, "argument": {"name": "a", "value": ""}}
+        call = home.method(BOB, "completion/complete", ref)
+        assert completed(call, home.supervisor.catalogue) is None, name
+        said.append(await walked(home, policy, call))
+    assert said[0] == said[1]
+    assert isinstance(said[0], Failure)
 
 
 async def test_who_is_limited_to_other_places_follows_nothing_here(
