@@ -41,6 +41,7 @@ from gatewright.call import (
 from gatewright.compose.gateway import Gateway
 from gatewright.kernel import Audit, Kernel
 from gatewright.settings import load, override
+from gatewright.wire import jsonrpc
 
 __all__ = ["run", "written"]
 
@@ -179,6 +180,7 @@ async def _best(kernel: Kernel) -> float:
                 client=client,
                 trace_id=f"{number:032x}",
                 facts={},
+                size=len(jsonrpc.encode(params)),
             )
             for number in range(_CALLS)
         ]

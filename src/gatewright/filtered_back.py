@@ -50,11 +50,10 @@ class FilteredBack:
         elif passing is not None:
             self.late = asyncio.create_task(self._emitted(passing))
 
-    def release(self, events: Sequence[Event | None]) -> None:
+    def release(self, events: Sequence[Event]) -> None:
         """Pass on what filters had held back, which they have cleaned already."""
         for event in events:
-            if event is not None:
-                self._back.emit(event)
+            self._back.emit(event)
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""

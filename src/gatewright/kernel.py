@@ -336,10 +336,10 @@ _BROKEN = Failure("internal", "internal error; the details are in the gateway's 
 _NOBODY = _Nobody()
 
 
-def _held(policy: Policy, call: Call) -> list[Event | None] | None:
+def _held(policy: Policy, call: Call) -> list[Event] | None:
     """What the filters still held of a call that has ended; None where one of them broke."""
     try:
-        return [one.rest(call) for one in policy.holding]
+        return [event for one in policy.holding if (event := one.rest(call)) is not None]
     except Exception:
         log.exception("a filter broke at the end of call %s", call.id)
         return None

@@ -318,3 +318,23 @@ def test_the_passwords_of_a_url_are_found_as_written_and_as_meant(
     url: str, passwords: tuple[str, ...]
 ) -> None:
     assert passwords_in(url) == passwords
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["correct-horse-battery", "gwt_1a2b3c4d5e6f7a8b", "a/b\\\\c1d2e3f4g5", "Q" * 20 + "7"]
+        ),
+        max_size=2,
+    ),
+    st.text(st.sampled_from("aQ7 -"), max_size=30),
+    st.integers(0, 40),
+)
+def test_what_is_held_is_seen_in_short_texts_as_in_long_ones(
+    values: list[str], around: str, cut: int
+) -> None:
+    """Short ones are known at a glance not to hold what has a letter beside a digit."""
+    found = redactor(knowing(*values))
+    for value in (*values, "nothing of it"):
+        text = (around + value[:cut] + around).encode()
+        assert found.worth_a_look(text) == found.worth_a_look(b" " * 300 + text)

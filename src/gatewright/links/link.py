@@ -172,7 +172,8 @@ class Link(abc.ABC):
     ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
-        self._serves(call.session or call.id)
+        if self.sole is not None:
+            self._serves(call.session or call.id)
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from gatewright.redaction.context import Finding
 from gatewright.redaction.exact import OWN, is_telling, spellings
 from gatewright.redaction.names import is_secret_name, looks_issued
-from gatewright.redaction.patterns import Next, Pattern, Span
+from gatewright.redaction.patterns import Next, Pattern, Span, is_plain, mixes
 from gatewright.redaction.scanner import Scanner, bytes_of
 
 __all__ = ["EACH", "HELD", "MOST", "PROCESS", "Held", "WithHeld", "passwords_in"]
@@ -133,6 +133,8 @@ class _Looking:
         self._pieces = Pattern(pieces, bounded=True)
         escaped = any(b"\\" in one for one in self._spelled)
         self.hints = Pattern(f"{_ESCAPES}|{pieces}", bounded=True) if escaped else self._pieces
+        self.mixed = not escaped and all(map(mixes, self._spelled))
+        """Whether `hints` have a letter beside a digit, each of them: then they are in no plain text (`is_plain`)."""
 
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of every value, in order."""
@@ -161,15 +163,18 @@ def _spelled(value: str) -> _Spelled:
 
 
 def _piece_of(spelled: bytes) -> int:
-    """Where the piece of a spelling begins: the last of those that repeat themselves least."""
+    """Where the piece of a spelling begins: the last of those that repeat themselves least, one with a letter beside a digit
+    where there is one (`_Looking.mixed`)."""
     last = len(spelled) - _PIECE
     best, most = last, 0
     for at in range(last, max(-1, last - _LOOKED), -1):
         piece = spelled[at : at + _PIECE]
+        if most == _PIECE and not mixes(piece):
+            continue
         period = next(n for n in range(1, _PIECE + 1) if piece[n:] == piece[: _PIECE - n])
-        if period > most:
+        if period > most or most == _PIECE == period:
             best, most = at, period
-        if period == _PIECE:
+        if period == _PIECE and mixes(piece):
             break
     return best
 
@@ -180,14 +185,23 @@ class WithHeld(Scanner):
     def __init__(self, scanner: Scanner, held: Held) -> None:
         self._of = scanner
         self._held = held
-        self._seen = scanner.worth_a_look
+        self._seen, self._seen_plain = scanner.worth_a_look, scanner.plain_worth_a_look
         self.worth_a_look = self._worth
+        self.plain_worth_a_look = self._plain_worth
 
     def _worth(self, raw: bytes) -> bool:
-        if self._seen(raw):
-            return True
         looking = self._held.looking()
-        return looking is not None and looking.hints.hits(raw)
+        if looking is None:
+            return self._seen(raw)
+        if looking.mixed and is_plain(raw):
+            return self._seen_plain(raw)
+        return self._seen(raw) or looking.hints.hits(raw)
+
+    def _plain_worth(self, raw: bytes) -> bool:
+        looking = self._held.looking()
+        if looking is None or looking.mixed:
+            return self._seen_plain(raw)
+        return self._seen_plain(raw) or looking.hints.hits(raw)
 
     def hinting(self, raw: bytes) -> Callable[[int], Span]:
         """See `Scanner`. Each of the two is asked again only behind what it found last."""

@@ -27,7 +27,9 @@ __all__ = [
     "Span",
     "compiled",
     "either",
+    "is_plain",
     "looks_random",
+    "mixes",
 ]
 
 _MEMORY = 64 << 20
@@ -165,6 +167,10 @@ class AnyOf:
             return self._together.hits(text)
         return any(pattern.hits(text) for pattern in self._patterns)
 
+    def hits_plain(self, text: bytes) -> bool:
+        """The same of a text that `is_plain`."""
+        return self._together.hits(text)
+
     def next(self, text: bytes) -> Callable[[int], Span]:
         """What says, of places in order, where the first match of any is from there on (`Next.after`)."""
         every = [Next(pattern, text).after for pattern in self._patterns]
@@ -179,7 +185,7 @@ _CLASSES = bytes(
     ord("9") if chr(one) in digits else ord("a") if chr(one) in ascii_letters else ord(" ")
     for one in range(256)
 )
-_TURN, _LONG = b"9a", b"a" * 24
+_TURN, _BACK, _LONG = b"9a", b"a9", b"a" * 24
 _PLAINLY = 256
 """Bytes for which three plain passes take less than an automaton."""
 
@@ -190,6 +196,22 @@ def looks_random(text: bytes) -> bool:
         return _RANDOM.hits(text)
     classes = text.translate(_CLASSES)
     return classes.find(_LONG) >= 0 or (classes.find(_TURN) >= 0 and _RANDOM.hits(text))
+
+
+def is_plain(text: bytes) -> bool:
+    """Whether a text is short, does not look random, and no letter in it stands beside a digit: what has one somewhere is not in
+    it."""
+    if len(text) > _PLAINLY:
+        return False
+    classes = text.translate(_CLASSES)
+    find = classes.find
+    return find(_TURN) < 0 and find(_BACK) < 0 and find(_LONG) < 0
+
+
+def mixes(text: bytes) -> bool:
+    """Whether a letter stands beside a digit."""
+    classes = text.translate(_CLASSES)
+    return classes.find(_TURN) >= 0 or classes.find(_BACK) >= 0
 
 
 class OnLine:

@@ -80,7 +80,8 @@ class Screen:
         deadline: float,
     ) -> Outcome:
         """Put one call to the server (`Link.request`), with this between the two."""
-        self._mgp = link.hello is not None and link.hello.mgp is not None
+        hello = link.hello
+        self._mgp = hello is not None and hello.mgp is not None
         between = _Between(self, call, back)
         found = await link.request(method, params, call=call, back=between, deadline=deadline)
         if type(found) is Answer and len(found.raw) > LARGE:

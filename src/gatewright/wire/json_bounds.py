@@ -48,18 +48,19 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
-    if len(params) > _LIGHT and (found := heavy(params)):
+    size = len(params)
+    if size > _LIGHT and (found := heavy(params)):
         return f"the text of params {found}"
     brackets = params.count(b"{") + params.count(b"[")
     if (
         brackets <= limits.depth
-        and (len(params) <= limits.keys or params.count(b":") <= limits.keys)
+        and (size <= limits.keys or params.count(b":") <= limits.keys)
         # A value beside another one takes two bytes at least.
-        and (len(params) <= limits.values or params.count(b",") + brackets < limits.values)
-        and (len(params) <= _DIGITS or params.translate(_NINES).find(_TOO_MANY) < 0)
+        and (size <= limits.values or params.count(b",") + brackets < limits.values)
+        and (size <= _DIGITS or params.translate(_NINES).find(_TOO_MANY) < 0)
     ):
         return ""
-    if len(params) > DECODED_BYTES:  # to count exactly takes seconds
+    if size > DECODED_BYTES:  # to count exactly takes seconds
         return f"params of more than {DECODED_BYTES} bytes have too many commas, colons, brackets or digits"
     return _measure(params, limits)
 
