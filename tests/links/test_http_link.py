@@ -249,6 +249,9 @@ async def test_a_404_that_answers_the_call_is_its_answer_and_later_calls_get_a_n
         else:
             assert isinstance(outcome, Failure)
             assert b"customer" in (outcome.error or b"")
+        ping = await server.next("ping")
+        assert ping.headers["mcp-session-id"] == "s-1"
+        ping.error(404, -32000, "The customer is not known")
         await server.initialize(Mcp_Session_Id="s-2")
         await server.list_tools("t")
         assert server.idle()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from typing import Any
 
 import pytest
 
-from gatewright.call import Failure
-from tests.links.test_http_link import DONE, begin, ended, scripted
-from tests.upstream.rig import text
+from gatewright.call import Failure, Question
+from tests.links.test_http_link import DONE, NAME, begin, ended, scripted
+from tests.upstream.rig import FakeBack, text
 
 GONE = "Session with given id not found."
 """What the tools of a browser say, and servers that have forgotten a client."""
@@ -31,6 +33,93 @@ async def test_a_tool_that_speaks_of_a_session_of_its_own_is_not_called_again(
         assert isinstance(outcome, Failure)
         assert GONE.encode() in (outcome.error or b"")
         assert outcome.details.get("sent") is not False
+
+
+async def test_a_404_of_a_tool_costs_nobody_the_session_that_a_ping_is_answered_in() -> None:
+    async with scripted() as (supervisor, server):
+        well: dict[str, Any] = {"result": {}}
+        for said in (well, {"error": {"code": -32601, "message": "no ping"}}):
+            calling = begin(supervisor)
+            (await server.next("tools/call")).error(404, -32000, "customer not known")
+            assert isinstance(await ended(calling), Failure)
+            ping = await server.next("ping")
+            ping.say(404, {"jsonrpc": "2.0", "id": ping.body["id"], **said})
+            again = begin(supervisor)
+            asked = await server.next("tools/call")
+            assert asked.headers["mcp-session-id"] == "s-1"
+            asked.result(DONE)
+            assert text(await ended(again)) == "done"
+        assert server.idle()
+
+
+async def test_a_call_is_not_made_again_because_another_lost_the_session_meanwhile() -> None:
+    """That the session is another one now is no proof: the one that it was called in is asked about."""
+    async with scripted() as (supervisor, server):
+        calls = [begin(supervisor), begin(supervisor)]
+        first, second = await server.next("tools/call"), await server.next("tools/call")
+        first.error(404, -32000, "customer not known")
+        (await server.next("ping")).say(404)
+        await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
+        second.error(400, -32000, GONE)
+        ping = await server.next("ping")
+        assert ping.headers["mcp-session-id"] == "s-1"
+        ping.result({})
+        for one in calls:
+            outcome = await ended(one)
+            assert isinstance(outcome, Failure)
+            assert outcome.details.get("sent") is not False
+        assert server.idle()
+
+
+async def test_an_answer_is_passed_on_where_a_ping_is_never_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatewright.links.http_session.PING_S", 0.05)
+    async with scripted() as (supervisor, server):
+        calling = begin(supervisor)
+        (await server.next("tools/call")).error(404, -32000, GONE)
+        await server.next("ping")
+        outcome = await ended(calling)
+        assert isinstance(outcome, Failure)
+        assert GONE.encode() in (outcome.error or b"")
+
+
+async def test_what_a_lost_session_asked_is_not_answered_in_the_next_which_may_ask_by_the_same_id() -> (
+    None
+):
+    async with scripted() as (supervisor, server):
+        asked_s: list[str] = []
+        never: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+        async def slowly(question: Question) -> dict[str, Any]:
+            asked_s.append("first")
+            return await never
+
+        slow = FakeBack(elicitation=slowly)
+        first = begin(supervisor, slow)
+        asked = await server.next("tools/call")
+        asked.stream()
+        asked.event({"id": 0, "method": "elicitation/create", "params": {}})
+        await slow.until(lambda: bool(asked_s))
+        other = begin(supervisor, session="other")
+        (await server.next("tools/call")).say(404)
+        await server.initialize(Mcp_Session_Id="s-2")
+        await server.list_tools("t")
+        (await server.next("tools/call")).result(DONE)
+        assert text(await ended(other)) == "done"
+        third = begin(supervisor, FakeBack(elicitation=NAME), session="third")
+        again = await server.next("tools/call")
+        again.stream()
+        again.event({"id": 0, "method": "elicitation/create", "params": {}})
+        answer = await server.next("")
+        assert answer.body == {"jsonrpc": "2.0", "id": 0, "result": NAME}
+        assert answer.headers["mcp-session-id"] == "s-2"
+        answer.say(202)
+        again.event({"id": again.body["id"], "result": DONE})
+        assert text(await ended(third)) == "done"
+        asked.event({"id": asked.body["id"], "result": DONE})
+        assert text(await ended(first)) == "done"
 
 
 @pytest.mark.parametrize("status", [400, 404])

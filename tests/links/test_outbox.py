@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.links.outbox import AT_ONCE, WAITING, Outbox
+from gatewright.links.outbox import AT_ONCE, WAITING, WAITING_BYTES, Outbox
 
 
 class Slow:
@@ -60,6 +60,31 @@ async def test_a_server_that_asks_faster_than_it_listens_goes_without_the_rest(
     await server.rest()
     assert len(server.begun) == WAITING
     assert caplog.text.count("server slow asks faster than it takes answers") == 1
+
+
+async def test_what_may_be_missed_takes_no_answers_place() -> None:
+    server = Slow()
+    for one in range(AT_ONCE):
+        server.outbox.remark(b"far %d" % one)
+        await asyncio.sleep(0)
+    for one in range(10_000):
+        server.outbox.remark(b"further %d" % one)
+    answers = [b"%d" % one for one in range(WAITING - 1)]
+    for frame in answers:
+        server.outbox.send(frame)
+    await server.rest()
+    assert server.begun[AT_ONCE + 1 :] == answers
+
+
+async def test_what_waits_is_bounded_in_bytes_but_one_answer_may_be_longer() -> None:
+    server = Slow()
+    for _ in range(AT_ONCE + 1):
+        server.outbox.send(b"x" * (WAITING_BYTES + 1))
+        await asyncio.sleep(0)
+    server.outbox.send(b"x" * (WAITING_BYTES + 1))
+    server.outbox.send(b"y")
+    await server.rest()
+    assert [len(one) for one in server.begun] == [WAITING_BYTES + 1] * (AT_ONCE + 1)
 
 
 async def test_it_is_answered_again_once_it_has_listened() -> None:

@@ -54,7 +54,7 @@ async def made(
     server: str = "one",
     on: str = "",
     lasts: float | None = None,
-    told_on: int = 0,
+    told_on: int = 1,
     **whose: Any,
 ) -> str:
     found = await book.make(about(**whose), server, on, task, lasts, told_on)
@@ -101,6 +101,23 @@ async def test_nobody_takes_over_a_task_while_it_is_somebodys() -> None:
     assert his not in {"", hers}
     assert book.of(about(hers)) is None
     assert list(book.kept.rows) == [his]
+
+
+async def test_without_a_session_a_name_that_is_given_again_is_nobodys() -> None:
+    """The server may have begun to count anew between the two, and nothing would tell."""
+    book = Book()
+    hers = await made(book, told_on=0)
+    assert await made(book, told_on=0) == hers
+    assert await made(book, caller=BOB, told_on=0) == ""
+    assert book.of(about(hers)) is None
+    assert not book.kept.rows
+
+
+async def test_callers_without_a_name_are_not_given_what_another_has() -> None:
+    book = Book()
+    first = await made(book, caller=ANONYMOUS, session=None)
+    assert await made(book, caller=ANONYMOUS, session=None) == ""
+    assert first
 
 
 @pytest.mark.parametrize("restarted", [True, False], ids=["gateway too", "server alone"])

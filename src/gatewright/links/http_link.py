@@ -26,7 +26,9 @@ from gatewright.links.http_rules import (
     refusal,
     session_is_lost,
     speaks_of_session,
+    unsent,
 )
+from gatewright.links.http_session import is_gone, refuses_alike
 from gatewright.links.http_wire import HttpWire
 from gatewright.links.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.links.outbox import Outbox
@@ -76,6 +78,7 @@ class HttpLink(Link):
         self._answers = Outbox(spec.id, lambda frame: self._post(frame, "", {}), self.spawn)
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
+        self._doubted: str | None = None
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -132,6 +135,11 @@ class HttpLink(Link):
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.warning("server %s: %s: %s", self.spec.id, type(problem).__name__, problem)
+
+    @property
+    def told_on(self) -> int:
+        """None where there is no session: the server may have begun to count anew at any time."""
+        return 0 if self.wire.session is None else self.number
 
     # -- one request ---------------------------------------------------------------------------------
 
@@ -190,7 +198,7 @@ class HttpLink(Link):
         while True:
             waited = self._renewing is not None and await self._renewal()
             if (waited or renewed) and judged:
-                exchange.settle(self._unsent())
+                exchange.settle(unsent(self.spec.id))
                 return
             session = self.wire.session
             try:
@@ -201,7 +209,7 @@ class HttpLink(Link):
                     continue
                 await self._read(posted, exchange)
                 if posted.status == 404 and session is not None and self.open and not renewed:
-                    await self._renew(session)  # for later calls: this one has its answer
+                    self.spawn(self._doubt(session))
                 return
             except UpstreamError as problem:
                 again = isinstance(problem, ConnectionBroken) and not problem.not_sent
@@ -209,13 +217,6 @@ class HttpLink(Link):
                     self._failed(problem, exchange)
                     return
                 repeated = True
-
-    def _unsent(self) -> Failure:
-        return Failure(
-            "restarting",
-            f"server {self.spec.id} had forgotten our session; nothing was run. Call it again",
-            {"server_id": self.spec.id, "sent": False},
-        )
 
     def _failed(self, problem: UpstreamError, exchange: Exchange) -> None:
         if problem.not_sent:
@@ -242,22 +243,25 @@ class HttpLink(Link):
         said = answer_in(posted.body, ident)
         if session_is_lost(posted.status, said, True, ident):
             return True
-        return speaks_of_session(posted.status, said, ident) and await self._is_forgotten(session)
+        if not speaks_of_session(posted.status, said, ident):
+            return False
+        return await refuses_alike(self.wire, session, self._ident())
 
-    async def _is_forgotten(self, session: str) -> bool:
-        """Whether the server refuses what runs nothing in this session as well. Where nobody can say, the answer stands as it is."""
-        if self.wire.session != session:
-            return True  # another request has found out
+    def _ident(self) -> int:
         ident = self._next
         self._next = ident + 1
+        return ident
+
+    async def _doubt(self, session: str) -> None:
+        """An answer to a call that is a 404 as well may mean the session: then later calls get a new one."""
+        if self._doubted == session:
+            return  # that is being asked
+        self._doubted = session
         try:
-            posted = await self.wire.post(question(ident, "ping", {}), {}, _nothing)
-        except UpstreamError:
-            return False
-        if posted.body is None:
-            return False
-        said = answer_in(posted.body, ident)
-        return session_is_lost(posted.status, said, True, ident) or speaks_of_session(posted.status, said, ident)  # fmt: skip
+            if await is_gone(self.wire, session, self._ident()):
+                await self._renew(session)
+        finally:
+            self._doubted = None
 
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
@@ -277,6 +281,7 @@ class HttpLink(Link):
         log.info("server %s lost our session; it is made again", self.spec.id)
         self.wire.session = self.wire.revision = None
         self._questions.forgotten()
+        self._answers.clear()
         if self._listening is not None:
             self._listening.cancel()
         try:
@@ -378,6 +383,10 @@ class HttpLink(Link):
         if not self._closing:
             self._answers.send(frame)
 
+    def _remark(self, frame: bytes) -> None:
+        if not self._closing:
+            self._answers.remark(frame)
+
     async def _post(self, frame: bytes, method: str, params: dict[str, Any]) -> None:
         headers = {}
         if self.modern and self.hello is not None:
@@ -387,7 +396,3 @@ class HttpLink(Link):
                 await self.wire.post(frame, headers, partial(self._arrived, None))
         except (TimeoutError, UpstreamError, UpstreamFailed) as problem:
             log.info("server %s was not told %s: %s", self.spec.id, method or "an answer", problem)
-
-
-def _nothing(data: bytes) -> None:
-    """What comes in answer to a question whose status says enough."""

@@ -16,11 +16,13 @@ __all__ = [
     "VERSION",
     "answer_in",
     "error_in",
+    "is_no_method",
     "may_repeat",
     "messages",
     "refusal",
     "session_is_lost",
     "speaks_of_session",
+    "unsent",
 ]
 
 SESSION = "Mcp-Session-Id"
@@ -78,10 +80,24 @@ def speaks_of_session(status: int, said: jsonrpc.Response | None, ident: int) ->
     return _speaks_of_session(said) if status == 404 else status == 400 and _is_of_session(said)
 
 
+def is_no_method(said: jsonrpc.Response) -> bool:
+    """Whether a server says that it has no such method."""
+    return bool(said.error) and _decoded(said).get("code") == jsonrpc.METHOD_NOT_FOUND
+
+
 def may_repeat(call: Call | None) -> bool:
     """Whether a request that may have been executed can be sent again without harm: what only reads by its method,
     what the operator says so of, and what the gateway asks for itself."""
     return call is None or call.repeatable
+
+
+def unsent(server: str) -> Failure:
+    """What a call comes to that was refused because the server had forgotten our session."""
+    return Failure(
+        "restarting",
+        f"server {server} had forgotten our session; nothing was run. Call it again",
+        {"server_id": server, "sent": False},
+    )
 
 
 def refusal(

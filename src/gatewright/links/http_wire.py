@@ -16,7 +16,8 @@ __all__ = ["HttpWire", "challenges"]
 
 
 class HttpWire:
-    """`headers` are the operator's own; `session` and `revision` are set once they are known.
+    """`headers` are the operator's own; `session` and `revision` are set once they are known, and go with each request that
+    names no session itself.
 
     All requests raise `transport.http_client.UpstreamError`, and `UpstreamFailed` where there is no
     authorization to be had.
@@ -66,7 +67,7 @@ class HttpWire:
     ) -> Posted:
         whole = {**self._own, **headers}
         if self.session is not None:
-            whole[SESSION] = self.session
+            whole.setdefault(SESSION, self.session)
         if self.revision is not None:
             whole.setdefault(VERSION, self.revision)
         if self._authorizer is None:

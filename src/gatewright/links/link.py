@@ -96,12 +96,17 @@ class Link(abc.ABC):
         self._next = FIRST_ID
         self._pending: dict[int, Exchange] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply, self._may_ask)
+        self._questions = Questions(spec.id, self._reply, self._may_ask, self._remark)
         self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._notes = Notes(self, self._pending, self._questions)
 
     # -- for owners ----------------------------------------------------------------------------------
+
+    @property
+    def told_on(self) -> int:
+        """The number of the connection or session in which what the server says now is said; 0 where it may be another each time."""
+        return self.number
 
     def _renumber(self) -> None:
         self.number = next(_numbers)
@@ -233,6 +238,10 @@ class Link(abc.ABC):
     @abc.abstractmethod
     def _reply(self, frame: bytes) -> None:
         """Send a response to a request of the server. Must not raise."""
+
+    def _remark(self, frame: bytes) -> None:
+        """Send what the server may miss. Must not raise."""
+        self._reply(frame)
 
     async def _once(
         self,

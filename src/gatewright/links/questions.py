@@ -19,12 +19,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.links.exchange import Exchange
+from gatewright.links.held_question import CROWD, TOLD, HeldQuestion
 from gatewright.links.related import Lives, Related, named, without
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
@@ -45,8 +47,6 @@ GHOSTS = 4096
 without being named."""
 
 _MOST = 256
-_CROWD, _TOLD = -1, "told "
-"""Who is nobody's number: more than can be remembered; and whose word stays, followed by the party."""
 
 Own = Callable[[Any], Awaitable[dict[str, Any]]]
 """Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
@@ -60,31 +60,6 @@ Outside = Callable[[Question], Awaitable[dict[str, Any]]]
 """Answers a question that belongs to no call. Raises `CannotAsk`."""
 
 
-class _Held:
-    """A question that waits for its candidates to become one session's."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, exchanges: list[Exchange]) -> None:
-        self.live = exchanges
-        self.ghosts: dict[int | str, str] = {}
-        self.changed: asyncio.Future[None] = loop.create_future()
-
-    @property
-    def settled(self) -> bool:
-        """Nobody is left to ask, or one party only could have made the server ask."""
-        parties = {one.party for one in self.live}
-        return not parties or len(parties.union(self.ghosts.values())) == 1
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether no wait can settle it: somebody who has no call here, or several, may be meant for as long as this connection lasts."""
-        lasting = {one for key, one in self.ghosts.items() if key == _CROWD or str(key).startswith(_TOLD)}  # fmt: skip
-        return len(lasting) > 1 or not lasting.issubset(one.party for one in self.live)
-
-    def wake(self) -> None:
-        if not self.changed.done():
-            self.changed.set_result(None)
-
-
 class Questions:
     """The questions of one connection. `send` writes a response frame and may fail silently."""
 
@@ -93,8 +68,9 @@ class Questions:
         server: str,
         send: Callable[[bytes], None],
         may_ask: Callable[[str], bool] = lambda _: True,
+        remark: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`may_ask` says of a method whether this server may ask it of anybody."""
+        """`may_ask` says of a method whether this server may ask it of anybody; `remark` writes what may be lost, `send` without it."""
         self.related = Related()
         """What tasks are called on the one side and on the other."""
         self.lives = Lives(self)
@@ -102,9 +78,10 @@ class Questions:
         self._may_ask = may_ask
         self._server = server
         self._send = send
+        self._remark = remark or send
         self._loop = asyncio.get_running_loop()
         self._running: dict[bytes, asyncio.Task[None]] = {}
-        self.held: list[_Held] = []
+        self.held: list[HeldQuestion] = []
         """The questions that are waiting: for their candidates to become one session's, or for its answer."""
         self._ghosts: dict[int | str, str] = {}
         """Whose the calls were that were given up, and that the server has not answered; and what else may ask (`stays`)."""
@@ -166,9 +143,9 @@ class Questions:
             if not found:
                 self._refuse(request.id, "nobody who has this task is waiting for it here")
                 return
-        held = _Held(self._loop, found)
+        held = HeldQuestion(self._loop, found)
         if not exact:
-            held.ghosts.update({_CROWD: ""} if self._crowd else self._ghosts)
+            held.ghosts.update({CROWD: ""} if self._crowd else self._ghosts)
         self.held.append(held)  # at once: what ends from now on ends for this question, too
         told = self._progress_of(params)
         question = Question(request.method, params, progress=told, server=self._server)
@@ -190,8 +167,12 @@ class Questions:
     def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Work on one request of the server until it is answered or taken back."""
         task = self._running[ident] = self._loop.create_task(work)
-        task.add_done_callback(lambda _: self._running.pop(ident, None))
+        task.add_done_callback(partial(self._ended, ident))
         return task
+
+    def _ended(self, ident: bytes, task: asyncio.Task[None]) -> None:
+        if self._running.get(ident) is task:
+            del self._running[ident]
 
     def _progress_of(self, params: Any) -> Callable[[dict[str, Any]], None] | None:
         """Where the server wants to hear how far the caller is: how it is told, under its own token."""
@@ -202,7 +183,7 @@ class Questions:
 
         def told(said: dict[str, Any]) -> None:
             params = without({**said, "progressToken": token})
-            self._send(jsonrpc.notification("notifications/progress", params))
+            self._remark(jsonrpc.notification("notifications/progress", params))
 
         return told
 
@@ -246,7 +227,7 @@ class Questions:
 
     def told(self, party: str) -> None:
         """A party said something that nobody answers: no end of that is known."""
-        self.stays(f"{_TOLD}{party}", party)
+        self.stays(f"{TOLD}{party}", party)
 
     def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
         """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
@@ -260,10 +241,10 @@ class Questions:
         return True
 
     def forgotten(self) -> None:
-        """The server knows of nothing that it was told or asked until now."""
-        self._ghosts.clear()
+        """The server knows of nothing that it was told or asked until now, and waits for no answer."""
+        self.close()
+        self._running.clear()  # it may count anew, and ask by the same ids
         self._crowd = False
-        self.lives.close()
         for held in self.held:
             held.ghosts.clear()
             held.wake()
@@ -294,7 +275,7 @@ class Questions:
 
     # -- one question ------------------------------------------------------------------------------
 
-    async def _run(self, ident: bytes, question: Question, held: _Held) -> None:
+    async def _run(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
         try:
             await self._settle(held)
             if not held.live:
@@ -307,7 +288,7 @@ class Questions:
         except CannotAsk as no:
             self._refuse(ident, no.message, no.code, no.data)
 
-    async def _settle(self, held: _Held) -> None:
+    async def _settle(self, held: HeldQuestion) -> None:
         # While the calls themselves still have time to fail with a better reason than its end.
         patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
         deadline = self._loop.time() + patience_s
@@ -315,7 +296,7 @@ class Questions:
             await asyncio.wait([held.changed], timeout=left)
             held.changed = self._loop.create_future()
 
-    async def _put(self, ident: bytes, question: Question, held: _Held) -> None:
+    async def _put(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
         """Ask the newest exchange that can be asked, while any candidate is alive."""
         paused = list(held.live)
         for one in paused:

@@ -102,7 +102,7 @@ class MadeTasks:
         async with self._making:
             known = self._known.get((server, connection, task))
             if known is not None and known.ends > self._clock():
-                return await self._same(known, owner_of(call), told_on)
+                return await self._same(known, call, told_on)
             if known is not None:
                 await self.forget(known)
             lasts = LASTS_S if lasts_s is None else min(lasts_s, LASTS_S)
@@ -152,14 +152,17 @@ class MadeTasks:
             self._remove(made.id)
             await self.keep.drop([made.id])
 
-    async def _same(self, known: ServerTask, owner: Owner, told_on: int) -> ServerTask | None:
-        """What a task is to a caller that is told its name, which is known."""
-        if known.owner == owner:
+    async def _same(self, known: ServerTask, call: Call, told_on: int) -> ServerTask | None:
+        """What a task is to a caller that is told its name, which is known. Callers without a name are not told apart: what one
+        has, another is not given."""
+        if known.owner == owner_of(call) and not is_nameless(call):
             self._told_on[known.id] = told_on
             return known
-        if known.owner != _NOBODYS and self._told_on.get(known.id) != told_on:
+        anew = not told_on or self._told_on.get(known.id) != told_on
+        if known.owner != _NOBODYS and anew:
             await self.forget(known)
-            self._put(msgspec.structs.replace(known, owner=_NOBODYS))  # its name stays taken
+            gone = self._put(msgspec.structs.replace(known, owner=_NOBODYS))  # its name stays taken
+            await self.keep.drop(gone)
         return None
 
     def _put(self, made: ServerTask) -> list[str]:

@@ -66,7 +66,7 @@ class ServerTasks:
             return Failure("upstream_error", said)
         connection = connection_of(owner, call.session, self.made.process)
         link = owner.link_of(call.session)
-        told_on = 0 if link is None else link.number
+        told_on = 0 if link is None else link.told_on
         made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s, told_on)
         if made is None:
             return Failure(
