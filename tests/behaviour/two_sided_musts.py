@@ -90,10 +90,12 @@ class Musts(Judge):
             self.fault(f"{client.name} did not hear of its task {number}", text)
 
     def holders(self, end: End, uri: str) -> list[tuple[Client, str]]:
-        """The legacy clients that wait for word of a server's resource, and what each calls it."""
+        """The clients that wait on a connection for word of a server's resource, and what each calls it."""
         name, evil = end.server.name, self.servers["evil"].foreign
         found = []
         for client in self.clients.values():
+            if self.serves(client, name) is not end:
+                continue
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 same = own == uri if target is None else target == Target(name, uri)

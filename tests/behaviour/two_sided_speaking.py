@@ -67,15 +67,15 @@ class Speaking(Hostile):
 
     @staticmethod
     def _task(end: End, one: Work, *, again: bool) -> dict[str, Any] | None:
-        """A task in place of a result, where the caller takes one; `again`, one that there is already."""
-        if one.method != "tools/call":
+        """A task in place of a result, where the caller takes one; `again`, one that there is already. Where it takes none, that
+        would be words in a result like any others: it leads to no task."""
+        takes = "task" in one.params or "io.modelcontextprotocol/tasks" in str(one.params)
+        if one.method != "tools/call" or not takes:
             return None
         if again and end.tasks:
             known = end.task(next(iter(end.tasks)))
             return {"result": {"resultType": "task", **known, "task": known}}
-        if "task" in one.params or "io.modelcontextprotocol/tasks" in str(one.params):
-            return {"result": end.make_task(one.mark.partition("-")[0])}
-        return None
+        return {"result": end.make_task(one.mark.partition("-")[0])}
 
     @where(House.every_work)
     @rule(number=any_work, method=asking, page=st.booleans())
@@ -222,7 +222,7 @@ class Speaking(Hostile):
         heard = [
             (client.name, own, self.house.told[client.name, own])
             for client, own in self.house.holders(end, uri)
-            if SERVERS[server].get("share") != "session" and uri in end.wanted
+            if uri in end.wanted
         ]
         self._updated(end, uri)
         return self._heard(heard)

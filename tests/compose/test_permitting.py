@@ -174,6 +174,17 @@ def test_nobody_is_asked_any_more_about_what_was_said_elsewhere(world: World) ->
     assert not world.permitting.barred
 
 
+def test_words_that_are_read_again_and_are_the_same_make_nobody_look_again(world: World) -> None:
+    world.say("camera", "approved")
+    other = Permissions(world.folder / "p.db", clock=world.clock)
+    word = Word("other", "camera", "approved", "olga")
+    for moves in (True, False):
+        before = world.permitting.version
+        other.put(word)
+        world.permitting.look()
+        assert (world.permitting.version > before) is moves
+
+
 async def test_whoever_waits_is_woken_by_every_change(world: World) -> None:
     """MGP-3.6-4"""
     changes: list[int] = []

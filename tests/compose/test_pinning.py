@@ -94,6 +94,17 @@ def test_an_acceptance_of_another_process_frees_the_tool(
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
 
 
+def test_a_store_that_is_read_again_and_says_the_same_makes_nobody_look_again(
+    pinning: Pinning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinning.shelved("srv", [tool()])
+    before = pinning.version
+    monkeypatch.setattr(pinning._store, "changed", lambda: True)
+    assert pinning.look(Catalogue(()))
+    assert pinning.held(tool()) == ""
+    assert pinning.version == before
+
+
 def test_the_rule_of_the_server_decides_and_can_change(pinning: Pinning, tmp_path: Path) -> None:
     pinning.adopt(settings(tmp_path, "approve"))
     one = tool()

@@ -204,8 +204,9 @@ class Permitting:
 
         Raises `StoreError`, `Unrecorded`.
         """
+        before = self._store.words
         if self._store.refresh_if_changed():
-            self._news()
+            self._news(others=self._store.words != before)
 
     def close(self) -> None:
         """Give the store back."""
@@ -227,9 +228,9 @@ class Permitting:
             raise TooManyPermissions
         known.update(more)
 
-    def _news(self) -> None:
+    def _news(self, *, others: bool = True) -> None:
         self._write_down()
-        self.version += 1
+        self.version += others
         for server in dict.fromkeys((*self._needs, *self._wishes)):
             if server in self._rules:
                 self._decided(server, [*self._needs.get(server, ()), *self._wishes.get(server, ())])

@@ -261,13 +261,16 @@ class Pinning:
         self._store.close()
 
     def _again(self) -> None:
-        """Forget the answers, and judge what is on the shelves once more."""
-        self._judged.clear()
-        self.version += 1
-        for server, tools in self._shelves.items():
-            # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
-            if server not in self._off and self._modes.get(server, "off") != "off":
-                self._judge(server, tools)
+        """Judge what is on the shelves once more. Where all of it stands as before, nobody has to look again."""
+        before, self._judged = self._judged, {}
+        try:
+            for server, tools in self._shelves.items():
+                # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
+                if server not in self._off and self._modes.get(server, "off") != "off":
+                    self._judge(server, tools)
+        finally:
+            if _answers(before) != _answers(self._judged):
+                self.version += 1
 
     def _knows(self, tool: Tool) -> bool:
         judged = self._judged.get(tool.target)
@@ -321,6 +324,10 @@ def _size(tool: Tool) -> int:
 def _is_large(batch: Sequence[Tool]) -> bool:
     sizes = [_size(tool) for tool in batch]
     return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
+
+
+def _answers(judged: Mapping[Target, _Judged]) -> dict[Target, str]:
+    return {target: one.why for target, one in judged.items()}
 
 
 def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:

@@ -10,7 +10,7 @@ put it into the audit trail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -80,6 +80,11 @@ class Permissions:
         """What was said and holds."""
         found = self._words.get((server, permission))
         return found if found is not None and found.holds(self._clock()) else None
+
+    @property
+    def words(self) -> Mapping[tuple[str, str], Word]:
+        """Everything that was said, as it was read last; another mapping whenever it is read again."""
+        return self._words
 
     def of(self, server: str) -> list[Word]:
         """Everything that was said about a server and holds, by permission."""
