@@ -12,6 +12,8 @@ CONFIG = f"""\
 anonymous = "allow"
 [limits]
 calls_per_minute = 1000
+[approvals]
+hold_s = 0.5
 {DEMO}[servers.tools.delete_all_notes]
 risk_level = "dangerous"
 [servers.tools.echo]
