@@ -25,6 +25,7 @@ _LED = frozenset(
         "completion/complete",
         "logging/setLevel",
         "subscriptions/listen",
+        "tasks/list",
     }
 )
 """What may reach a server where it is asked as it has to be; rules of their own do that."""

@@ -59,13 +59,14 @@ class Musts(Judge):
                 self.fault(f"{end.server.name} was not told that its caller gave up", one.mark)
 
     def must_be_answered(self, client: Client, question: Question) -> None:
-        """What a client answers gets to the server that asks."""
+        """What a client answers gets to the server that asks. One that has answered the call itself asks about nothing any more."""
         asked = self.asked.get(question.mark)
         if client.modern and (asked is None or asked.gone or self.late(asked)):
             return
         for end in self.every_end():
-            for ident in end.asked:
-                if f"{end.server.name}.{ident}" in question.puts:
+            for ident, put in end.asked.items():
+                over = bool(put.mark) and put.mark in end.past
+                if f"{end.server.name}.{ident}" in question.puts and not over:
                     self.fault(f"{end.server.name} did not get the answer to {ident}", question)
 
     def must_be_forgotten(self, put: str) -> None:
