@@ -168,7 +168,7 @@ class _rpc_errors:  # noqa: N801 -- used like a function
 
     def __exit__(self, kind: Any, problem: Any, trace: Any) -> None:
         if isinstance(problem, McpError):
-            raise RpcError(problem.error.code) from None
+            raise RpcError(problem.error.code, problem.error.message) from None
 
 
 def _streams(wire: str, target: Any) -> Any:

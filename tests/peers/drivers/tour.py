@@ -55,8 +55,8 @@ FORMS: dict[str, dict[str, Any]] = {
 class RpcError(Exception):
     """A JSON-RPC error as the host got it."""
 
-    def __init__(self, code: int) -> None:
-        super().__init__(str(code))
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
         self.code = code
 
 
