@@ -359,3 +359,22 @@ async def test_how_long_a_server_takes_for_what_others_want_holds_no_call_up() -
         server.renewed(link)
         assert isinstance(await ask(supervisor, "asker/facts"), Answer)
         assert asked.count("resources/subscribe") == 1
+
+
+async def test_one_caller_waits_to_hear_of_so_many_resources_of_a_server_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over all its sessions and listenings: what is not held any more makes room."""
+    monkeypatch.setattr("gatewright.upstream.wish_counts.WISHES_EACH", 1)
+    async with running(python("asker")) as supervisor:
+        first = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a", "listen 1")
+        assert isinstance(first, Answer)
+        refused = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b")
+        assert isinstance(refused, Refusal)
+        assert refused.reason == "resource_exhausted"
+        await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "a", "listen 1")
+        for _ in range(2):
+            again = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b")
+            assert isinstance(again, Answer)
+        supervisor.forget("b")
+        assert isinstance(await wish(supervisor, "resources/subscribe", ALPHA["asker"]), Answer)

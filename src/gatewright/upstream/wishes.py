@@ -15,7 +15,8 @@ from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.log_levels import LogLevels
-from gatewright.upstream.subscriptions import Subscriptions
+from gatewright.upstream.subscriptions import Subscriptions, name_of
+from gatewright.upstream.wish_counts import WishCounts
 
 __all__ = ["Wished", "Wishes"]
 
@@ -124,6 +125,7 @@ class Wishes:
         self._server = server
         self._common = _Connection(server, None)
         self._own: dict[str, _Connection] = {}
+        self._counts = WishCounts()
         self._successor: Wishes | None = None
 
     def _of(self, call: Call) -> _Connection:
@@ -140,11 +142,6 @@ class Wishes:
         """What those want to hear of who share the main connection."""
         return self._common.resources
 
-    def resources_of(self, session: str) -> Subscriptions | None:
-        """What a session with a connection of its own wants to hear of."""
-        own = self._own.get(session)
-        return None if own is None else own.resources
-
     async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One session's `logging/setLevel`."""
         if call.holder is None:
@@ -156,12 +153,27 @@ class Wishes:
         holder = call.holder
         if holder is None:
             return _UNHEARD
+        wish = (uri, name_of(call, uri))
+        busy = self._counts.refusal(call.caller.who, holder, wish)
+        if busy is not None:
+            return busy
+        self._counts.set(call.caller.who, holder, wish, wanted=True)
         resources = self._of(call).resources
-        outcome = await resources.subscribe(uri, holder, params, call, back)
+        try:
+            outcome = await resources.subscribe(uri, holder, params, call, back)
+        finally:
+            self._count(call, holder, wish)
         if isinstance(outcome, Answer) and self._successor is not None:
             names = resources.held.get(uri, {}).get(holder, ())
             self._successor.resources.take_over(uri, holder, names)
+            self._successor._count(call, holder, wish)
         return outcome
+
+    def _count(self, call: Call, holder: str, wish: tuple[str, str]) -> None:
+        """Count what has come of a wish."""
+        own = self._own.get(call.session or "")
+        held = any(one.resources.holds(*wish, holder) for one in (self._common, own) if one)
+        self._counts.set(call.caller.who, holder, wish, wanted=held)
 
     async def unsubscribe(
         self, uri: str, params: dict[str, Any], call: Call, back: Back
@@ -175,18 +187,25 @@ class Wishes:
         for other in (self._common, self._successor and self._successor._common):
             if other is not None and other is not on:
                 other.resources.leave(uri, holder, call)
-        return await on.resources.unsubscribe(uri, holder, params, call, back)
+        try:
+            return await on.resources.unsubscribe(uri, holder, params, call, back)
+        finally:
+            for one in (self, self._successor):
+                if one is not None:
+                    one._count(call, holder, (uri, name_of(call, uri)))
 
     # -- connections and sessions --------------------------------------------------------------------
 
     def follow(self, before: Wishes) -> None:
         """Want what another server was to tell."""
         before._successor = self
+        self._counts.follow(before._counts)
         for one in (before._common, *before._own.values()):
             self._common.follow(one)
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over, and wants nothing any more."""
+        self._counts.forget(holder)
         own = self._own.pop(holder, None)
         if own is not None:
             own.resources.drop_all()
