@@ -81,7 +81,6 @@ async def test_a_host_subscribes_to_so_many_resources_and_no_more() -> None:
 
 
 async def test_an_end_of_a_subscription_that_is_given_up_frees_no_room() -> None:
-    """The request to end it never reached the server, which may tell of it still."""
     async with House(subscriptions=1) as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
@@ -89,8 +88,7 @@ async def test_an_end_of_a_subscription_that_is_given_up_frees_no_room() -> None
         await peer.serve(effect_of(peer, rpc("initialize", HELLO)), reply)
 
         async def put(method: str, uri: str, ident: int, *, given_up: bool = False) -> str:
-            effect = effect_of(peer, rpc(method, {"uri": uri}, ident))
-            running = peer.serve(effect, reply)
+            running = peer.serve(effect_of(peer, rpc(method, {"uri": uri}, ident)), reply)
             if given_up:
                 peer.take(Cancelled(str(ident).encode()))
             await running

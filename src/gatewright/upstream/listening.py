@@ -175,6 +175,9 @@ class Listening:
     async def _anew(self, more: Collection[str], *, stays: bool = False) -> Failure | None:
         """Replace the listening by one that asks for more. The former one stays where the server says no, unless this one `stays`."""
         link, stays = self._way.link, stays or not more
+        if more and (link is None or link.hello is None):
+            said = f"server {self._way.id} is not connected, and told of nothing"
+            return Failure("upstream_unavailable", said)
         also = frozenset(more)
         uris = [uri for uri in self._wanted() if uri in self._asks or uri in also]
         self._told.intersection_update(uris)  # whoever asks for another from now on asks the server

@@ -79,6 +79,10 @@ class LogLevels:
         """Want what was wanted on another connection."""
         self._wanted.update(before._wanted)
 
+    def holders(self) -> list[str]:
+        """Who wants a level."""
+        return list(self._wanted)
+
     def forget(self, holder: str) -> None:
         """Somebody wants nothing any more."""
         self._wanted.pop(holder, None)

@@ -112,6 +112,11 @@ class _Connection:
         self.levels.forget(holder)
         self.resources.forget(holder)
 
+    def holders(self) -> set[str]:
+        """Who wants something here."""
+        held = (holder for holders in self.resources.held.values() for holder in holders)
+        return {*held, *self.levels.holders()}
+
     async def renew(self, link: Link) -> None:
         """Tell it everything when it is new. What it refuses is asked for again with the next wish for it."""
         self.spawn(self.levels.renew(link))
@@ -142,6 +147,11 @@ class Wishes:
         """What those want to hear of who share the main connection."""
         return self._common.resources
 
+    def _where(self, session: str | None) -> list[_Connection]:
+        """Where wishes of a session may stand."""
+        own = self._own.get(session) if session is not None else None
+        return [self._common] if own is None else [self._common, own]
+
     async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One session's `logging/setLevel`."""
         if call.holder is None:
@@ -171,8 +181,7 @@ class Wishes:
 
     def _count(self, call: Call, holder: str, wish: tuple[str, str]) -> None:
         """Count what has come of a wish."""
-        own = self._own.get(call.session or "")
-        held = any(one.resources.holds(*wish, holder) for one in (self._common, own) if one)
+        held = any(one.resources.holds(*wish, holder) for one in self._where(call.session))
         self._counts.set(call.caller.who, holder, wish, wanted=held)
 
     async def unsubscribe(
@@ -184,9 +193,10 @@ class Wishes:
             return _UNHEARD
         on = self._of(call)
         # What it wanted before the configuration was read anew stands on the main connection, too.
-        for other in (self._common, self._successor and self._successor._common):
-            if other is not None and other is not on:
-                other.resources.leave(uri, holder, call)
+        for wishes in (self, self._successor):
+            for other in wishes._where(call.session) if wishes is not None else ():
+                if other is not on:
+                    other.resources.leave(uri, holder, call)
         try:
             return await on.resources.unsubscribe(uri, holder, params, call, back)
         finally:
@@ -202,6 +212,11 @@ class Wishes:
         self._counts.follow(before._counts)
         for one in (before._common, *before._own.values()):
             self._common.follow(one)
+        for (
+            session,
+            one,
+        ) in before._own.items():  # for when the session has a connection of its own here, too
+            self._own.setdefault(session, _Connection(self._server, session)).follow(one)
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over, and wants nothing any more."""
@@ -226,4 +241,6 @@ class Wishes:
         """Tell the new connection of a session what that wants."""
         own = self._own.get(session)
         if own is not None and link.hello is not None:
+            for holder in own.holders():  # what is told there need not be told to everybody's
+                self._common.forget(holder)
             await own.renew(link)
