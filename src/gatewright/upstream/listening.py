@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from gatewright.call import Failure
+from gatewright.commands import to_type
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.wire import jsonrpc
 
@@ -176,7 +177,8 @@ class Listening:
         """Replace the listening by one that asks for more. The former one stays where the server says no, unless this one `stays`."""
         link, stays = self._way.link, stays or not more
         if more and (link is None or link.hello is None):
-            said = f"server {self._way.id} is not connected, and told of nothing"
+            shows = to_type("server list")
+            said = f"server {self._way.id} is not connected; `{shows}` says why"
             return Failure("upstream_unavailable", said)
         also = frozenset(more)
         uris = [uri for uri in self._wanted() if uri in self._asks or uri in also]
