@@ -11,7 +11,7 @@ import pytest
 
 from gatewright.call import Target
 from gatewright.wire.jsonrpc import Notification, parse
-from gatewright.wire.mcp import OF_THE_SERVER, TASK_STATUS
+from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.wire.methods import WORDS
 from tests.behaviour.task_places import (
     BOB,
@@ -71,6 +71,16 @@ async def test_progress_is_for_the_call_that_has_its_token_by_the_name_that_its_
         assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 5}]
         assert bob.events == []
         assert link.dropped == 5
+
+
+async def test_an_acknowledgement_says_what_the_server_honours() -> None:
+    async with linked() as (link, _):
+        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        link._notes.listening["7"] = told
+        for ident, honoured in (("8", {}), ("7", {"resourceSubscriptions": ["x:1"]})):
+            params = {"notifications": honoured, "_meta": {META_SUBSCRIPTION: ident}}
+            link._notes.take("notifications/subscriptions/acknowledged", params, None)
+        assert await within(told) == {"resourceSubscriptions": ["x:1"]}
 
 
 async def test_progress_on_the_stream_of_another_call_is_nobodys() -> None:

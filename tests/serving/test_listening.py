@@ -13,7 +13,8 @@ from gatewright.serving import listening
 from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.doors.client import Wire, modern, within
 from tests.doors.house import MGP_OFFER, House, text
-from tests.doors.steps import CALL, JSON_ONLY
+from tests.doors.steps import CALL, JSON_ONLY, Hang
+from tests.serving.test_peer import Kept, effect_of, peer_of
 
 LISTS = {
     "toolsListChanged": "notifications/tools/list_changed",
@@ -123,6 +124,29 @@ async def test_the_end_of_a_listening_is_told_also_where_no_gate_would_let_it_pa
         await within(wire.task)
         assert forgotten == [call.listen for call in house.script.calls][:1]
         assert forgotten[0] is not None
+
+
+async def test_a_listening_that_is_ended_twice_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second end comes while a server still thinks about the first."""
+    hang = Hang()
+    async with House() as house:
+        forgotten: list[str] = []
+        monkeypatch.setattr(house.upstream, "forget", forgotten.append)
+        house.script.does("resources/subscribe", grants("u"))
+        house.script.does("resources/unsubscribe", hang)
+        peer = peer_of(house)
+        asked = modern("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["u"]}})
+        reply = Kept()
+        listens = asyncio.ensure_future(peer.serve(effect_of(peer, asked.body), reply))
+        while not reply.events:
+            await asyncio.sleep(0)
+        peer.deaf()
+        await within(hang.began.wait())
+        listens.cancel()
+        await asyncio.wait([listens])
+        assert forgotten == [house.script.calls[0].listen]
 
 
 async def test_a_server_that_does_not_answer_holds_no_acknowledgement_up(

@@ -80,6 +80,29 @@ async def test_a_host_subscribes_to_so_many_resources_and_no_more() -> None:
         assert await subscribe("c") is None
 
 
+async def test_an_end_of_a_subscription_that_is_given_up_frees_no_room() -> None:
+    async with House(subscriptions=1) as house:
+        house.script.does("resources/subscribe", Answer(b"{}"))
+        house.script.does("resources/unsubscribe", Answer(b"{}"))
+        peer, reply = peer_of(house), Kept()
+        await peer.serve(effect_of(peer, rpc("initialize", HELLO)), reply)
+
+        async def put(method: str, uri: str, ident: int, *, given_up: bool = False) -> str:
+            running = peer.serve(effect_of(peer, rpc(method, {"uri": uri}, ident)), reply)
+            if given_up:
+                peer.take(Cancelled(str(ident).encode()))
+            await running
+            return str(reply.answers[-1])
+
+        await put("resources/subscribe", "a", 2)
+        await put("resources/unsubscribe", "a", 3, given_up=True)
+        assert [call.method for call in house.script.calls] == ["resources/subscribe"]
+        assert "at most 1" in await put("resources/subscribe", "b", 4)
+        await put("resources/unsubscribe", "a", 5)
+        await put("resources/subscribe", "b", 6)
+        assert [call.params["uri"] for call in house.script.calls] == ["a", "a", "b"]
+
+
 @pytest.mark.parametrize("refusal", [Refusal("access_denied", "no"), Failure("not_found", "no")])
 async def test_a_subscription_that_was_refused_does_not_count_and_is_not_heard_of(
     refusal: Any,

@@ -28,3 +28,18 @@ def test_what_is_granted_after_its_end_is_not_wanted() -> None:
     found.end("x:1")
     found.settle("x:1", b"1", granted=True)
     assert "x:1" not in found
+
+
+def test_what_is_not_wanted_any_more_counts_until_that_is_answered() -> None:
+    found = Subscribed()
+    found.ask("x:1", b"1")
+    found.settle("x:1", b"1", granted=True)
+    for uri in ("x:1", "x:never"):
+        found.end(uri)
+    assert ("x:1" in found, len(found)) == (False, 1)
+    assert found.full("x:2", 1)
+    assert not found.full("x:1", 1)
+    found.ask("x:1", b"2")
+    found.settle("x:1", b"2", granted=True)
+    found.left("x:1")
+    assert ("x:1" in found, len(found)) == (True, 1)

@@ -38,9 +38,9 @@ class Rig:
         """For which resources it was listened, request by request."""
         return [uris for uris, _, _ in self.link.listens]
 
-    async def yes(self, number: int) -> None:
+    async def yes(self, number: int, honoured: object = None) -> None:
         """The server acknowledges."""
-        self.link.listens[number][1].set_result(None)
+        self.link.listens[number][1].set_result(honoured)
         await rest()
 
     async def ends(self, number: int, why: UpstreamFailed) -> None:
@@ -199,3 +199,152 @@ async def test_who_waits_for_a_server_that_is_closed_hears_of_it() -> None:
     await rig.stop()
     for one in (first, second):
         assert isinstance(await within(one), Failure)
+
+
+async def test_what_is_refused_together_is_asked_for_in_halves() -> None:
+    rig = Rig()
+    await rig.begun()
+    uris = ["x:bad", *(f"x:{n}" for n in range(1, 8))]
+    all_ = [rig.tell(uri) for uri in uris]
+    await rest()
+    number = 1
+    while number < len(rig.asked):
+        if "x:bad" in rig.asked[number]:
+            await rig.ends(number, NO)
+        else:
+            await rig.yes(number)
+        number += 1
+    assert number <= 1 + 1 + 2 * 3
+    found = [await within(one) for one in all_]
+    assert isinstance(found[0], Failure)
+    assert found[1:] == [None] * 7
+    assert rig.told == set(uris[1:])
+    await rig.stop()
+
+
+async def test_what_nobody_wants_any_more_takes_no_request() -> None:
+    rig = Rig()
+    await rig.begun()
+    both = [rig.tell("x:bad"), rig.tell("x:worse")]
+    await rest()
+    rig.wanted.clear()
+    await rig.ends(1, NO)
+    for one in both:
+        await within(one)
+    assert len(rig.asked) == 2
+    await rig.stop()
+
+
+async def test_who_asks_meanwhile_waits_for_no_more_than_one_half_of_what_was_refused() -> None:
+    rig = Rig()
+    await rig.begun()
+    for n in range(8):
+        rig.tell(f"x:bad{n}")
+    await rest()
+    other = rig.tell("x:good")
+    await rig.ends(1, NO)
+    number = 2
+    while "x:good" not in rig.asked[number]:
+        await rig.ends(number, NO)
+        number += 1
+    assert number <= 3
+    await rig.yes(number)
+    assert await within(other) is None
+    await rig.stop()
+
+
+async def test_a_new_connection_waits_for_nothing_that_the_former_one_was_asked() -> None:
+    """Its tools are called after one request, whatever was asked for at the time; that is asked for again."""
+    rig = Rig()
+    await rig.begun()
+    asked = rig.tell("x:1")
+    await rest()
+    renewed = asyncio.ensure_future(rig.listening.renew())
+    await rest()
+    assert rig.asked[1:] == [["x:1"], ["x:1"]]
+    await rig.yes(2)
+    assert renewed.done()
+    for number in range(3, len(rig.asked)):
+        await rig.yes(number)
+    assert await within(asked) is None
+    assert rig.told == {"x:1"}
+    await rig.stop()
+
+
+@pytest.mark.parametrize(
+    ("honoured", "named"),
+    [
+        ({"resourceSubscriptions": ["x:1", 7, "x:other"]}, ["x:1"]),
+        ({"resourceSubscriptions": ["x:1", "x:2"]}, ["x:1", "x:2"]),
+        ({"toolsListChanged": True}, []),
+        (None, ["x:1", "x:2"]),
+    ],
+)
+async def test_what_an_acknowledgement_does_not_name_is_not_told(
+    honoured: object, named: list[str]
+) -> None:
+    rig = Rig()
+    await rig.begun()
+    both = {uri: rig.tell(uri) for uri in ("x:1", "x:2")}
+    await rest()
+    await rig.yes(1, honoured)
+    assert [uri for uri, one in both.items() if await within(one) is None] == named
+    assert rig.told == set(named)
+    await rig.stop()
+
+
+async def test_a_server_without_a_connection_tells_nobody_yes() -> None:
+    rig = Rig()
+    await rig.begun()
+    rig.way.link = None
+    refused = await within(rig.tell("x:1"))
+    assert isinstance(refused, Failure)
+    assert refused.reason == "upstream_unavailable"
+    assert rig.told == set()
+    rig.way.link = rig.link
+    await rig.stop()
+
+
+async def test_one_that_is_begun_anew_tells_of_what_is_acknowledged_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listening, "LISTEN_PAUSE_S", 0.0)
+    rig = Rig()
+    await rig.begun()
+    asked = rig.tell("x:1")
+    await rest()
+    await rig.yes(1)
+    await within(asked)
+    await rig.ends(1, UpstreamFailed("the server ended it"))
+    await rig.yes(2, {})
+    assert rig.told == set()
+    await rig.stop()
+
+
+async def test_slow_acknowledgements_leave_no_listening_open_but_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listening, "_ACKNOWLEDGED_S", 0.0)
+    rig = Rig()
+    await rig.listening.renew()
+    for _ in range(2):
+        await within(rig.listening.tell(None))
+    assert (len(rig.asked), rig.link.ended) == (3, []), "nothing was acknowledged"
+    rig.wanted.append("x:1")
+    await rig.yes(1)
+    assert (rig.link.ended, rig.told) == ([], set()), "that of a former one says nothing"
+    await rig.yes(2)
+    assert sorted(rig.link.ended) == [0, 1]
+    await rig.stop()
+    assert sorted(rig.link.ended) == [0, 1, 2]
+
+
+async def test_one_that_is_asked_for_while_it_is_closed_is_not_left_open() -> None:
+    rig = Rig()
+    await rig.begun()
+    rig.tell("x:1")
+    await rest()
+    await rig.listening.close()
+    await rest()
+    assert sorted(rig.link.ended) == [0, 1]
+    await rig.way.stop()

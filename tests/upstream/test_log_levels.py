@@ -38,6 +38,33 @@ async def test_a_server_hears_the_most_verbose_level_that_anybody_wants() -> Non
     await renewed
 
 
+@pytest.mark.parametrize("end", ["refused", "given up"])
+async def test_a_level_that_the_server_refuses_is_in_nobodys_way(end: str) -> None:
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    sets(levels, "a", "warning")
+    await rest()
+    await way.answer(0)
+    for number, holder in enumerate(("a", "b"), 1):
+        refused = sets(levels, holder, "debug")
+        await rest()
+        if end == "refused":
+            await way.answer(number, Refusal("access_denied", "no"))
+        else:
+            refused.cancel()
+            await rest()
+    sets(levels, "c", "notice")
+    await rest()
+    assert way.words == [("setLevel", level) for level in ("warning", "debug", "debug", "notice")]
+    await way.answer(3)
+    levels.forget("c")
+    renewed = asyncio.ensure_future(levels.renew(way.link))
+    await rest()
+    assert way.words[4:] == [("setLevel", "warning")], "what it had before"
+    await way.answer(4)
+    await renewed
+
+
 @pytest.mark.parametrize(
     "way", [FakeWay, lambda: FakeWay(LATEST_MODERN, logging={})], ids=["no log", "modern"]
 )

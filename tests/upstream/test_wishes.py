@@ -359,3 +359,40 @@ async def test_how_long_a_server_takes_for_what_others_want_holds_no_call_up() -
         server.renewed(link)
         assert isinstance(await ask(supervisor, "asker/facts"), Answer)
         assert asked.count("resources/subscribe") == 1
+
+
+async def test_one_caller_waits_to_hear_of_so_many_resources_of_a_server_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over all its sessions and listenings: what is not held any more makes room."""
+    monkeypatch.setattr("gatewright.upstream.wish_counts.WISHES_EACH", 1)
+    async with running(python("asker")) as supervisor:
+        first = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a", "listen 1")
+        assert isinstance(first, Answer)
+        refused = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b")
+        assert isinstance(refused, Refusal)
+        assert refused.reason == "resource_exhausted"
+        await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "a", "listen 1")
+        for _ in range(2):
+            again = await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b")
+            assert isinstance(again, Answer)
+        supervisor.forget("b")
+        assert isinstance(await wish(supervisor, "resources/subscribe", ALPHA["asker"]), Answer)
+
+
+async def test_a_sessions_own_connection_to_a_successor_is_told_what_the_session_wants() -> None:
+    """And nobody else's is, from then on."""
+    spec = python("asker", share="session")
+    async with running(spec) as supervisor, running(spec) as other:
+        wishes, successor = (one._servers["asker"].wishes for one in (supervisor, other))
+        await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a")
+        await wish(supervisor, "logging/setLevel", "", "a")
+        successor.follow(wishes)
+        facts = said(await ask(other, "asker/facts", session="a"))
+        async with asyncio.timeout(DEADLINE):
+            while facts["level"] != "info" or "resources/subscribe" not in facts["methods"]:
+                facts = said(await ask(other, "asker/facts", session="a"))
+        assert successor.resources.wanted() == []
+        await wish(other, "resources/unsubscribe", ALPHA["asker"], "a")
+        facts = said(await ask(other, "asker/facts", session="a"))
+        assert "resources/unsubscribe" in facts["methods"]

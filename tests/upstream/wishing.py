@@ -20,10 +20,10 @@ class FakeLink:
 
     def __init__(self, hello: Hello) -> None:
         self.hello = hello
-        self.listens: list[tuple[list[str], asyncio.Future[None], asyncio.Future[None]]] = []
+        self.listens: list[tuple[list[str], asyncio.Future[Any], asyncio.Future[None]]] = []
         self.ended: list[int] = []
 
-    async def listen(self, params: dict[str, Any], told: asyncio.Future[None]) -> None:
+    async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
         """Wait until the test ends it."""
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         number = len(self.listens)

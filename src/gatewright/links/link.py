@@ -209,8 +209,8 @@ class Link(abc.ABC):
             raise UpstreamFailed(f"{method}: {outcome.error[:500].decode(errors='replace')}")
         raise UpstreamFailed(f"{method}: {outcome.message or outcome.reason}")
 
-    async def listen(self, params: dict[str, Any], told: asyncio.Future[None]) -> None:
-        """Hold one `subscriptions/listen` to a modern server open; `told` is set when the server has
+    async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
+        """Hold one `subscriptions/listen` to a modern server open; `told` is set to what the server honours when it has
         acknowledged it. Returns never; raises `UpstreamFailed` when the server ends it."""
         ident = str(self._next)
         self._notes.listening[ident] = told

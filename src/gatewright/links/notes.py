@@ -43,8 +43,8 @@ class Notes:
         self._link = link
         self._pending = pending
         self._questions = questions
-        self.listening: dict[str, asyncio.Future[None]] = {}
-        """By the id of each listening request: what is set once the server has acknowledged it."""
+        self.listening: dict[str, asyncio.Future[Any]] = {}
+        """By the id of each listening request: what is set once the server has acknowledged it, to what it says it honours."""
 
     def take(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
         """Take one; `stream` is the exchange on whose own stream it came, if any."""
@@ -148,7 +148,7 @@ class Notes:
             number = meta.get(META_SUBSCRIPTION) if type(meta) is dict else None
             told = self.listening.get(str(number))
             if told is not None and not told.done():
-                told.set_result(None)
+                told.set_result(params.get("notifications"))
             return
         self._link.told(method, without(_unnumbered(params)))
 

@@ -179,10 +179,13 @@ class Listening:
             return await self._over
         finally:
             unwatch()
-            for uri in held:
-                await self._resource("resources/unsubscribe", uri)
-            # Whose credential, grant or session has gone meanwhile is let through by no gate, and wants nothing any more.
-            self._front.upstream.forget(self._name)
+            try:
+                for uri in held:
+                    await self._resource("resources/unsubscribe", uri)
+            finally:
+                # Whose credential, grant or session has gone meanwhile is let through by no gate, and wants nothing any more; nor does
+                # one that is ended once more while it takes its leave.
+                self._front.upstream.forget(self._name)
 
     async def _subscribe(self, uris: list[str], held: list[str]) -> None:
         """Subscribe to all at once; `held` gets those that were granted in time."""

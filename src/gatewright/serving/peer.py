@@ -194,6 +194,8 @@ class Peer:
             if inbound.method == "resources/subscribe":
                 uri = inbound.params["uri"]
                 self._subscribed.settle(uri, inbound.id, granted=exchange.answered)
+            elif inbound.method == "resources/unsubscribe" and exchange.answered:
+                self._subscribed.left(inbound.params["uri"])
             self._ended(inbound.id, exchange)
 
     def _ended(self, ident: bytes, running: Running) -> None:
@@ -237,7 +239,7 @@ class Peer:
             self.conversation.set_level(level)
         elif inbound.method == "resources/subscribe":
             uri, most = inbound.params["uri"], self.front.subscriptions
-            if len(self._subscribed) >= most and uri not in self._subscribed:
+            if self._subscribed.full(uri, most):
                 flaw = f"at most {most} resources can be subscribed to"
                 return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
             self._subscribed.ask(uri, inbound.id)

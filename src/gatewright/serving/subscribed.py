@@ -1,6 +1,7 @@
 """Which resources one host wants to hear of: those that it was granted, and those that it asks for at the moment.
 
-An answer settles its own request and no other: who asks for what it has, and is refused, has it still.
+An answer settles its own request and no other: who asks for what it has, and is refused, has it still. A resource that the host wants no
+more counts as its own until a request to end it was answered: until then the server may tell of it, and keep it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ __all__ = ["Subscribed"]
 class Subscribed:
     """See the module's text."""
 
-    __slots__ = ("_asked", "_granted")
+    __slots__ = ("_asked", "_granted", "_leaving")
 
     def __init__(self) -> None:
         self._granted: set[str] = set()
         self._asked: dict[str, list[bytes]] = {}
+        self._leaving: set[str] = set()
 
     def __contains__(self, uri: object) -> bool:
         return uri in self._granted or uri in self._asked
 
     def __len__(self) -> int:
-        return len(self._granted.union(self._asked))
+        return len(self._granted.union(self._asked, self._leaving))
+
+    def full(self, uri: str, most: int) -> bool:
+        """Whether a resource would be one too many."""
+        return len(self) >= most and uri not in self and uri not in self._leaving
 
     def ask(self, uri: str, by: bytes) -> None:
         """A request for a resource has come."""
@@ -40,5 +46,11 @@ class Subscribed:
 
     def end(self, uri: str) -> None:
         """The host does not want to hear of a resource any more."""
+        if uri in self:
+            self._leaving.add(uri)
         self._granted.discard(uri)
         self._asked.pop(uri, None)
+
+    def left(self, uri: str) -> None:
+        """A request to end it was answered."""
+        self._leaving.discard(uri)

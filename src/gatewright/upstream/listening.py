@@ -2,17 +2,21 @@
 
 Each asks for more or less than the one before, which ends when the new one is acknowledged and not before: what changed between the
 two would be told to nobody, and never again. A server that refuses one for the resource of somebody has the former one still, and
-only who asked for that resource hears no.
+only who asked for that resource hears no: what it refuses together is asked for in halves, and who asks meanwhile is asked for in
+between. What its acknowledgement does not name the server does not tell of.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 from gatewright.call import Failure
+from gatewright.commands import to_type
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.wire import jsonrpc
 
@@ -27,7 +31,11 @@ _ACKNOWLEDGED_S = 3.0
 _LONG_S = 60.0
 _GONE = "the connection to server {} ended before it said whether it tells of this"
 
-_Told = asyncio.Future[None]
+_Told = asyncio.Future[Any]
+"""Gets what the server says that it honours."""
+
+_Part = dict[str | None, asyncio.Future[Failure | None]]
+"""Who waits for the same request, by resource."""
 
 
 class ListenWay(Protocol):
@@ -57,10 +65,17 @@ class Listening:
         self._told = told
         self._changes = changes
         self._open: asyncio.Task[str] | None = None
+        self._former: set[asyncio.Task[str]] = set()
+        """What tells as long as the open one is not acknowledged."""
         self._asks: set[str] = set()
         """The resources that the open one asks for."""
-        self._waiting: dict[str | None, asyncio.Future[Failure | None]] = {}
+        self._waiting: _Part = {}
+        self._parts: deque[_Part] = deque()
+        """Halves of what was refused together."""
+        self._trial: asyncio.Task[str] | None = None
+        """What is asked for at the moment."""
         self._turn = asyncio.Lock()
+        self._round = 0
         self._serves = False
 
     async def tell(self, uri: str | None) -> Failure | None:
@@ -73,38 +88,63 @@ class Listening:
         return await asyncio.shield(told)
 
     async def _serve(self) -> None:
-        """All who wait, together: each would take a request of its own."""
-        batch: dict[str | None, asyncio.Future[Failure | None]] = {}
+        """All who wait, together: each would take a request of its own. Between two who wait for the first time a half of what was
+        refused has its turn, and the other way round: neither holds the other up for more than a request."""
+        part: _Part = {}
+        halves = False
         try:
-            while self._waiting:
-                batch, self._waiting = self._waiting, {}
+            while self._waiting or self._parts:
+                if self._parts and (halves or not self._waiting):
+                    part, halves = self._parts.popleft(), False
+                else:
+                    part, self._waiting, halves = self._waiting, {}, True
                 async with self._turn:
-                    await self._told_to(batch)
+                    await self._told_to(part)
         finally:
             self._serves = False
-            self._give_up(batch)
+            self._give_up(part)
 
-    def _give_up(self, batch: Mapping[str | None, asyncio.Future[Failure | None]]) -> None:
-        waiting, self._waiting = self._waiting, {}
-        for told in (*batch.values(), *waiting.values()):
+    def _give_up(self, part: _Part) -> None:
+        every = [part, self._waiting, *self._parts]
+        self._waiting = {}
+        self._parts.clear()
+        for told in (told for one in every for told in one.values()):
             _settle(told, Failure("upstream_error", _GONE.format(self._way.id)))
 
-    async def _told_to(self, batch: Mapping[str | None, asyncio.Future[Failure | None]]) -> None:
-        now = self._wanted()
-        more = [uri for uri in batch if uri is not None and uri in now]
-        problem = await self._anew(more)
-        for uri, told in batch.items():
-            found = problem
-            if problem is not None and len(more) > 1 and uri in more:
-                found = await self._anew([str(uri)])  # another of them may be what it refuses
-            _settle(told, found)
+    async def _told_to(self, part: _Part) -> None:
+        """Ask for what is still wanted of it: what nobody wants any more takes no request."""
+        now, wanted = self._round, frozenset(self._wanted())
+        more = [uri for uri in part if uri in wanted and uri is not None]
+        problem = await self._anew(more) if more or None in part else None
+        if more and now != self._round:
+            self._parts.append(part)  # a new connection came in between
+        elif problem is not None and len(more) > 1:
+            self._halve(part, more)
+        else:
+            for uri, told in part.items():
+                released = uri in wanted and uri not in self._told
+                _settle(told, problem or (self._unnamed(uri) if released else None))
+
+    def _halve(self, part: _Part, more: list[str]) -> None:
+        """One of them may be what the server refuses."""
+        middle = len(more) // 2
+        for uris in (more[:middle], more[middle:]):
+            self._parts.append({uri: part[uri] for uri in uris})
+        self._parts[-1].update({uri: told for uri, told in part.items() if uri not in set(more)})
+
+    def _unnamed(self, uri: str | None) -> Failure:
+        said = (
+            f"server {self._way.id} does not tell of {uri!r}: its acknowledgement does not name it"
+        )
+        return Failure("upstream_error", said)
 
     async def renew(self, *, singly: bool = False) -> None:
-        """Listen to a new connection. `singly`, where it has refused something: at least for changed lists, and for what is wanted as
-        far as it takes that."""
+        """Listen to a new connection. Returns after one request at most. `singly`, where it has refused something: at least for
+        changed lists, and for what is wanted as far as it takes that."""
+        self._round += 1
+        self._give_way()
         async with self._turn:
-            before, self._open = self._open, None
-            await _end(before)
+            await self._end_all()
             self._told.clear()
             self._asks.clear()
             wanted = self._wanted()
@@ -119,23 +159,51 @@ class Listening:
 
     async def close(self) -> None:
         """Listen no more. Returns when that has ended."""
-        before, self._open = self._open, None
         self._give_up({})
-        await _end(before)
+        self._give_way()
+        await self._end_all()
 
-    async def _anew(self, more: Sequence[str], *, stays: bool = False) -> Failure | None:
+    def _give_way(self) -> None:
+        """Wait for no answer to what is asked for at the moment: it is over, or will be asked for again."""
+        if self._trial is not None:
+            self._trial.cancel()
+
+    async def _end_all(self) -> None:
+        before, self._open = self._open, None
+        former, self._former = self._former, set()
+        await _end(former if before is None else {before, *former})
+
+    async def _anew(self, more: Collection[str], *, stays: bool = False) -> Failure | None:
         """Replace the listening by one that asks for more. The former one stays where the server says no, unless this one `stays`."""
-        link, before, stays = self._way.link, self._open, stays or not more
-        uris = [uri for uri in self._wanted() if uri in self._asks or uri in more]
+        link, stays = self._way.link, stays or not more
+        if more and (link is None or link.hello is None):
+            shows = to_type("server list")
+            said = f"server {self._way.id} is not connected; `{shows}` says why"
+            return Failure("upstream_unavailable", said)
+        also = frozenset(more)
+        uris = [uri for uri in self._wanted() if uri in self._asks or uri in also]
         self._told.intersection_update(uris)  # whoever asks for another from now on asks the server
         asked = self._asked(link, uris)
         if link is None or not asked:
-            self._open = None
-            await _end(before)
+            await self._end_all()
             return None
         told: _Told = asyncio.get_running_loop().create_future()
-        told.add_done_callback(lambda _: self._told.update(uris))
         task = asyncio.ensure_future(self._listens(link, asked, told, stays))
+        await self._acknowledged_in_time(task, told)
+        if task.cancelled() or not (stays or told.done()):
+            return await self._refused(task)
+        if self._open is not None:
+            self._former.add(self._open)
+        self._open, self._asks = task, set(uris)
+        if told.done():
+            await _end(self._honoured(task, uris, told))
+        else:
+            told.add_done_callback(partial(self._late, task, uris))
+        return None
+
+    async def _acknowledged_in_time(self, task: asyncio.Task[str], told: _Told) -> None:
+        """Wait for the acknowledgement, so long and no longer."""
+        self._trial = task
         try:
             either: list[asyncio.Future[Any]] = [told, task]
             first = asyncio.FIRST_COMPLETED
@@ -143,18 +211,28 @@ class Listening:
         except asyncio.CancelledError:
             task.cancel()
             raise
-        if not (stays or told.done()):
-            return await self._refused(task)
-        self._open, self._asks = task, set(uris)
-        if told.done():
-            await _end(before)
-        elif before is not None:
-            told.add_done_callback(lambda _: before.cancel())
-        return None
+        finally:
+            self._trial = None
+
+    def _honoured(
+        self, task: asyncio.Task[str], uris: list[str], told: _Told
+    ) -> set[asyncio.Task[str]]:
+        """Take an acknowledgement. Those that have to end for it; none where it is not that of the open one."""
+        if task is not self._open:
+            return set()
+        self._told.clear()
+        self._told.update(_named(told.result(), uris))
+        former, self._former = self._former, set()
+        return former
+
+    def _late(self, task: asyncio.Task[str], uris: list[str], told: _Told) -> None:
+        for one in self._honoured(task, uris, told):
+            one.cancel()
 
     async def _refused(self, task: asyncio.Task[str]) -> Failure:
-        why = task.result() if task.done() else f"it said nothing for {_ACKNOWLEDGED_S:g} s"
-        await _end(task)
+        said_nothing = f"it said nothing for {_ACKNOWLEDGED_S:g} s"
+        why = task.result() if task.done() and not task.cancelled() else said_nothing
+        await _end({task})
         said = f"server {self._way.id} does not tell of what was asked for: {why}"
         return Failure("upstream_error", said)
 
@@ -181,14 +259,17 @@ class Listening:
             pause_s = LISTEN_PAUSE_S if loop.time() - begun > _LONG_S else min(30.0, pause_s * 2)
             await asyncio.sleep(pause_s)
             # Whatever changed meanwhile was told to nobody.
-            told = self._once_more(told)
+            told = self._once_more(told, asked.get("resourceSubscriptions", []))
         return _GONE.format(self._way.id)
 
-    def _once_more(self, before: _Told) -> _Told:
+    def _once_more(self, before: _Told, uris: list[str]) -> _Told:
         told: _Told = asyncio.get_running_loop().create_future()
         told.add_done_callback(lambda _: self._way.look())
-        if not before.done():  # what waits for a yes waits for this one
-            told.add_done_callback(lambda _: _yes(before))
+        task = asyncio.current_task()
+        if task is not None and before.done():
+            told.add_done_callback(partial(self._late, task, uris))
+        else:  # what waits for a yes waits for this one
+            told.add_done_callback(lambda _: _settle(before, told.result()))
         return told
 
     def _ends(self, asked: dict[str, Any], problem: str, stays: bool) -> bool:
@@ -204,9 +285,16 @@ class Listening:
         return _unknown(problem)
 
 
-def _yes(told: _Told) -> None:
-    if not told.done():
-        told.set_result(None)
+def _named(honoured: Any, uris: list[str]) -> Iterable[str]:
+    """Which of them an acknowledgement names: it has what the server agreed to, and leaves out what it did not, the whole list, too.
+    One that lacks the object itself, which MCP requires, says nothing of what it leaves out."""
+    if not isinstance(honoured, dict):
+        return uris
+    named = honoured.get("resourceSubscriptions")
+    if not isinstance(named, list):
+        return ()
+    there = {one for one in named if isinstance(one, str)}
+    return [uri for uri in uris if uri in there]
 
 
 def _unknown(problem: str) -> bool:
@@ -218,15 +306,16 @@ def _unknown(problem: str) -> bool:
     return isinstance(error, dict) and error.get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
-def _settle(told: asyncio.Future[Failure | None], found: Failure | None) -> None:
+def _settle(told: asyncio.Future[Any], found: Any) -> None:
     if not told.done():
         told.set_result(found)
 
 
-async def _end(task: asyncio.Task[str] | None) -> None:
-    if task is not None:
+async def _end(tasks: Collection[asyncio.Task[str]]) -> None:
+    for task in tasks:
         task.cancel()
-        await asyncio.wait([task])
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 def _changes(capabilities: Any) -> dict[str, Any]:

@@ -43,8 +43,26 @@ class LogLevels:
 
     async def set(self, holder: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One holder's `logging/setLevel`."""
-        level = params.get("level")
-        self._wanted[holder] = level if level in LEVELS else LEVELS[0]
+        given, before = params.get("level"), self._wanted.get(holder)
+        level = given if given in LEVELS else LEVELS[0]
+        self._wanted[holder] = level
+        taken = False
+        try:
+            outcome = await self._tell(params, call, back)
+            taken = isinstance(outcome, Answer)
+        finally:
+            if not taken and self._wanted.get(holder) == level:
+                self._restore(holder, before)
+        return outcome
+
+    def _restore(self, holder: str, before: str | None) -> None:
+        """What the server refuses is nobody's level: it would make it refuse everybody else's."""
+        if before is None:
+            del self._wanted[holder]
+        else:
+            self._wanted[holder] = before
+
+    async def _tell(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         wanted = self._most_verbose()
         if self._way.hello.modern or wanted == self._told:
             return Answer(b"{}")
@@ -60,6 +78,10 @@ class LogLevels:
     def follow(self, before: LogLevels) -> None:
         """Want what was wanted on another connection."""
         self._wanted.update(before._wanted)
+
+    def holders(self) -> list[str]:
+        """Who wants a level."""
+        return list(self._wanted)
 
     def forget(self, holder: str) -> None:
         """Somebody wants nothing any more."""

@@ -18,7 +18,7 @@ from gatewright.links.link import Link
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.listening import Listening
 
-__all__ = ["SubscribeWay", "Subscriptions"]
+__all__ = ["SubscribeWay", "Subscriptions", "name_of"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -87,6 +87,10 @@ class Subscriptions:
         """Whether anybody holds a resource, or asks for it."""
         return uri in self.held or any(not one.dropped for one in self._asked.get(uri, ()))
 
+    def holds(self, uri: str, name: str, holder: str) -> bool:
+        """Whether somebody holds a resource under a name."""
+        return name in self.held.get(uri, {}).get(holder, ())
+
     def wanted(self) -> list[str]:
         """All that somebody holds or asks for."""
         return [uri for uri in dict.fromkeys((*self.held, *self._asked)) if self.wants(uri)]
@@ -98,7 +102,7 @@ class Subscriptions:
     ) -> Outcome:
         """One holder's wish to hear of a resource; the server hears of the first."""
         if uri in self.told:
-            self.hold(uri, holder, {_name(call, uri)})
+            self.hold(uri, holder, {name_of(call, uri)})
             return _EMPTY
         ask = _Ask(holder)
         self._asked.setdefault(uri, []).append(ask)
@@ -107,7 +111,7 @@ class Subscriptions:
         finally:
             self._answered(uri, ask)
         if isinstance(outcome, Answer) and not ask.dropped:
-            self.hold(uri, holder, {_name(call, uri)})
+            self.hold(uri, holder, {name_of(call, uri)})
             if not ask.late:
                 self.told.add(uri)
         return outcome
@@ -132,7 +136,7 @@ class Subscriptions:
         self, uri: str, holder: str, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
         """The end of one holder's wish under one name; the server hears of the last."""
-        if not self.let_go(uri, holder, _name(call, uri)):
+        if not self.let_go(uri, holder, name_of(call, uri)):
             return _EMPTY
         if self._way.hello.modern:
             await self._listening.tell(None)
@@ -156,7 +160,7 @@ class Subscriptions:
 
     def leave(self, uri: str, holder: str, call: Call) -> None:
         """The same, for somebody whose call is led elsewhere."""
-        if self.let_go(uri, holder, _name(call, uri)):
+        if self.let_go(uri, holder, name_of(call, uri)):
             self._way.spawn(self._withdraw([uri]))
 
     def take_over(self, uri: str, holder: str, names: Iterable[str]) -> None:
@@ -291,7 +295,7 @@ class Subscriptions:
         return left
 
 
-def _name(call: Call, uri: str) -> str:
+def name_of(call: Call, uri: str) -> str:
     """What its holder calls a resource."""
     name = call.params.get("uri")
     return name if isinstance(name, str) else uri

@@ -15,7 +15,8 @@ from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.log_levels import LogLevels
-from gatewright.upstream.subscriptions import Subscriptions
+from gatewright.upstream.subscriptions import Subscriptions, name_of
+from gatewright.upstream.wish_counts import WishCounts
 
 __all__ = ["Wished", "Wishes"]
 
@@ -111,6 +112,11 @@ class _Connection:
         self.levels.forget(holder)
         self.resources.forget(holder)
 
+    def holders(self) -> set[str]:
+        """Who wants something here."""
+        held = (holder for holders in self.resources.held.values() for holder in holders)
+        return {*held, *self.levels.holders()}
+
     async def renew(self, link: Link) -> None:
         """Tell it everything when it is new. What it refuses is asked for again with the next wish for it."""
         self.spawn(self.levels.renew(link))
@@ -124,6 +130,7 @@ class Wishes:
         self._server = server
         self._common = _Connection(server, None)
         self._own: dict[str, _Connection] = {}
+        self._counts = WishCounts()
         self._successor: Wishes | None = None
 
     def _of(self, call: Call) -> _Connection:
@@ -140,10 +147,10 @@ class Wishes:
         """What those want to hear of who share the main connection."""
         return self._common.resources
 
-    def resources_of(self, session: str) -> Subscriptions | None:
-        """What a session with a connection of its own wants to hear of."""
-        own = self._own.get(session)
-        return None if own is None else own.resources
+    def _where(self, session: str | None) -> list[_Connection]:
+        """Where wishes of a session may stand."""
+        own = self._own.get(session) if session is not None else None
+        return [self._common] if own is None else [self._common, own]
 
     async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One session's `logging/setLevel`."""
@@ -156,12 +163,26 @@ class Wishes:
         holder = call.holder
         if holder is None:
             return _UNHEARD
+        wish = (uri, name_of(call, uri))
+        busy = self._counts.refusal(call.caller.who, holder, wish)
+        if busy is not None:
+            return busy
+        self._counts.set(call.caller.who, holder, wish, wanted=True)
         resources = self._of(call).resources
-        outcome = await resources.subscribe(uri, holder, params, call, back)
+        try:
+            outcome = await resources.subscribe(uri, holder, params, call, back)
+        finally:
+            self._count(call, holder, wish)
         if isinstance(outcome, Answer) and self._successor is not None:
             names = resources.held.get(uri, {}).get(holder, ())
             self._successor.resources.take_over(uri, holder, names)
+            self._successor._count(call, holder, wish)
         return outcome
+
+    def _count(self, call: Call, holder: str, wish: tuple[str, str]) -> None:
+        """Count what has come of a wish."""
+        held = any(one.resources.holds(*wish, holder) for one in self._where(call.session))
+        self._counts.set(call.caller.who, holder, wish, wanted=held)
 
     async def unsubscribe(
         self, uri: str, params: dict[str, Any], call: Call, back: Back
@@ -172,21 +193,34 @@ class Wishes:
             return _UNHEARD
         on = self._of(call)
         # What it wanted before the configuration was read anew stands on the main connection, too.
-        for other in (self._common, self._successor and self._successor._common):
-            if other is not None and other is not on:
-                other.resources.leave(uri, holder, call)
-        return await on.resources.unsubscribe(uri, holder, params, call, back)
+        for wishes in (self, self._successor):
+            for other in wishes._where(call.session) if wishes is not None else ():
+                if other is not on:
+                    other.resources.leave(uri, holder, call)
+        try:
+            return await on.resources.unsubscribe(uri, holder, params, call, back)
+        finally:
+            for one in (self, self._successor):
+                if one is not None:
+                    one._count(call, holder, (uri, name_of(call, uri)))
 
     # -- connections and sessions --------------------------------------------------------------------
 
     def follow(self, before: Wishes) -> None:
         """Want what another server was to tell."""
         before._successor = self
+        self._counts.follow(before._counts)
         for one in (before._common, *before._own.values()):
             self._common.follow(one)
+        for (
+            session,
+            one,
+        ) in before._own.items():  # for when the session has a connection of its own here, too
+            self._own.setdefault(session, _Connection(self._server, session)).follow(one)
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over, and wants nothing any more."""
+        self._counts.forget(holder)
         own = self._own.pop(holder, None)
         if own is not None:
             own.resources.drop_all()
@@ -207,4 +241,6 @@ class Wishes:
         """Tell the new connection of a session what that wants."""
         own = self._own.get(session)
         if own is not None and link.hello is not None:
+            for holder in own.holders():  # what is told there need not be told to everybody's
+                self._common.forget(holder)
             await own.renew(link)
