@@ -301,6 +301,16 @@ async def test_a_server_without_a_connection_tells_nobody_yes() -> None:
     assert isinstance(refused, Failure)
     assert refused.reason == "upstream_unavailable"
     assert rig.told == set()
+    looks: list[int] = []
+
+    def wanted() -> list[str]:
+        looks.append(1)
+        return rig.wanted
+
+    rig.listening._wanted = wanted
+    several = await within(asyncio.gather(*(rig.tell(f"x:{one}") for one in range(2, 200))))
+    assert {one.reason for one in several if one is not None} == {"upstream_unavailable"}
+    assert len(looks) < 5  # asking for halves of them would find no connection either
     rig.way.link = rig.link
     await rig.stop()
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gatewright.call import Answer, Refusal
+from gatewright.call import Answer, Failure, Refusal
 from gatewright.upstream.log_levels import LogLevels
 from gatewright.wire.versions import LATEST_MODERN
 from tests.upstream.rig import FakeBack, make_call
@@ -36,6 +36,29 @@ async def test_a_server_hears_the_most_verbose_level_that_anybody_wants() -> Non
     assert way.words[2:] == [("setLevel", "warning")]
     await way.answer(2)
     await renewed
+
+
+async def test_a_level_that_a_server_is_not_there_to_hear_is_told_it_later() -> None:
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    sets(levels, "a", "debug")
+    await rest()
+    await way.answer(0, Failure("restarting", "it is started", {"sent": False}))
+    renewed = asyncio.ensure_future(levels.renew(way.link))
+    await rest()
+    assert way.words[1:] == [("setLevel", "debug")]
+    await way.answer(1)
+    await renewed
+
+
+async def test_a_level_moves_to_another_connection_where_none_is_wanted_there() -> None:
+    levels = [LogLevels(FakeWay("2026-07-28", logging={})) for _ in range(2)]
+    for each, holder, level in ((0, "a", "debug"), (0, "b", "error"), (1, "b", "info")):
+        sets(levels[each], holder, level)
+    await rest()
+    for holder in "ab":
+        levels[1].take(holder, levels[0])
+    assert levels[1]._wanted == {"a": "debug", "b": "info"}
 
 
 @pytest.mark.parametrize("end", ["refused", "given up"])

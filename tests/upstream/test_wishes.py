@@ -378,21 +378,3 @@ async def test_one_caller_waits_to_hear_of_so_many_resources_of_a_server_and_no_
             assert isinstance(again, Answer)
         supervisor.forget("b")
         assert isinstance(await wish(supervisor, "resources/subscribe", ALPHA["asker"]), Answer)
-
-
-async def test_a_sessions_own_connection_to_a_successor_is_told_what_the_session_wants() -> None:
-    """And nobody else's is, from then on."""
-    spec = python("asker", share="session")
-    async with running(spec) as supervisor, running(spec) as other:
-        wishes, successor = (one._servers["asker"].wishes for one in (supervisor, other))
-        await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a")
-        await wish(supervisor, "logging/setLevel", "", "a")
-        successor.follow(wishes)
-        facts = said(await ask(other, "asker/facts", session="a"))
-        async with asyncio.timeout(DEADLINE):
-            while facts["level"] != "info" or "resources/subscribe" not in facts["methods"]:
-                facts = said(await ask(other, "asker/facts", session="a"))
-        assert successor.resources.wanted() == []
-        await wish(other, "resources/unsubscribe", ALPHA["asker"], "a")
-        facts = said(await ask(other, "asker/facts", session="a"))
-        assert "resources/unsubscribe" in facts["methods"]

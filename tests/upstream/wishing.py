@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.protocol.mcp_client import Hello
 from tests.upstream.rig import FakeBack, make_call
 
@@ -46,6 +46,10 @@ class FakeWay:
         self.said_: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self.looks = 0
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def ready(self) -> Failure | None:
+        """It is there, or not, at once."""
+        return None if self.link is not None else Failure("upstream_unavailable", "away")
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do it beside the test."""

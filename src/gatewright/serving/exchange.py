@@ -103,7 +103,7 @@ class Exchange:
     # Most calls ask nothing and are never parked: what only those need begins here, once for all.
     _call: Call | None = None
     _task: asyncio.Task[Any] | None = None
-    _cancelled = False
+    cancelled = False
     _handle: str | None = None
     _aside = b"parked"
     """What it runs under while no request has the seat: the id of none, so that each is free after its answer."""
@@ -135,16 +135,16 @@ class Exchange:
             try:
                 if not front.settled:  # what is still starting is not missing
                     front.settled = await front.upstream.settled()
-                if not self._cancelled:
+                if not self.cancelled:
                     self._call = call = host.call(self._inbound)
                     outcome = await front.kernel.handle(call, self)
                     await self._answer(front, call, outcome)
             except asyncio.CancelledError:
-                if not self._cancelled or task is None or task.uncancel() > 0:
+                if not self.cancelled or task is None or task.uncancel() > 0:
                     self._release()
                     raise
             self._task = None
-            if self._cancelled:
+            if self.cancelled:
                 await self._abandon()
         except Exception:
             log.exception("a request could not be served")
@@ -160,8 +160,8 @@ class Exchange:
         Ignored where that request has been answered already."""
         if ident is not None and (self._seat is None or not _same(self._inbound.id, ident)):
             return
-        if not self._cancelled:
-            self._cancelled = True
+        if not self.cancelled:
+            self.cancelled = True
             if self._task is not None:
                 self._task.cancel()
 

@@ -194,7 +194,7 @@ class Peer:
             if inbound.method == "resources/subscribe":
                 uri = inbound.params["uri"]
                 self._subscribed.settle(uri, inbound.id, granted=exchange.answered)
-            elif inbound.method == "resources/unsubscribe" and exchange.answered:
+            elif inbound.method == "resources/unsubscribe" and not exchange.cancelled:
                 self._subscribed.left(inbound.params["uri"])
             self._ended(inbound.id, exchange)
 

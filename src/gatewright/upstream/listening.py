@@ -29,6 +29,7 @@ LISTEN_PAUSE_S = 1.0
 
 _ACKNOWLEDGED_S = 3.0
 _LONG_S = 60.0
+_AWAY = "upstream_unavailable"
 _GONE = "the connection to server {} ended before it said whether it tells of this"
 
 _Told = asyncio.Future[Any]
@@ -118,7 +119,7 @@ class Listening:
         problem = await self._anew(more) if more or None in part else None
         if more and now != self._round:
             self._parts.append(part)  # a new connection came in between
-        elif problem is not None and len(more) > 1:
+        elif problem is not None and len(more) > 1 and problem.reason != _AWAY:
             self._halve(part, more)
         else:
             for uri, told in part.items():
@@ -127,10 +128,12 @@ class Listening:
 
     def _halve(self, part: _Part, more: list[str]) -> None:
         """One of them may be what the server refuses."""
-        middle = len(more) // 2
+        middle, several = len(more) // 2, frozenset(more)
         for uris in (more[:middle], more[middle:]):
             self._parts.append({uri: part[uri] for uri in uris})
-        self._parts[-1].update({uri: told for uri, told in part.items() if uri not in set(more)})
+        for uri, told in part.items():
+            if uri not in several:  # nobody wants it any more: that was told as far as it could be
+                _settle(told, None)
 
     def _unnamed(self, uri: str | None) -> Failure:
         said = (
@@ -179,7 +182,7 @@ class Listening:
         if more and (link is None or link.hello is None):
             shows = to_type("server list")
             said = f"server {self._way.id} is not connected; `{shows}` says why"
-            return Failure("upstream_unavailable", said)
+            return Failure(_AWAY, said)
         also = frozenset(more)
         uris = [uri for uri in self._wanted() if uri in self._asks or uri in also]
         self._told.intersection_update(uris)  # whoever asks for another from now on asks the server

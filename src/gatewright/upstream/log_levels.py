@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.links.link import Link
 from gatewright.protocol.mcp_client import Hello
 
@@ -49,11 +49,17 @@ class LogLevels:
         taken = False
         try:
             outcome = await self._tell(params, call, back)
-            taken = isinstance(outcome, Answer)
+            taken = isinstance(outcome, Answer) or _unasked(outcome)
         finally:
             if not taken and self._wanted.get(holder) == level:
                 self._restore(holder, before)
         return outcome
+
+    def take(self, holder: str, other: LogLevels) -> None:
+        """Want the level that a holder wants on another connection, where it wants none here."""
+        level = other._wanted.get(holder)
+        if level is not None:
+            self._wanted.setdefault(holder, level)
 
     def _restore(self, holder: str, before: str | None) -> None:
         """What the server refuses is nobody's level: it would make it refuse everybody else's."""
@@ -94,3 +100,8 @@ class LogLevels:
         known = hello is not None and not hello.modern and "logging" in hello.capabilities
         if wanted is not None and known and await self._way.said(link, _METHOD, {"level": wanted}):
             self._told = wanted
+
+
+def _unasked(outcome: Outcome) -> bool:
+    """Whether a server was not there to be asked: it is told once it is."""
+    return isinstance(outcome, Failure) and outcome.details.get("sent") is False

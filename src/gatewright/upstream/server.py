@@ -165,6 +165,15 @@ class Server:
         """The connection that serves a session, while it is there."""
         return (self._lanes.own(session) or self._main).link
 
+    def own_link(self, session: str) -> Link | None:
+        """The connection of a session's own, while it is there."""
+        return None if (keeper := self._lanes.own(session)) is None else keeper.link
+
+    async def ready_for(self, session: str | None) -> Failure | None:
+        """Wait for the connection that serves a session, as its calls do; why there is none, if so."""
+        ready = await (self._lanes.own(session) or self._main).ready(self.spec.restart_wait_s)
+        return ready if isinstance(ready, Failure) else None
+
     def roots_late(self, session: str | None) -> bool:
         """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
         could say which they are now."""

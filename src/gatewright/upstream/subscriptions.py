@@ -13,7 +13,7 @@ import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.links.link import Link
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.listening import Listening
@@ -42,6 +42,9 @@ class SubscribeWay(Protocol):
     @property
     def link(self) -> Link | None:
         """The connection, while it is there."""
+
+    async def ready(self) -> Failure | None:
+        """Wait for the connection; why there is none, if so."""
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for."""
@@ -119,7 +122,7 @@ class Subscriptions:
     async def _tell(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Ask the server, who is asked again as long as it has not said yes: nobody is told so in its place."""
         if self._way.hello.modern:
-            return await self._listening.tell(uri) or _EMPTY
+            return await self._way.ready() or await self._listening.tell(uri) or _EMPTY
         return await self._way.call(_SUBSCRIBE, params, call, back)
 
     def _answered(self, uri: str, ask: _Ask) -> None:
@@ -127,6 +130,12 @@ class Subscriptions:
         asked.remove(ask)
         if not asked:
             del self._asked[uri]
+
+    def take(self, holder: str, other: Subscriptions) -> None:
+        """Hold what a holder holds on another connection."""
+        for uri, holders in other.held.items():
+            if holder in holders:
+                self.hold(uri, holder, holders[holder])
 
     def hold(self, uri: str, holder: str, names: Iterable[str]) -> None:
         """Somebody was granted word of a resource."""

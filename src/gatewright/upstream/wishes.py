@@ -11,7 +11,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.links.link import Link, UpstreamFailed
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.log_levels import LogLevels
@@ -44,8 +44,11 @@ class Wished(Protocol):
     def link(self) -> Link | None:
         """The main connection, while it is there."""
 
-    def link_of(self, session: str | None) -> Link | None:
-        """The connection that serves a session, while it is there."""
+    def own_link(self, session: str) -> Link | None:
+        """The connection of a session's own, while it is there."""
+
+    async def ready_for(self, session: str | None) -> Failure | None:
+        """Wait for the connection that serves a session; why there is none, if so."""
 
     def has_own(self, call: Call) -> bool:
         """Whether the call goes on a connection of its session's own."""
@@ -84,7 +87,11 @@ class _Connection:
     @property
     def link(self) -> Link | None:
         """The connection, while it is there."""
-        return self._server.link if self._session is None else self._server.link_of(self._session)
+        return self._server.link if self._session is None else self._server.own_link(self._session)
+
+    async def ready(self) -> Failure | None:
+        """Wait for the connection; why there is none, if so."""
+        return await self._server.ready_for(self._session)
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server."""
@@ -106,6 +113,12 @@ class _Connection:
         """Want what was wanted on another one."""
         self.levels.follow(before.levels)
         self.resources.follow(before.resources)
+
+    def take(self, holder: str, other: _Connection) -> None:
+        """Want what a holder wants on another connection, in its place."""
+        self.levels.take(holder, other.levels)
+        self.resources.take(holder, other.resources)
+        other.forget(holder)
 
     def forget(self, holder: str) -> None:
         """Somebody wants nothing any more."""
@@ -171,12 +184,13 @@ class Wishes:
         resources = self._of(call).resources
         try:
             outcome = await resources.subscribe(uri, holder, params, call, back)
+            if isinstance(outcome, Answer) and self._successor is not None:
+                names = resources.held.get(uri, {}).get(holder, ())
+                self._successor.resources.take_over(uri, holder, names)
         finally:
-            self._count(call, holder, wish)
-        if isinstance(outcome, Answer) and self._successor is not None:
-            names = resources.held.get(uri, {}).get(holder, ())
-            self._successor.resources.take_over(uri, holder, names)
-            self._successor._count(call, holder, wish)
+            for one in (self, self._successor):
+                if one is not None:
+                    one._count(call, holder, wish)
         return outcome
 
     def _count(self, call: Call, holder: str, wish: tuple[str, str]) -> None:
@@ -242,5 +256,5 @@ class Wishes:
         own = self._own.get(session)
         if own is not None and link.hello is not None:
             for holder in own.holders():  # what is told there need not be told to everybody's
-                self._common.forget(holder)
+                own.take(holder, self._common)
             await own.renew(link)
