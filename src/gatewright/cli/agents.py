@@ -1,4 +1,4 @@
-"""Whether anybody is called as a command says: a slip in an agent's name denies or allows nobody, and reads like a success."""
+"""Notes for commands that name an agent without key, host or login: a misspelt grant matches nobody and reads like a success."""
 
 from __future__ import annotations
 
