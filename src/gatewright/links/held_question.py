@@ -1,4 +1,4 @@
-"""A server's question that waits: for the calls that may have asked it to become one session's, or for its answer."""
+"""A server's request to a client (elicitation, sampling, roots) that is held until it is known whose call it belongs to, or answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to what an HTTP server asks, each a POST of its own: few on their way at once, and not more waiting than a server may have open.
+"""Send queue for responses to an HTTP server's requests, each a POST of its own: eight at a time, and a bound on what may wait.
 
 A server that asks faster than it takes answers would otherwise have a connection opened for each of them.
 """

@@ -1,4 +1,4 @@
-"""Lists of a catalogue as they were cleaned before: the same bytes for many callers, looked through once.
+"""Cache of list results after redaction: the same list goes to many callers and is redacted once. Bounded in bytes.
 
 What changes is another list, and its former texts are nobody's any more. So no more of them are kept than in so many bytes,
 the latest used first; the one that is used now is kept whatever its size.

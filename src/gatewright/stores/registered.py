@@ -1,4 +1,4 @@
-"""The requests by which tools were registered while a gateway ran, and that were found good.
+"""File of the accepted runtime registrations of tools (`registered-tools.json`), with the mark that the audit trail anchors.
 
 One small file in the state folder, replaced as a whole, which counts its changes: a gateway whose file is older than its record,
 or gone, does not start, because tools would go back to what they were without it. Only the running gateway writes it.

@@ -1,4 +1,4 @@
-"""How much clients want to read of a server's log, joined: on one connection it hears the most verbose level that anybody wants.
+"""Log levels that clients set on one server connection: the server is sent the most verbose of them.
 
 A modern server takes the level with each request, and is told nothing here.
 """

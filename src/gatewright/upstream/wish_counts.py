@@ -1,4 +1,4 @@
-"""How many resources each caller waits to hear of from one server, over all its sessions and listenings: so many and no more."""
+"""Limit on resource subscriptions: how many each caller has at one server, over all its sessions and listen requests."""
 
 from __future__ import annotations
 
