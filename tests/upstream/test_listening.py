@@ -33,6 +33,13 @@ class Rig:
         self.wanted.append(uri)
         return asyncio.ensure_future(self.listening.tell(uri))
 
+    async def granted(self, uri: str, number: int) -> None:
+        """Somebody asks for one resource more, and the server acknowledges that."""
+        asked = self.tell(uri)
+        await rest()
+        await self.yes(number)
+        assert await within(asked) is None
+
     @property
     def asked(self) -> list[list[str]]:
         """For which resources it was listened, request by request."""
@@ -150,10 +157,7 @@ async def test_an_http_server_that_is_away_for_a_moment_is_asked_for_the_same_ag
     monkeypatch.setattr(listening, "LISTEN_PAUSE_S", 0.0)
     rig = Rig()
     await rig.begun()
-    asked = rig.tell("x:1")
-    await rest()
-    await rig.yes(1)
-    await within(asked)
+    await rig.granted("x:1", 1)
     for number in (1, 2):
         await rig.ends(number, UpstreamFailed("the server ended it"))
     assert rig.asked[1:] == [["x:1"]] * 3
@@ -163,10 +167,7 @@ async def test_an_http_server_that_is_away_for_a_moment_is_asked_for_the_same_ag
 async def test_what_is_not_wanted_any_more_is_not_listened_for() -> None:
     rig = Rig()
     await rig.begun()
-    asked = rig.tell("x:1")
-    await rest()
-    await rig.yes(1)
-    await within(asked)
+    await rig.granted("x:1", 1)
     rig.wanted.clear()
     ended = asyncio.ensure_future(rig.listening.tell(None))
     await rest()
@@ -321,10 +322,7 @@ async def test_one_that_is_begun_anew_tells_of_what_is_acknowledged_then(
     monkeypatch.setattr(listening, "LISTEN_PAUSE_S", 0.0)
     rig = Rig()
     await rig.begun()
-    asked = rig.tell("x:1")
-    await rest()
-    await rig.yes(1)
-    await within(asked)
+    await rig.granted("x:1", 1)
     await rig.ends(1, UpstreamFailed("the server ended it"))
     await rig.yes(2, {})
     assert rig.told == set()
