@@ -20,24 +20,42 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from urllib.parse import urlsplit
 
-__all__ = ["FLOODS", "MOST_BYTES", "Flood", "main"]
+__all__ = [
+    "BEGIN",
+    "EMPTY",
+    "FLOODS",
+    "MOST_BYTES",
+    "ONE_BYTE",
+    "PING",
+    "Flood",
+    "main",
+    "many",
+    "pour",
+    "text_frame",
+    "upgrade",
+]
 
 Flood = Callable[[str, float], int]
 
 MOST_BYTES = 16 * 1024 * 1024
 CONNECTIONS = 200
 _PIECE = 256 * 1024
-_ONE_BYTE = b"\x00\x81\x00\x00\x00\x00x"
-_EMPTY = b"\x00\x80\x00\x00\x00\x00"
-_BEGIN = b"\x01\x81\x00\x00\x00\x00x"
-_PING = b"\x89\x80\x00\x00\x00\x00"
+ONE_BYTE = b"\x00\x81\x00\x00\x00\x00x"
+EMPTY = b"\x00\x80\x00\x00\x00\x00"
+BEGIN = b"\x01\x81\x00\x00\x00\x00x"
+PING = b"\x89\x80\x00\x00\x00\x00"
 _PONG = b"\x8a\x80\x00\x00\x00\x00"
 
 
-def _text(message: bytes) -> bytes:
+def text_frame(message: bytes) -> bytes:
     """One whole text frame of a client, whose mask is zero."""
     size = len(message)
-    head = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
+    if size < 126:
+        head = bytes([0x81, 0x80 | size])
+    elif size < 65536:
+        head = b"\x81\xfe" + size.to_bytes(2, "big")
+    else:
+        head = b"\x81\xff" + size.to_bytes(8, "big")
     return head + bytes(4) + message
 
 
@@ -49,7 +67,8 @@ def _open(address: str) -> tuple[socket.socket, str, str]:
     return socket.create_connection((host, port), timeout=5), f"{host}:{port}", key
 
 
-def _upgrade(host: str, key: str, path: str, subprotocol: str) -> bytes:
+def upgrade(host: str, key: str, path: str, subprotocol: str) -> bytes:
+    """The head that asks for a WebSocket; `key` is a whole header line, or empty."""
     nonce = base64.b64encode(os.urandom(16)).decode()
     offered = f"Sec-WebSocket-Protocol: {subprotocol}\r\n" if subprotocol else ""
     return (
@@ -58,7 +77,7 @@ def _upgrade(host: str, key: str, path: str, subprotocol: str) -> bytes:
     ).encode()
 
 
-def _pour(sock: socket.socket, pieces: Iterator[bytes], until: float, *, read: bool = True) -> int:
+def pour(sock: socket.socket, pieces: Iterator[bytes], until: float, *, read: bool = True) -> int:
     """Send piece after piece, and throw away what comes back where `read` says so."""
     sent, held = 0, b""
     sock.setblocking(False)
@@ -78,7 +97,8 @@ def _pour(sock: socket.socket, pieces: Iterator[bytes], until: float, *, read: b
     return sent
 
 
-def _many(piece: bytes) -> Iterator[bytes]:
+def many(piece: bytes) -> Iterator[bytes]:
+    """A piece over and over, in larger ones."""
     return repeat(piece * max(1, _PIECE // len(piece)))
 
 
@@ -90,12 +110,12 @@ def _websocket(piece: bytes, *, first: bytes = b"", wait: bool = True) -> Callab
         def flood(address: str, seconds: float) -> int:
             until = time.monotonic() + seconds
             sock, host, key = _open(address)
-            sock.sendall(_upgrade(host, key, path, subprotocol))
+            sock.sendall(upgrade(host, key, path, subprotocol))
             if wait and not sock.recv(4096).startswith(b"HTTP/1.1 101"):
                 sock.close()
                 return 0
             sock.sendall(first)
-            return _pour(sock, _many(piece), until)
+            return pour(sock, many(piece), until)
 
         return flood
 
@@ -108,7 +128,7 @@ def _http(first: Callable[[str, str], bytes], piece: bytes, *, read: bool = True
         sock, host, key = _open(address)
         sock.sendall(first(host, key))
         own = piece.replace(b"HOST", host.encode()).replace(b"KEY\r\n", key.encode())
-        return _pour(sock, _many(own), until, read=read)
+        return pour(sock, many(own), until, read=read)
 
     return flood
 
@@ -144,8 +164,8 @@ def _connects(piece: bytes, most: int = CONNECTIONS) -> Flood:
 
 
 _GET = b"GET /health HTTP/1.1\r\nHost: HOST\r\nKEY\r\n\r\n"
-_PINGED = _text(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
-_SAID = _text(
+_PINGED = text_frame(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+_SAID = text_frame(
     b'{"protocol":"mcp-x/v0","id":"00000000-0000-4000-8000-000000000001","ts":"2026-01-01T00:00:00Z","from":"x",'
     b'"kind":"chat","payload":{"text":"x"}}'
 )
@@ -156,14 +176,14 @@ _DOORS = {
     "ggen": ("/rpc", ""),
 }
 _KINDS = {
-    "early_fragments": _websocket(_ONE_BYTE, first=_BEGIN, wait=False),
-    "fragments": _websocket(_ONE_BYTE, first=_BEGIN),
-    "empty_fragments": _websocket(_EMPTY, first=_BEGIN),
-    "pings": _websocket(_PING),
+    "early_fragments": _websocket(ONE_BYTE, first=BEGIN, wait=False),
+    "fragments": _websocket(ONE_BYTE, first=BEGIN),
+    "empty_fragments": _websocket(EMPTY, first=BEGIN),
+    "pings": _websocket(PING),
     "pongs": _websocket(_PONG),
     "messages": _websocket(_PINGED),
     "said": _websocket(_SAID),
-    "junk": _websocket(_text(b"x")),
+    "junk": _websocket(text_frame(b"x")),
 }
 
 FLOODS: dict[str, Flood] = {

@@ -47,13 +47,15 @@ def _message(kind: str, body: bytes) -> Any:
 class Session:
     """One client's view of one server: a connection, and in the legacy era a session."""
 
-    def __init__(self, url: str, era: str = "legacy") -> None:
+    def __init__(self, url: str, era: str = "legacy", key: str = "") -> None:
+        """`key` is the credential; none where it is empty."""
         where = urlsplit(url)
         self.host = where.hostname or "127.0.0.1"
         self.port = where.port or 80
         self.modern = era == "modern"
         self._path = where.path
         self._session: str | None = None
+        self._key = key
         self._number = 0
         self._line = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
 
@@ -106,6 +108,8 @@ class Session:
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
         }
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         if self.modern:
             headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": payload["method"]}
             if "name" in payload["params"]:

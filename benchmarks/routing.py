@@ -33,7 +33,8 @@ MODEL = ("tests/behaviour/test_two_sided.py",)
 ROUTING = (
     "tests/links/test_questions_whose.py tests/links/test_questions.py tests/links/test_link.py tests/upstream/test_screen.py "
     "tests/upstream/test_asking.py tests/upstream/test_hub.py tests/serving/test_peer.py tests/serving/test_parked.py "
-    "tests/behaviour/test_two_sided_routes.py tests/behaviour/test_two_sided_resources.py tests/behaviour/test_task_places.py"
+    "tests/behaviour/test_two_sided_routes.py tests/behaviour/test_two_sided_resources.py tests/behaviour/test_two_sided_waits.py tests/behaviour/test_two_sided_rooms.py "
+    "tests/behaviour/test_task_places.py"
 ).split()
 """What is quick and no twin of the file may fail as well."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["Connections"]
 
-_STORES = ("gatewright/stores/", "sqlite3/", "tests/connections.py")
+_STORES = ("gatewright/storage/", "gatewright/stores/", "sqlite3/", "tests/connections.py")
 _TESTS = str(Path(__file__).parent)
 
 

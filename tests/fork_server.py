@@ -244,7 +244,7 @@ class _Server:
             raise
 
     def close(self) -> None:
-        """End it; what it has started goes on."""
+        """End it, with what it has started."""
         self._control.close()
         self._process.wait(20)
 
@@ -281,6 +281,7 @@ class _Forking:
                 if at != self._control.fileno():
                     self._ended(at)
                 elif (order := self._received()) is None:
+                    self._end_all()
                     return None
                 elif (mine := self._forked(*order)) is not None:
                     return mine
@@ -310,6 +311,11 @@ class _Forking:
         self._children[child] = pid, told_at
         self._waiting.register(child, select.POLLIN)
         return None
+
+    def _end_all(self) -> None:
+        """Nobody is left who would: a run of tests that is killed leaves no gateway behind."""
+        for pid, _ in self._children.values():
+            os.kill(pid, signal.SIGTERM)
 
     def _leave(self) -> None:
         """A new process keeps nothing of the server's."""
@@ -348,15 +354,6 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     sys.path[0] = order["folder"]
 
 
-def _import() -> None:
-    from gatewright import __main__, compose  # noqa: PLC0415 - only in the process that forks
-    from gatewright.cli import app  # noqa: PLC0415
-
-    assert compose.Gateway.__name__
-    app.tree()
-    sys.argv[:] = [str(__main__.__file__)]
-
-
 def main() -> NoReturn:
     """Fork for whoever holds the other end of the socket whose descriptor is the argument."""
     for number in (
@@ -364,8 +361,12 @@ def main() -> NoReturn:
         signal.SIGTERM,
     ):  # it ends with whoever holds the other end, and says until then what ended
         signal.signal(number, signal.SIG_IGN)
+    from gatewright import __main__  # noqa: PLC0415 - only in the process that forks
+    from tests.preloaded import preload  # noqa: PLC0415
+
     forking = _Forking(socket.socket(fileno=int(sys.argv[1])))
-    _import()
+    preload()
+    sys.argv[:] = [str(__main__.__file__)]
     gc.collect()
     gc.freeze()
     order = forking.next()

@@ -1,5 +1,6 @@
 """Whom does a hostile input keep waiting? Every input of `arguments`, `results` and the doors, one after the other, against a gateway
-with everything on, while somebody else calls a harmless tool at a steady pace from another process.
+with everything on, while somebody else calls a harmless tool at a steady pace from another process. Those of `doors` come after all others,
+against a gateway of their own (`house`).
 
     python -m benchmarks.hostile [--json] [--quick] [--only NAME] [--size BYTES] [--result-size BYTES]
 
@@ -24,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commands import gatewright
+from benchmarks.hostile import doors
 from benchmarks.hostile.arguments import TOOLS, calls, frames
 from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.documents import DOCUMENTS, document
+from benchmarks.hostile.house import house
 from benchmarks.hostile.results import FLOODS, LARGE, NAMES
 from benchmarks.hostile.steps import in_steps
 from benchmarks.hostile.web import STREAMS, api_of, served
@@ -274,18 +277,14 @@ def main(arguments: list[str] | None = None) -> int:
     result = asked.result_size or (1_000_000 if asked.quick else LONGEST_RESULT)
     if not asked.json:
         print(f"{'name':<48} {'p50 ms':>8} {'p99 ms':>9} {'longest ms':>10} {'input s':>8}")
+    missed = 0
     try:
-        with (
-            tempfile.TemporaryDirectory(prefix="gatewright-hostile-") as name,
-            ExitStack() as stack,
+        for wanted, run in (
+            (not asked.only.startswith(doors.FAMILIES), _tools),
+            (doors.is_wanted(asked.only), _doors),
         ):
-            folder = Path(name)
-            config = configured(folder, stack.enter_context(served()))
-            command = gatewright("serve", "--config", str(config), "--port", "0")
-            gateway = stack.enter_context(started("gatewright", command, folder))
-            innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url, config)
-            time.sleep(1.0)
-            missed = _all(innocent, hostile, asked, size, result)
+            with tempfile.TemporaryDirectory(prefix="gatewright-hostile-") as name:
+                missed += run(Path(name), asked, size, result) if wanted else 0
     except Trouble as trouble:
         print(f"benchmarks.hostile: {trouble}", file=sys.stderr)
         return 1
@@ -294,15 +293,37 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _all(
-    innocent: Innocent, hostile: Hostile, asked: argparse.Namespace, size: int, result: int
-) -> int:
+def _tools(folder: Path, asked: argparse.Namespace, size: int, result: int) -> int:
+    """What goes through tools and servers, and the floods at each door."""
+    with ExitStack() as stack:
+        config = configured(folder, stack.enter_context(served()))
+        command = gatewright("serve", "--config", str(config), "--port", "0")
+        gateway = stack.enter_context(started("gatewright", command, folder))
+        innocent, hostile = Innocent(gateway.url, stack), Hostile(gateway.url, config)
+        time.sleep(1.0)
+        return _all(innocent, attacks(hostile, size, result), asked)
+
+
+def _doors(folder: Path, asked: argparse.Namespace, size: int, result: int) -> int:
+    """What comes to the doors otherwise."""
+    with ExitStack() as stack:
+        open_ = stack.enter_context(house(folder))
+        innocent = Innocent(open_.url, stack)
+        time.sleep(1.0)
+        return _all(innocent, doors.attacks(open_, size), asked)
+
+
+def _is_quick(name: str) -> bool:
+    if name.startswith(doors.FAMILIES):
+        return doors.is_quick(name)
+    return not any(part in name for part in (".3.", ".4.", ".5.", ".6."))
+
+
+def _all(innocent: Innocent, every: Iterator[tuple[str, Attack]], asked: argparse.Namespace) -> int:
     missed = 0
-    for number, (name, attack) in enumerate(attacks(hostile, size, result)):
+    for number, (name, attack) in enumerate(every):
         wanted = fnmatch.fnmatch(name, asked.only) or asked.only in name
-        if not wanted or (
-            asked.quick and any(part in name for part in (".3.", ".4.", ".5.", ".6."))
-        ):
+        if not wanted or (asked.quick and not _is_quick(name)):
             continue
         if number % 25 == 0:
             _row(f"rest.{number}", turn(innocent, lambda: ""), as_json=asked.json)

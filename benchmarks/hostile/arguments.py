@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["TOOLS", "calls", "frames"]
+__all__ = ["TOOLS", "calls", "frames", "objects", "schema_calls", "words"]
 
 TOOLS = {
     "shell": "sandbox",
@@ -115,11 +115,12 @@ def calls(size: int) -> Iterator[tuple[str, str, bytes]]:
         for number, unit in enumerate(units):
             for form, value in _forms(unit, _KEYS[tool], size).items():
                 yield f"{TOOLS[tool]}.{tool}.{number}.{form}", tool, _text(value)
-    yield from _schemas(size)
+    yield from schema_calls(size)
     yield from _values(size)
 
 
-def _schemas(size: int) -> Iterator[tuple[str, str, bytes]]:
+def schema_calls(size: int) -> Iterator[tuple[str, str, bytes]]:
+    """What costs most to hold against the schemas of `results.definitions`."""
     numbers = list(range(size // 8))
     rows = [{"a": number, "b": [number]} for number in range(size // 32)]
     yield "schema.unique_numbers", "unique", _text({"list": numbers})
@@ -168,6 +169,37 @@ def _values(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "json.text", "echo", _text({"text": _long("all work and no play ", size - 32)})
     yield "secrets.in_arguments", "echo", _text({"text": _long("token: a ", size - 32)})
     yield "headers.argument", "headers", _text({"region": _long("\u00e9", size // 3)})
+
+
+def objects(size: int) -> Iterator[tuple[str, bytes]]:
+    """(name, JSON text of an object), for whatever frame has room for one: all that nobody judges, texts of every validator, and depth."""
+    for name, tool, text in _values(size):
+        if tool == "echo":
+            yield name.removeprefix("json."), text
+    yield "nested", _text({"deep": _nested(_URLS[0], size)})
+    yield "names", _text(_members(_CODE[0].strip(), size))
+    most = min(40_000, size // 8)  # values: no more than are let in
+    yield "ones_let_in", b'{"x":[' + b",".join([b"1"] * most) + b"]}"
+    yield "lists_let_in", b'{"x":[' + b",".join([b"[]"] * most) + b"]}"
+    yield "rows_let_in", _text({"x": [{"password": "a"}] * (most // 4)})
+    yield "members_let_in", _text({f"k{one}": "token: a" for one in range(min(9000, size // 24))})
+    yield "brackets", b'{"x":' + b"[" * (size // 2) + b"]" * (size // 2) + b"}"
+    yield "schema", _text({"type": "object", "pattern": _long("(a|b)?", size // 2), "$ref": "#"})
+
+
+def words(size: int) -> Iterator[tuple[str, str]]:
+    """(name, text), for whatever frame has room for one."""
+    yield "letters", _long("a", size)
+    yield "words", _long("all work and no play ", size)
+    yield "secrets", _long("token: a ", size)
+    yield "humps", _long("aA", size)
+    yield "dots", _long("../", size)
+    yield "escaped", _long("%252e", size)
+    yield "braces", _long("{a}", size)
+    yield "colons", _long("a:", size)
+    yield "unseen", _long("\u200b\u2063", size // 3)
+    yield "wide", _long("\U0001f3f4\u00e9", size // 4)
+    yield "controls", _long("\x01\n", size // 6)
 
 
 def frames(size: int) -> Iterator[tuple[str, bytes]]:

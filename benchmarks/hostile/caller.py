@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.mcp_client import Session
+from benchmarks.mcp_client import MODERN, Session
 
 __all__ = ["Hostile"]
 
@@ -29,13 +29,13 @@ LOAD_S = 6.0
 class Hostile:
     """The caller who sends hostile inputs, over one connection a request."""
 
-    def __init__(self, url: str, config: Path | None = None) -> None:
-        """`config` is the gateway's file, where that may be changed."""
+    def __init__(self, url: str, config: Path | None = None, key: str = "") -> None:
+        """`config` is the gateway's file, where that may be changed; `key` the credential, where there is one."""
         where = urlsplit(url)
         self.config = config
         self._turns = 0
         self.host, self.port = where.hostname or "", where.port or 80
-        self._session = Session(url)
+        self._session = Session(url, key=key)
         self._session.open()
         self._headers = self._session.headers({"method": "tools/call", "params": {}})
 
@@ -72,6 +72,17 @@ class Hostile:
     def mcp(self, body: bytes) -> str:
         """A frame to the MCP endpoint."""
         return self.post("/mcp", body, **self._headers)
+
+    def modern(self, body: bytes, name: str = "") -> bytes:
+        """The last message of the answer to a request of the modern era, whose method and name its headers have to say."""
+        method = body.partition(b'"method": "')[2].partition(b'"')[0].decode()
+        headers = {**self._headers, "MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        headers.pop("Mcp-Session-Id", None)
+        if name:
+            headers["Mcp-Name"] = name
+        found = self._posted("/mcp", body, headers)[1]
+        data = [line[5:] for line in found.splitlines() if line.startswith(b"data:")]
+        return data[-1] if data else found
 
     def call(self, tool: str, arguments: bytes) -> str:
         """A call of a tool of the hostile server."""

@@ -1,7 +1,9 @@
 """An MCP server over stdio that sends what it is told to: `result` a named result, `flood` thousands of messages, `again` and
-`resources` another list of tools or resources, `error` a large error. All other tools answer `ok`.
+`resources` another list of tools or resources, `error` a large error, `leave` ends it. All other tools answer `ok`.
 
-    python benchmarks/hostile/server.py
+    python benchmarks/hostile/server.py [--wishes SCHEME]
+
+With a scheme it has a template for resources of it, which can be subscribed to.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ _REVISION = "2025-11-25"
 _LISTS = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 """Tool → the member of the list that it changes."""
 _PLAIN = ("tasked", "echo", "result", "flood", "again", "error", *_LISTS)
+_AT_DOORS = ("held", "asked", "leave")
+"""Offered beside templates alone: those for whose calls somebody is asked, and the one that ends the server."""
 _BATCH = 500
 
 
@@ -46,13 +50,16 @@ def _frame(ident: Any, result: bytes) -> bytes:
 
 
 class _Server:
-    def __init__(self) -> None:
+    def __init__(self, scheme: str = "") -> None:
         self._more: list[dict[str, Any]] = []
         self._task = "rows", 0, ""
         """What is said of whatever task is asked about: of which kind, how many bytes, and its name."""
         self._tasks = 0
         self._listed: dict[str, list[dict[str, Any]]] = {}
-        names = (*_PLAIN, *TOOLS)
+        if scheme:
+            template = {"uriTemplate": f"{scheme}://{{+x}}", "name": "a"}
+            self._listed["resourceTemplates"] = [template]
+        names = (*_PLAIN, *TOOLS, *(_AT_DOORS if scheme else ()))
         self._tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
         self._tools += definitions()
 
@@ -78,6 +85,8 @@ class _Server:
         elif method.endswith("/list"):
             member = "resourceTemplates" if "templates" in method else method.partition("/")[0]
             self._say(ident, {member: self._listed.get(member, [])})
+        elif method == "tools/call" and message["params"]["name"] == "leave":
+            raise SystemExit
         elif method == "tools/call":
             self._call(ident, message["params"])
         else:
@@ -128,7 +137,7 @@ class _Server:
 
 def main() -> int:
     """Serve until the gateway hangs up."""
-    server = _Server()
+    server = _Server(sys.argv[2] if sys.argv[1:2] == ["--wishes"] else "")
     for line in sys.stdin.buffer:
         server.answer(json.loads(line))
     return 0

@@ -16,6 +16,7 @@ from gatewright.stores.callers import Callers
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
 from tests.behaviour.wires import DEADLINE
+from tests.storage.parts import state_in
 
 __all__ = [
     "FIVE",
@@ -50,8 +51,8 @@ class House:
         """A fresh agent's name and key; `user` is what the key says of it."""
         self.count += 1
         name = f"agent-{self.count}"
-        path = self.gateway.folder / "state" / "keys.db"
-        callers = Callers(path, clock=time.time, random=os.urandom)
+        state = state_in(self.gateway.folder / "state")
+        callers = Callers(state, clock=time.time, random=os.urandom)
         try:
             return name, callers.create(name, user=user, by="test")[1]
         finally:

@@ -1,7 +1,7 @@
 """A folder with somebody else's `mgp.toml`, one kind of danger each, and what tells when one of them acted.
 
-Run as a program it is the runner: command lines come as JSON on standard input, each is run in a process of its own in
-the working directory, and how each ended goes to standard output.
+Run as a program it is the runner: each line of standard input is an order with command lines, a folder and an environment, as
+JSON. Each command line is run there in a process of its own, and how each ended goes to standard output.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["DANGERS", "Ended", "Tripwires", "run_all", "tripwires"]
+__all__ = ["DANGERS", "Ended", "Runner", "Tripwires", "tripwires"]
 
 LONGEST_S = 20.0
 
@@ -248,20 +248,35 @@ class Ended:
         return f"{self.words} → {self.code}\n{self.out[-500:]}\n{self.err[-1000:]}"
 
 
-def run_all(lines: Sequence[Sequence[str]], folder: Path, environ: dict[str, str]) -> list[Ended]:
-    """Run command lines one after the other in a folder."""
-    import subprocess  # noqa: PLC0415 - not in the runner, which forks
+class Runner:
+    """Runs command lines, each in a process that it forks."""
 
-    ended = subprocess.run(
-        [sys.executable, "-P", "-m", "tests.behaviour.foreign_folder", str(folder)],
-        input=json.dumps([list(line) for line in lines]),
-        capture_output=True,
-        text=True,
-        env=environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        timeout=600,
-        check=True,
-    )
-    return [Ended(*one) for one in json.loads(ended.stdout)]
+    def __init__(self) -> None:
+        import subprocess  # noqa: PLC0415 - not in the runner, which forks
+
+        own = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.behaviour.foreign_folder"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=own | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+
+    def run_all(
+        self, lines: Sequence[Sequence[str]], folder: Path, environ: dict[str, str]
+    ) -> list[Ended]:
+        """Run them one after the other in a folder."""
+        given, shown = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert shown is not None
+        order = {"lines": [list(one) for one in lines], "folder": str(folder), "environ": environ}
+        print(json.dumps(order), file=given, flush=True)
+        return [Ended(*one) for one in json.loads(shown.readline())]
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate(timeout=60)
 
 
 def _api(url: str) -> dict[str, Any]:
@@ -275,36 +290,49 @@ def _api(url: str) -> dict[str, Any]:
 
 def _serve() -> None:
     """The runner."""
-    from gatewright.cli.app import run, tree  # noqa: PLC0415 - in the runner alone
+    from tests.preloaded import preload  # noqa: PLC0415 - in the runner alone
 
-    os.chdir(sys.argv[1])
-    tree()
-    found = []
-    _, given = tempfile.mkstemp()
-    Path(given).write_text("a value\n")
-    for line in json.load(sys.stdin):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    preload()
+    for text in sys.stdin:
+        order = json.loads(text)
+        found = [[line, *_ended(line, order)] for line in order["lines"]]
+        sys.stdout.write(f"{json.dumps(found)}\n")
+        sys.stdout.flush()
+
+
+def _ended(line: list[str], order: dict[str, Any]) -> tuple[int, str, str]:
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+        given.write(b"a value\n")
+        given.seek(0)
+        with tempfile.TemporaryFile() as err:
             child = os.fork()
             if not child:
-                os.setsid()
-                os.dup2(os.open(given, os.O_RDONLY), 0)
-                os.dup2(out.fileno(), 1)
-                os.dup2(err.fileno(), 2)
-                code = 70
-                try:
-                    code = run(line)
-                finally:
-                    sys.stdout.flush()
-                    sys.stderr.flush()
-                    os._exit(code)
+                _become(line, order, [one.fileno() for one in (given, out, err)])
             code = _wait(child)
             texts = []
             for file in (out, err):
                 file.seek(0)
                 texts.append(file.read().decode(errors="replace"))
-            found.append([line, code, *texts])
-    Path(given).unlink()
-    json.dump(found, sys.stdout)
+    return code, texts[0], texts[1]
+
+
+def _become(line: list[str], order: dict[str, Any], streams: list[int]) -> NoReturn:
+    """The command, in a process of its own."""
+    from gatewright.cli.app import run  # noqa: PLC0415 - in the runner alone
+
+    code = 70
+    try:
+        os.setsid()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        os.chdir(order["folder"])
+        os.environ.clear()
+        os.environ.update(order["environ"])
+        code = run(line)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _wait(child: int) -> int:

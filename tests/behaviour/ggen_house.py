@@ -14,6 +14,7 @@ import aiohttp
 
 from gatewright.stores.callers import Callers
 from tests.behaviour.gateway import Gateway, config, running, server
+from tests.storage.parts import state_in
 
 __all__ = ["DEADLINE", "Client", "Firm", "firm_running"]
 
@@ -43,7 +44,7 @@ def firm_running(folder: Path) -> Iterator[Firm]:
         ],
     )
     with running(folder, content) as gateway:
-        callers = Callers(folder / "state" / "keys.db", clock=time.time, random=os.urandom)
+        callers = Callers(state_in(folder / "state"), clock=time.time, random=os.urandom)
         try:
             names = ("analyst", "clerk", "nobody")
             keys = {name: callers.create(name, by="test")[1] for name in names}

@@ -19,6 +19,7 @@ from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import Query
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import Groundhog, connected
+from tests.storage.parts import state_in
 
 __all__ = ["DOORS", "INVOKE", "REGISTER", "GroundhogHouse", "houses", "tree"]
 
@@ -98,7 +99,7 @@ class GroundhogHouse:
         """A fresh user's name and key; `user` is what the key says of it."""
         name = name or f"user-{next(_NUMBERS)}"
         callers = Callers(
-            self.gateway.folder / "state" / "keys.db", clock=time.time, random=os.urandom
+            state_in(self.gateway.folder / "state"), clock=time.time, random=os.urandom
         )
         try:
             return name, callers.create(name, user=UserContext(**user), by="test")[1]
@@ -108,7 +109,7 @@ class GroundhogHouse:
     def revoke(self, key: str) -> None:
         """Take a key back."""
         callers = Callers(
-            self.gateway.folder / "state" / "keys.db", clock=time.time, random=os.urandom
+            state_in(self.gateway.folder / "state"), clock=time.time, random=os.urandom
         )
         try:
             callers.revoke(key.split("_")[1], by="test")

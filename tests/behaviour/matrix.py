@@ -16,6 +16,7 @@ from tests.behaviour.access_house import OFFER, about, seed_grant
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import META
 from tests.behaviour.wires import MODERN, NAMED
+from tests.storage.parts import state_in
 
 __all__ = ["DOORS", "METHODS", "Door", "Keyed", "Request", "credentials"]
 
@@ -129,8 +130,8 @@ class Keyed(Protocol):
 
 def credentials(house: Keyed) -> dict[str, str | None]:
     """Every credential that lets nobody in, by what is wrong with it."""
-    path = house.gateway.folder / "state" / "keys.db"
-    past = Callers(path, clock=lambda: time.time() - 1000, random=os.urandom)
+    state = state_in(house.gateway.folder / "state")
+    past = Callers(state, clock=lambda: time.time() - 1000, random=os.urandom)
     try:
         late = past.create("late", kind="operator", expires=time.time() - 500, by="test")[1]
         key, gone = past.create("gone", kind="operator", by="test")

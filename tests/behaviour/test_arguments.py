@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from gatewright.wire.codes import REASONS
+from tests import fork_server
 from tests.behaviour.access_house import OFFER
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
@@ -80,7 +80,7 @@ def test_an_error_of_a_server_is_the_servers_on_the_command_line(
 ) -> None:
     """Whatever the code means where the gateway says it: exit code 5."""
     words = ("tool", "call", "linking__broken", f"code:={code}", "--config", str(failing.file))
-    done = subprocess.run([*COMMAND, *words], capture_output=True, timeout=60, check=False)
+    done = fork_server.run([*COMMAND, *words], capture_output=True, timeout=60, check=False)
     error = json.loads(done.stderr)["error"]
     assert (done.returncode, error["code"]) == (5, "upstream_error")
     assert error["message"] == "it broke in here"
@@ -94,5 +94,5 @@ def test_a_reason_of_ours_that_a_server_writes_is_not_believed(
     code = REASONS[reason].mgp_code
     words = ("tool", "call", "linking__broken", f"code:={code}", f"data:={json.dumps(said)}")
     command = [*COMMAND, *words, "--config", str(failing.file)]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    done = fork_server.run(command, capture_output=True, timeout=60, check=False)
     assert (done.returncode, json.loads(done.stderr)["error"]["code"]) == (5, "upstream_error")

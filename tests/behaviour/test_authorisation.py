@@ -14,10 +14,11 @@ import pytest
 
 from gatewright.call import UserContext
 from gatewright.stores.callers import Callers
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
 from tests.behaviour.access_house import OFFER, House, about, seed_grant
 from tests.behaviour.hosts import EVERY_DOOR, META, RpcError, host
 from tests.behaviour.wires import MODERN
+from tests.storage.parts import state_in
 
 AGENT = "somebody"
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -37,8 +38,8 @@ CREDENTIALS = ("no", "wrong", "not even one", "revoked", "expired")
 @pytest.fixture(scope="module")
 def credentials(house: House) -> dict[str, str | None]:
     """What callers show; each is of somebody who would be an operator."""
-    path = house.gateway.folder / "state" / "keys.db"
-    past = Callers(path, clock=lambda: time.time() - 1000, random=os.urandom)
+    state = state_in(house.gateway.folder / "state")
+    past = Callers(state, clock=lambda: time.time() - 1000, random=os.urandom)
     try:
         expired = past.create("late", kind="operator", expires=time.time() - 500, by="test")[1]
         key, revoked = past.create("gone", kind="operator", by="test")
@@ -86,7 +87,7 @@ def shape(body: Any) -> Any:
 
 def granted(house: House) -> list[str]:
     """Who was granted anything of what is asked for here."""
-    issued = Issued(house.gateway.folder / "state" / DATABASE, clock=time.time)
+    issued = Issued(state_in(house.gateway.folder / "state"), clock=time.time)
     try:
         return [one.agent for one in issued.grants() if one.agent == AGENT]
     finally:
@@ -208,8 +209,8 @@ async def test_a_session_of_another_caller_is_answered_like_one_that_never_was(
 
 
 async def test_a_key_that_is_revoked_ends_what_its_session_may_do(house: House) -> None:
-    path = house.gateway.folder / "state" / "keys.db"
-    callers = Callers(path, clock=time.time, random=os.urandom)
+    state = state_in(house.gateway.folder / "state")
+    callers = Callers(state, clock=time.time, random=os.urandom)
     try:
         key, secret = callers.create("short-lived", kind="operator", by="test")
         async with house.host("websocket 2025-11-25", secret) as client:

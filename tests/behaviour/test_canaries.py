@@ -13,7 +13,6 @@ import os
 import random
 import re
 import string
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests import fork_server
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import RpcError, host
 from tests.servers.leaky import KEPT
@@ -166,7 +166,7 @@ def _words_of_commands(gateway: Gateway, canaries: Canaries) -> Iterator[tuple[s
     called = ("tool", "call", "leaky__fail_in_message", "--args")
     said = json.dumps({"text": canaries.planted("tool call of the command line")})
     for words in (*plain, (*called, said)):
-        done = subprocess.run(
+        done = fork_server.run(
             [*COMMAND, *words, "--config", str(gateway.file)],
             capture_output=True,
             timeout=60,
@@ -237,7 +237,7 @@ def test_no_log_carries_a_canary(sung: dict[str, dict[str, int]]) -> None:
 def test_no_record_and_nothing_kept_carries_a_canary(sung: dict[str, dict[str, int]]) -> None:
     """GRH-out-1"""
     found = _of(sung, lambda name: name[0] not in "$/" and name != "an answer")
-    found.get("pins.db", {}).pop(DEFINED, None)  # definitions are kept whole, to be compared
+    found.get("state.db", {}).pop(DEFINED, None)  # definitions are kept whole, to be compared
     assert {name: ways for name, ways in found.items() if ways} == {}
 
 

@@ -17,6 +17,7 @@ from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import connected
 from tests.behaviour.hosts import Host, RpcError, host
+from tests.storage.parts import state_in
 
 SOON_S = 10.0
 """Nothing else would end such a connection for minutes."""
@@ -41,7 +42,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @contextmanager
 def _keys(gateway: Gateway) -> Iterator[Callers]:
-    found = Callers(gateway.folder / "state" / "keys.db", clock=time.time, random=os.urandom)
+    found = Callers(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     try:
         yield found
     finally:

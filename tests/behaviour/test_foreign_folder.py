@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli.output import Exit
-from tests.behaviour.foreign_folder import DANGERS, Tripwires, run_all, tripwires
+from tests.behaviour.foreign_folder import DANGERS, Runner, Tripwires, tripwires
 from tests.cli.schemas import commands
 
 ARGUMENTS = {
@@ -70,7 +70,8 @@ OF_THE_STATE = frozenset(
     "server list,server logs,server restart,server start,server stop,session list,tool call,tool export,tool list,"
     "tool show,top".split(",")
 )
-"""Commands that need the state folder alone: they take the user's own, in which nothing runs and nothing waits."""
+"""Commands that need the state folder alone: they take the user's own, in which nothing runs, nothing waits and
+the key of the environment is nobody's."""
 
 ONLY_SERVED = frozenset({"sinks", "announcements", "protocol", "openapi file"})
 """Dangers that act while a gateway runs."""
@@ -78,15 +79,22 @@ ONLY_SERVED = frozenset({"sinks", "announcements", "protocol", "openapi file"})
 ALL = sorted(" ".join(words) for words in commands())
 
 
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    found = Runner()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def wires(tmp_path: Path) -> Iterator[Tripwires]:
+def wires(tmp_path: Path, runner: Runner) -> Iterator[Tripwires]:
     with tripwires(tmp_path) as found:
         environ = environment(found)
         found.place("nothing", "")
         own = found.folder / "own"
         own.mkdir()
         lines = [["init", "--config", "mgp.toml"], ["secret", "list"], ["key", "create", "me"]]
-        assert [one.code for one in run_all(lines, own, environ)][:2] == [0, 0]
+        assert [one.code for one in runner.run_all(lines, own, environ)][:2] == [0, 0]
         yield found
 
 
@@ -122,25 +130,27 @@ def numbered(text: str) -> str:
 
 @pytest.mark.parametrize("kind", ["everything", "foreign state"])
 def test_no_command_acts_on_a_configuration_that_was_only_found(
-    kind: str, wires: Tripwires
+    kind: str, wires: Tripwires, runner: Runner
 ) -> None:
     folder = wires.place(kind, numbered(EVERYTHING) if kind == "everything" else None)
-    walk([one for one in ALL if one != "config trust"], folder, wires)
+    walk([one for one in ALL if one != "config trust"], folder, wires, runner)
     assert wires.acted() == []
 
 
 @pytest.mark.parametrize("kind", DANGERS)
-def test_no_kind_of_danger_acts_by_itself(kind: str, wires: Tripwires) -> None:
-    walk(SOME, wires.place(kind), wires)
+def test_no_kind_of_danger_acts_by_itself(kind: str, wires: Tripwires, runner: Runner) -> None:
+    walk(SOME, wires.place(kind), wires, runner)
     assert wires.acted() == []
 
 
-def walk(walked: list[str], folder: Path, wires: Tripwires) -> None:
+def walk(walked: list[str], folder: Path, wires: Tripwires, runner: Runner) -> None:
     environ, before = environment(wires), wires.state()
-    for ended in run_all([line_of(one) for one in walked], folder, environ):
+    for ended in runner.run_all([line_of(one) for one in walked], folder, environ):
         name = next(one for one in ALL if ended.words[: len(one.split())] == one.split())
         assert ended.code != -1, f"it ran on: {ended}"
-        if name in OF_THE_STATE:
+        if name in {"approve", "deny"}:
+            assert ended.error == "permission_denied", ended
+        elif name in OF_THE_STATE:
             assert ended.error in {"gateway_unreachable", "not_found"}, ended
         elif name not in KNOWN:
             assert (ended.code, ended.error) == (Exit.DENIED, "config_not_accepted"), ended
@@ -148,17 +158,19 @@ def walk(walked: list[str], folder: Path, wires: Tripwires) -> None:
             assert ended.error not in {"usage", "internal"}, ended
     assert wires.acted() == []
     assert wires.state() == before
-    run_all([["config", "trust", "--json"]], folder, environ)
+    runner.run_all([["config", "trust", "--json"]], folder, environ)
     assert wires.acted() == []
 
 
 @pytest.mark.parametrize("kind", sorted(DANGERS.keys() - ONLY_SERVED))
-def test_each_danger_would_act_where_the_file_is_accepted(kind: str, wires: Tripwires) -> None:
+def test_each_danger_would_act_where_the_file_is_accepted(
+    kind: str, wires: Tripwires, runner: Runner
+) -> None:
     folder, environ = wires.place(kind), environment(wires)
     lines = [["config", "trust"], ["doctor"], ["server", "check"], ["tool", "list"]]
     lines += [["grant", "add", "me", "x"], ["audit", "accept"]]
     before = wires.state()
-    run_all(lines, folder, environ)
+    runner.run_all(lines, folder, environ)
     now = wires.state()
     now.pop(".local/state/gatewright/trust.json")
     assert wires.acted() or now != before

@@ -23,6 +23,7 @@ from gatewright.wire.permissions import held_permission
 from tests.behaviour.access_house import House, about, seed_grant
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.ggen_house import Client
+from tests.storage.parts import state_in
 
 DOORS = ("rpc http", "rpc websocket", "rest")
 AGENT = "somebody-else"
@@ -102,8 +103,8 @@ def _user(*permissions: str) -> UserContext:
 @pytest.fixture(scope="module")
 def credentials(house: House) -> dict[str, str | None]:
     """What callers show that is no good; some of them would be operators."""
-    path = house.gateway.folder / "state" / "keys.db"
-    past = Callers(path, clock=lambda: time.time() - 1000, random=os.urandom)
+    state = state_in(house.gateway.folder / "state")
+    past = Callers(state, clock=lambda: time.time() - 1000, random=os.urandom)
     try:
         expired = past.create("late-too", kind="operator", expires=time.time() - 500, by="test")[1]
         key, revoked = past.create("gone-too", kind="operator", by="test")
@@ -195,8 +196,8 @@ async def test_the_right_to_list_all_shows_all_and_the_right_to_call_none(
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_key_that_is_revoked_is_nobodys_from_then_on(house: House, door: str) -> None:
-    path = house.gateway.folder / "state" / "keys.db"
-    callers = Callers(path, clock=time.time, random=os.urandom)
+    state = state_in(house.gateway.folder / "state")
+    callers = Callers(state, clock=time.time, random=os.urandom)
     try:
         key, secret = callers.create(f"short-lived {door}", kind="operator", by="test")
         async with speaker(house.gateway, door, secret) as client:
@@ -269,7 +270,7 @@ async def test_the_wait_is_told_in_the_error_and_in_the_header(limited: House) -
 async def test_a_key_is_kept_as_a_hash_alone(house: House) -> None:
     """GGEN-auth-1: SHA-256, and nothing clear in any file of the store."""
     _, secret = house.agent()
-    files = (house.gateway.folder / "state").glob("keys.db*")
+    files = (house.gateway.folder / "state").glob("state.db*")
     kept = b"".join(path.read_bytes() for path in files)
     assert hashlib.sha256(secret.encode()).digest() in kept
     assert secret.encode() not in kept

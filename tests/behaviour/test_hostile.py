@@ -6,7 +6,6 @@ import asyncio
 import base64
 import io
 import json
-import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests import fork_streams
 from tests.behaviour.gateway import COMMAND, ROOT, Gateway, config, running, server, write
 from tests.behaviour.hosts import host
 from tests.behaviour.test_whole import rss
@@ -178,20 +178,8 @@ async def test_a_websocket_survives_ten_thousand_hostile_frames(gateway: Gateway
 async def test_stdio_survives_ten_thousand_hostile_frames(tmp_path: Path) -> None:
     path = write(tmp_path, config(server("echo")))
     with (tmp_path / "gateway.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "serve",
-            "--stdio",
-            "--config",
-            str(path),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            limit=16 * 1024 * 1024,
-            env={**os.environ},
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
+        command = [*COMMAND, "serve", "--stdio", "--config", str(path)]
+        process = await fork_streams.started(command, log, limit=16 * 1024 * 1024)
         try:
             frames = list(hostile(FRAMES, 3))
             await through(process, frames[:2000])
@@ -206,10 +194,8 @@ async def test_stdio_survives_ten_thousand_hostile_frames(tmp_path: Path) -> Non
         assert process.returncode == 0
 
 
-async def through(process: asyncio.subprocess.Process, frames: list[bytes]) -> int:
+async def through(process: fork_streams.Streamed, frames: list[bytes]) -> int:
     """Send frames and a last good one; how many answers came up to its answer."""
-    assert process.stdin is not None
-    assert process.stdout is not None
     stdout = process.stdout
 
     async def read() -> int:

@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests import fork_server
 from tests.behaviour.gateway import COMMAND, DEADLINE, Gateway, config, running, write
 from tests.behaviour.test_plain_clients import SHOP, Ask, piped
 
@@ -100,7 +101,7 @@ def test_a_host_that_starts_a_gateway_of_its_own_is_an_agent_too(tmp_path: Path)
     with piped(told) as nameless:
         hello(nameless)
         assert added(nameless) == SUM
-    done = subprocess.run(
+    done = fork_server.run(
         [*COMMAND, "audit", "query", "--json", "--tool", "add", "--config", str(file)],
         capture_output=True,
         check=True,
@@ -117,7 +118,7 @@ def test_a_host_that_starts_a_gateway_of_its_own_is_an_agent_too(tmp_path: Path)
 def test_a_name_that_is_no_host_is_refused_with_those_that_are(
     house: Gateway, command: tuple[str, ...], name: str
 ) -> None:
-    done = subprocess.run(
+    done = fork_server.run(
         [*COMMAND, *command, "--as", name, "--config", str(house.file)],
         stdin=subprocess.DEVNULL,
         capture_output=True,

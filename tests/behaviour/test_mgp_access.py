@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatewright.stores.grants import Grant
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
 from tests.behaviour.access_house import (
     FIVE,
     KEYED,
@@ -26,6 +26,7 @@ from tests.behaviour.access_house import (
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
 from tests.behaviour.wires import StdioWire
+from tests.storage.parts import state_in
 
 # -- the three methods ---------------------------------------------------------------------------
 
@@ -234,7 +235,7 @@ def issued(wire: Any, gateway: Gateway | None = None) -> Any:
 
     class Store:
         def __enter__(self) -> Issued:
-            self.store = Issued(folder / "state" / DATABASE, clock=time.time)
+            self.store = Issued(state_in(folder / "state"), clock=time.time)
             return self.store
 
         def __exit__(self, *exc: object) -> None:

@@ -25,6 +25,7 @@ from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import host
 from tests.behaviour.test_hints import at_a_terminal
 from tests.behaviour.test_nothing_twice import PROMISE, RESTARTS, WAYS
+from tests.upstream.guarded import serving
 
 EAGER = Policy(retries=5, longest_s=60)
 
@@ -230,9 +231,10 @@ STATUSES = (400, 401, 403, 404, 408, 409, 421, 425, 429, 500, 502, 503, 504, 0)
 BODIES = ("none", "text", "own", "string", "null", "retry", "result", *SESSIONS)
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "body"])
 @pytest.mark.parametrize("session", [True, False], ids=["session", "sessionless"])
 async def test_no_status_of_an_http_server_that_has_acted_makes_anybody_call_it_again(
-    tmp_path: Path, session: bool
+    tmp_path: Path, session: bool, stream: bool
 ) -> None:
     """Every status that HTTP clients answer by repeating, by every kind of body; 0 breaks the connection off."""
     runs: Counter[str] = Counter()
@@ -250,7 +252,8 @@ async def test_no_status_of_an_http_server_that_has_acted_makes_anybody_call_it_
             assert request.transport is not None
             request.transport.abort()
             return web.Response()
-        return _refused(asked["id"], given)
+        said = _refused(asked["id"], given)
+        return _streamed(said) if stream and given["body"] not in {"none", "text"} else said
 
     app = web.Application()
     app.router.add_route("*", "/mcp", serve)
@@ -282,6 +285,57 @@ def _pay_all(gateway: Gateway) -> list[str]:
     return keys
 
 
+class _Tokens:
+    """Has another token whenever one is refused."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    async def authorization(self) -> str:
+        return f"Bearer {self.made}"
+
+    async def challenged(self, turn: int, status: int, challenges: Any, used: str | None) -> bool:
+        self.made += 1
+        return turn < 3
+
+
+@pytest.mark.parametrize("shape", ["body", "stream"])
+async def test_no_refusal_of_a_protected_server_that_has_acted_makes_a_client_call_it_again(
+    shape: str,
+) -> None:
+    """By who has a login: what names the request was said by somebody who had read it."""
+    runs: Counter[str] = Counter()
+    tokens = _Tokens()
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        if request.method != "POST":
+            return web.Response(status=405)
+        asked = await request.json()
+        if asked.get("method") != "tools/call":
+            return _hello(asked, {})
+        given = asked["params"]["arguments"]
+        runs[given["key"]] += 1
+        refused = _refused(asked["id"], given)
+        refused.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope", scope="x"'
+        return _streamed(refused) if shape == "stream" else refused
+
+    app = web.Application()
+    app.router.add_route("*", "/mcp", serve)
+    async with serving(app) as origin:
+        told = [one for one in BODIES if one not in {"none", "text", "null"}]
+        every = itertools.product((401, 403), told)
+        keys = {f"{status}-{body}": (status, body) for status, body in every}
+
+        def pay_all() -> None:
+            with SyncClient(f"{origin}/mcp", eager(authorizer=tokens, timeout_s=20)) as client:
+                for key, (status, body) in keys.items():
+                    made(client, "pay", {"key": key, "status": status, "body": body})
+
+        await asyncio.to_thread(pay_all)
+    assert dict(runs) == dict.fromkeys(keys, 1)
+    assert tokens.made == len(keys)
+
+
 def _hello(asked: dict[str, Any], head: dict[str, str]) -> web.Response:
     if "id" not in asked:
         return web.Response(status=202, headers=head)
@@ -297,6 +351,14 @@ def _hello(asked: dict[str, Any], head: dict[str, str]) -> web.Response:
     unknown = {"error": {"code": -32601, "message": "Method not found"}}
     answer = {"jsonrpc": "2.0", "id": asked["id"], **(known or unknown)}
     return web.json_response(answer, headers=head)
+
+
+def _streamed(answer: web.Response) -> web.Response:
+    """The same as an event of a stream."""
+    text = f"event: message\ndata: {answer.text}\n\n"
+    headers = {**answer.headers, "Content-Type": "text/event-stream"}
+    headers.pop("Content-Length", None)
+    return web.Response(status=answer.status, text=text, headers=headers)
 
 
 def _refused(ident: Any, given: dict[str, Any]) -> web.Response:

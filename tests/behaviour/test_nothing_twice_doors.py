@@ -22,6 +22,7 @@ from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.groundhog_client import RefusedError, connected
 from tests.behaviour.test_nothing_twice import PROMISE, WAYS
 from tests.behaviour.test_nothing_twice_anywhere import Ledger, content, eager, made
+from tests.behaviour.test_task_handles import keys
 from tests.rooms.foreign import Guest
 
 TOKENS = {name: f"token-of-{name}-0123456789" for name in ("ana", "bob", "eve")}
@@ -102,6 +103,70 @@ async def test_a_groundhog_client_that_is_gone_before_its_answer_leaves_one_call
     async with connected(house.gateway.urls["websocket"]) as client:
         assert "other" in json.dumps(await client.invoke("p__other", {}))
     assert await house.settled("gone") == 1
+
+
+# -- requests under an id whose request still runs
+
+_LONG_S = 5.0
+"""A payment that hangs is waited for so long."""
+
+
+@pytest.fixture(scope="module", params=["websocket", "tcp"])
+def slow(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[House, str]]:
+    folder = tmp_path_factory.mktemp("slow")
+    ledger = folder / "ledger"
+    protocol = {"transport": {"type": request.param, "port": 0}}
+    made_of = content(ledger, call_timeout_s=_LONG_S, mcp={"protocol": protocol})
+    with running(folder, made_of) as gateway:
+        yield House(gateway, Ledger(ledger)), request.param
+
+
+def asking(key: str, ident: str, door: str) -> dict[str, Any]:
+    """A request to pay, in the words of a door."""
+    given = payment(key, "hangs")
+    words: dict[str, Any] = {"name": "p__pay", "arguments": given}
+    if door == "groundhog":
+        words = {"tool_id": "p__pay", "parameters": given}
+    method = "tools/invoke" if door == "groundhog" else "tools/call"
+    return {"jsonrpc": "2.0", "id": ident, "method": method, "params": words}
+
+
+async def test_an_id_of_groundhog_whose_request_runs_is_taken(slow: tuple[House, str]) -> None:
+    """0055: said again on the same connection, also in an array and with its id in escapes."""
+    house, transport = slow
+    await asyncio.to_thread(up, house.gateway)
+    first = f"first-{transport}"
+    (ann,) = keys(house.gateway.folder, "ann")
+    key = ann["authorization"].removeprefix("Bearer ")
+    async with connected(house.gateway.urls["groundhog"], key) as client:
+        ask = asking(first, "k", "groundhog")
+        again = json.dumps(ask).replace('"k"', '"\\u006b"')
+        for frame in (json.dumps(ask), again, f"[{again}]"):
+            await client.send(frame.encode())
+        told = [await client.others.get() for _ in range(2)]
+        await asyncio.to_thread(house.ledger.until, first)
+    assert json.dumps(told).count("runs already") == 2
+    assert house.ledger.runs()[first] == 1
+
+
+@pytest.mark.parametrize("way", ["socket", "batch"])
+async def test_an_id_of_ggen_whose_request_runs_is_taken(house: House, way: str) -> None:
+    await asyncio.to_thread(up, house.gateway)
+    ask = asking(f"ggen-{way}", "k", "ggen")
+    url = house.gateway.urls["rpc"]
+    async with aiohttp.ClientSession() as http:
+        if way == "batch":
+            async with http.post(url, json=[ask, ask, ask]) as answer:
+                told = await answer.json()
+        else:
+            async with http.ws_connect(url.replace("http", "ws", 1)) as socket:
+                for _ in range(3):
+                    await socket.send_json(ask)
+                told = [await socket.receive_json(timeout=20) for _ in range(3)]
+    assert json.dumps(told).count("runs already") == 2
+    assert house.ledger.runs()[f"ggen-{way}"] == 1
 
 
 # -- rooms

@@ -16,6 +16,7 @@ from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.ggen_house import Client
 from tests.behaviour.hosts import DOORS, host
 from tests.servers.pets import Api, pets
+from tests.storage.parts import state_in
 
 SECRET = "s3cret-of-the-operator"
 TOM = {"id": 1, "name": "Tom", "weight": 1.10}
@@ -49,7 +50,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
             approvals={"approver": "caller"},
         )
         with running(folder, content) as gateway:
-            callers = Callers(folder / "state" / "keys.db", clock=time.time, random=os.urandom)
+            callers = Callers(state_in(folder / "state"), clock=time.time, random=os.urandom)
             try:
                 key = callers.create("keeper", by="test")[1]
             finally:

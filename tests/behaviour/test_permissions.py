@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from gatewright.stores.approval import Approval
-from gatewright.stores.approvals import DATABASE as QUEUE
 from gatewright.stores.approvals import Approvals
-from gatewright.stores.permissions import DATABASE, Permissions, Word
+from gatewright.stores.permissions import Permissions, Word
 from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
+from tests.storage.parts import state_in
 from tests.upstream.web import web
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
@@ -68,8 +68,8 @@ class House:
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self.gateway = gateway
-        self.queue = Approvals(folder / "state" / QUEUE, clock=time.time, random=os.urandom)
-        self.said = Permissions(folder / "state" / DATABASE, clock=time.time)
+        self.queue = Approvals(state_in(folder / "state"), clock=time.time, random=os.urandom)
+        self.said = Permissions(state_in(folder / "state"), clock=time.time)
 
     def waiting(self, ident: str) -> list[Approval]:
         return [one for one in self.queue.waiting() if one.server == ident]

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.behaviour.gateway import COMMAND, DEADLINE, Gateway, config, running
 from tests.peers.peers import DRIVERS, listening
 
@@ -64,7 +65,7 @@ def posting(url: str) -> Ask:
 @contextmanager
 def piped(command: list[str]) -> Iterator[Ask]:
     """The client over the pipes of a server that it starts."""
-    with subprocess.Popen(
+    with fork_server.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         timer = threading.Timer(DEADLINE, process.kill)

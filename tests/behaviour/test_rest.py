@@ -63,7 +63,7 @@ async def test_the_documented_endpoint_really_works(firm: Firm, rest: Rest) -> N
         ("FinancialAnalyzer", GOOD, None, 401),
         ("FinancialAnalyzer", GOOD, "clerk", 403),
         ("Crash", {}, "analyst", 502),
-        ("Refuse", {}, "analyst", 502),
+        ("Refuse", {}, "analyst", 422),
         ("Slow", {"seconds": 50}, "analyst", 504),
     ],
 )

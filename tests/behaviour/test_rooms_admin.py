@@ -12,6 +12,7 @@ from websockets.exceptions import InvalidStatus
 from gatewright.wire.mcpx_capabilities import PROFILES
 from tests.rooms.foreign import SECONDS, Guest
 from tests.rooms.hall import FULL, OPERATOR, Hall, token_of
+from tests.storage.parts import only_read
 
 READ, CALL = "mcp/request:resources/read", "mcp/request:tools/call"
 
@@ -175,7 +176,7 @@ async def test_a_change_that_cannot_be_recorded_or_kept_is_not_made(tmp_path: Pa
         hall.notes.broken = True
         assert (await asked(hall, "/a/capabilities", {"remove": ["mcp/*"]}))[0] == 503
         hall.notes.broken = False
-        (tmp_path / "rooms.json").mkdir()
+        only_read(hall.trust._documents._section.state)
         assert (await asked(hall, "/a/capabilities", {"remove": ["mcp/*"]}))[0] == 503
         assert hall.hub.connections()[0].capabilities == FULL
 

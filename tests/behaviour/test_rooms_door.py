@@ -165,6 +165,16 @@ async def test_a_foreign_page_gets_nowhere() -> None:
         assert hall.notes.lines == []
 
 
+async def test_a_page_of_this_machine_comes_in_with_a_token_alone() -> None:
+    """Where anybody may come in, any page that runs here could: it has no token."""
+    async with Hall({"a": FULL}, anonymous=FULL) as hall:
+        found = await refusal(hall.url + "?topic=t", origin="http://localhost:3000")
+        assert found[:2] == (403, "origin_refused")
+        own = hall.server.url
+        assert (await hall.guest(None, origin=own)).id.startswith("anonymous-")
+        assert (await hall.guest("a", origin="http://localhost:3000")).id == "a"
+
+
 def signed(claims: dict[str, Any], key: Any = SECRET, alg: str = "HS256") -> str:
     """A token of another service."""
     return jwt.encode({"alg": alg}, claims, key)
@@ -278,6 +288,16 @@ async def test_directed_participants_hear_broadcasts_and_what_names_them() -> No
         assert heard["b"] == sent[1:]
         assert heard["c"][:5] == sent
         assert heard["d"][:3] == sent[2:]
+
+
+async def test_who_may_not_hear_everything_does_not_by_asking_for_it() -> None:
+    """By the configuration, and by what one may send: who may call no tools hears what is directed."""
+    people: dict[str, Any] = {"a": FULL, "b": Known("b", FULL, mode="directed"), "c": ("chat",)}
+    async with Hall(people) as hall:
+        for name in people:
+            await hall.guest(name, more="&mode=all")
+        found = {one.participantId: one.mode for one in hall.hub.connections()}
+        assert found == {"a": "all", "b": "directed", "c": "directed"}
 
 
 async def test_routing_may_be_switched_at_run_time() -> None:

@@ -16,6 +16,7 @@ import pytest
 from gatewright.stores.callers import Callers
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.hosts import Host, RpcError, host
+from tests.storage.parts import state_in
 
 SERVER = """
 import json, sys
@@ -61,8 +62,8 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 def keys(folder: Path, *names: str) -> list[dict[str, str]]:
-    path = folder / "state" / "keys.db"
-    with closing(Callers(path, clock=time.time, random=os.urandom)) as callers:
+    state = state_in(folder / "state")
+    with closing(Callers(state, clock=time.time, random=os.urandom)) as callers:
         made = [callers.create(name, by="test")[1] for name in names]
     return [{"authorization": f"Bearer {one}"} for one in made]
 

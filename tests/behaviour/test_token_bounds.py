@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
 from tests.behaviour.access_house import KEYED
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.identity.issuing import CLIENT, Issuing, elsewhere
+from tests.storage.parts import state_in
 
 SOON_S = 8.0
 """Far less than the defaults, and more than any bound here, on a machine that has other things to do."""
@@ -271,7 +272,7 @@ async def test_nobody_agrees_to_a_call_whose_caller_is_gone(tmp_path: Path, door
 
 def _waiting(gateway: Gateway) -> str:
     """The id of the request that waits, once there is one."""
-    made = Approvals(gateway.folder / "state" / DATABASE, clock=time.time, random=os.urandom)
+    made = Approvals(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     try:
         end = time.monotonic() + SOON_S
         while not (found := made.waiting()):

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.behaviour.two_sided_calling import Calling
+from tests.behaviour.two_sided_gathering import Gathering
 from tests.behaviour.two_sided_steps import inside, which
 
 _EACH = 100
@@ -25,7 +25,7 @@ _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
 _SEED = os.environ.get("GATEWRIGHT_MODEL_SEED", "")
 
 
-class TwoSided(Calling):
+class TwoSided(Gathering):
     """See the module's text."""
 
     @rule(seconds=st.sampled_from([0.1, 0.1, 0.1, 1.5, 1.5, 1.5, 7.0, 40.0]))

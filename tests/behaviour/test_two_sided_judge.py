@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Question
-from tests.behaviour.two_sided_facts import HOSTS, MARK, SERVERS, visible
+from tests.behaviour.two_sided_deciding import puts_off
+from tests.behaviour.two_sided_facts import HOSTS, MARK, SERVERS, Asked, handles, visible
 from tests.behaviour.two_sided_scene import inside
 from tests.behaviour.two_sided_servers import Put
 
@@ -170,3 +172,84 @@ def test_what_nobody_may_hear_is_a_fault(tmp_path: Path) -> None:
     house = inside(tmp_path, forge)
     assert missed == []
     assert any("the record names 0 of 1" in one for one in house.faults)
+
+
+async def forged_about_what_waits(house: House) -> list[str]:
+    """The faults that the judge does not see in forged messages about what waits for an operator."""
+    for name in ("ann", "gus"):
+        puts_off(house, name, "one", "")
+        await house.rest()
+    other, mine = house.asked["gus-1"], house.asked["ann-1"]
+    (handle,), (theirs,) = handles(mine.heard), handles(other.heard)
+    (request,) = (one.id for one in house.undecided() if house.known[one.id].agent == "gus")
+    ann, (end,) = house.clients["ann"], house.servers["one"].ends
+    ann.open[7] = Asked("ann-9", "tasks/get", frozenset({"one"}), may=True)
+    ann.open[7].params = {"taskId": handle}
+    house.asked["ann-9"] = Asked("ann-9", "tools/call", frozenset({"one"}), may=True)
+    call = {"id": 20, "method": "tools/call"}
+    words = {"name": "wait", "arguments": {"m": "ann-1"}, "_meta": {MARK: "ann-1"}}
+    missed = []
+    forged: dict[str, dict[str, Any]] = {
+        "heard of what another waits for": {"method": "notifications/progress", "params": request},
+        "a task of the gateway that is": {"id": 7, "result": {"taskId": theirs}},
+        "what another call came to": {"id": 7, "result": {"x": "about ann-3 by-one"}},
+        "what another call came to ": {"id": 7, "result": {"x": f"{handle} {theirs}"}},
+        "no operator agreed to": {**call, "params": words},
+        "had given up": {**call, "params": {**words, "_meta": {MARK: "ann-1"}}},
+        "nobody asked an operator": {**call, "params": {**words, "_meta": {MARK: "ann-9"}}},
+    }
+    for fault, said in forged.items():
+        house.faults.clear()
+        mine.got.clear()
+        mine.gone = fault == "had given up"
+        if said.get("method") == "tools/call":
+            house.judge_server(end, said)
+        else:
+            house.judge_client(ann, {**said, "params": {"x": said.get("params")}}, None)
+        if not any(fault.strip() in one for one in house.faults):
+            missed.append(fault)
+    del ann.open[7]
+    house.served.clear()
+    return missed
+
+
+def test_what_nobody_may_hear_of_what_waits_is_a_fault(tmp_path: Path) -> None:
+    async def forge(house: House) -> None:
+        assert house.clients["ann"].count == 0
+        assert await forged_about_what_waits(house) == []
+        house.faults.clear()
+
+    assert inside(tmp_path, forge).faults == []
+
+
+MISSING = (
+    "did not get what an operator agreed to",
+    "was not told that an operator said no",
+    "did not hear of its task",
+    "was not told of its tasks",
+)
+
+
+def test_what_does_not_come_of_what_waits_is_a_fault(tmp_path: Path) -> None:
+    async def forge(house: House) -> None:
+        asked = puts_off(house, "ann", "one", "")
+        line = puts_off(house, "cid", "evil", "")
+        await house.rest()
+        (handle,) = handles(asked.heard)
+        wanted = house.waits[asked.mark]
+        assert house.still(wanted) == [asked]
+        house.must_run(wanted, [asked])
+        house.must_end([line])
+        silent = Asked("ann-9", "tasks/get", frozenset({"one"}), may=True)
+        silent.heard = '{"tasks": []}'
+        house.must_stand(handle, silent)
+        house.must_list(house.clients["ann"], silent)
+        for fault in MISSING:
+            assert any(fault in one for one in house.faults), fault
+        for status, fault in (("completed", "has ended"), ("cancelled", "is cancelled")):
+            silent.heard = json.dumps({"taskId": handle, "status": status})
+            house.must_stand(handle, silent)
+            assert fault in house.faults[-1]
+        house.faults.clear()
+
+    assert inside(tmp_path, forge).faults == []

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
 from gatewright.stores.callers import Callers
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_pinning import content as moody
 from tests.behaviour.test_pinning import moved, shows
+from tests.storage.parts import state_in
 
 HOLD_S = 20
 DOORS = ("http 2025-11-25", "http 2026-07-28", "websocket 2025-11-25")
@@ -37,7 +38,7 @@ async def approved_after(
     gateway: Gateway, client: Host, tool: str, then: Callable[[], Awaitable[object]]
 ) -> str:
     """What a caller hears whose call waited for an operator, who agrees when `then` has happened."""
-    queue = Approvals(gateway.folder / "state" / DATABASE, clock=time.time, random=os.urandom)
+    queue = Approvals(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     with closing(queue):
         calling = asyncio.ensure_future(said_of(client, tool))
         async with asyncio.timeout(HOLD_S):
@@ -65,8 +66,8 @@ async def test_nothing_runs_with_a_key_that_was_revoked_while_its_call_waited(
         gateway={"anonymous": "deny"},
     )
     with running(tmp_path, configured) as gateway:
-        path = tmp_path / "state" / "keys.db"
-        with closing(Callers(path, clock=time.time, random=os.urandom)) as callers:
+        state = state_in(tmp_path / "state")
+        with closing(Callers(state, clock=time.time, random=os.urandom)) as callers:
             key, secret = callers.create("short-lived", by="test")
 
             async def revoked() -> None:

@@ -8,9 +8,12 @@ may have got it is judged from outside (`two_sided_judge`).
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 import gatewright.stores.audit as stores
 import gatewright.upstream.server as upstream
@@ -21,14 +24,31 @@ from gatewright.links.link import Link
 from gatewright.links.pipe_link import PipeLink
 from gatewright.settings.build import build
 from gatewright.settings.documents import parse
+from gatewright.stores.approval import Approval
 from gatewright.upstream.spec import ServerSpec
 from tests.behaviour.two_sided_clients import Client
-from tests.behaviour.two_sided_facts import CONFIG, HOSTS, KINDS, SERVERS, visible
+from tests.behaviour.two_sided_facts import (
+    CONFIG,
+    DEN,
+    HALL,
+    HOSTS,
+    KINDS,
+    SERVERS,
+    token_of,
+    visible,
+)
+from tests.behaviour.two_sided_guests import Guest
 from tests.behaviour.two_sided_loop import Loop, Waited
 from tests.behaviour.two_sided_musts import Musts
+from tests.behaviour.two_sided_rooms import Rooms
 from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
+from tests.behaviour.two_sided_waits import PAGES
 
 __all__ = ["House", "Loop"]
+
+
+_SETTINGS = build([parse(CONFIG, Path("mgp.toml"))], {}, Path("state"))
+"""Read once: each house has a state folder of its own."""
 
 
 class House(Musts):
@@ -39,17 +59,23 @@ class House(Musts):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.servers = {name: Server(self, name) for name in SERVERS}
+        self.rooms = Rooms(self)
         self.keys: dict[str, str] = {}
         self._reach, self._flusher = vars(upstream)["reach"], vars(stores)["Flusher"]
 
     async def open(self) -> None:
         """Start the gateway, and let every client connect."""
         vars(upstream)["reach"], vars(stores)["Flusher"] = self.reach, Waited
-        settings = build([parse(CONFIG, Path("mgp.toml"))], {}, self.folder / "state")
+        storage = replace(_SETTINGS.storage, path=self.folder / "state")
+        settings = replace(_SETTINGS, storage=storage)
         self.gateway = Gateway(settings)
         self.links.clear()  # which are not remembered beyond a process, nor are pages
         self.pages.clear()
         await self.gateway.__aenter__()
+        assert self.gateway.app.approvals is not None
+        self.gateway.app.approvals.base = PAGES
+        self.run += 1
+        self.rooms.begin()
         await self.gateway.supervisor.settled()
         callers = self.gateway._office.callers
         for agent in dict.fromkeys(one.agent for one in HOSTS.values()):
@@ -58,18 +84,23 @@ class House(Musts):
         for name, host in HOSTS.items():
             known = self.clients.get(name)
             if known is None:
-                self.clients[name] = Client(self, name, self.keys[host.agent])
+                made = Guest if host.wire == "room" else Client
+                self.clients[name] = made(self, name, self.keys[host.agent])
             else:
                 known.connect()
+        for where in (("rob", HALL), ("mal", HALL), ("pat", DEN), ("rob", DEN)):
+            assert self.rooms.chairs[where].sit(token_of(where[0]))
         await self.rest()
 
     async def shut(self) -> None:
         """Stop the gateway."""
         for client in self.clients.values():
             client.close()
+        for chair in self.rooms.chairs.values():
+            chair.leave()
         await self.rest()
         for asked in self.asked.values():
-            asked.gone = True  # calls that run as tasks end with the gateway, too
+            asked.gone, asked.parked = True, False  # calls that run as tasks end, too
         await self._hurried(self.gateway.__aexit__(None, None, None))
         for server in self.servers.values():
             for end in list(server.ends):
@@ -115,6 +146,24 @@ class House(Musts):
             return isinstance(end, Web) and link.wire is end.wire
         return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
+    def request(self, ident: str) -> Approval | None:
+        return self.gateway.desk.get(ident)
+
+    def undecided(self) -> list[Approval]:
+        """What waits for an operator, oldest first."""
+        found = self.gateway.desk._store.waiting()
+        return [one for one in found if self.seen(one.id) is not None]
+
+    def decides(self, one: Approval, *, yes: bool, edited: str = "") -> None:
+        """An operator says yes or no, perhaps to other words than were asked with."""
+        wanted = self.known[one.id]
+        if yes:
+            self.yes[wanted, edited or wanted.what] += 1
+        else:
+            self.no.add(one.id)
+        words = json.dumps({"m": edited}) if edited else ""
+        self.gateway.desk.decide(one.id, yes, by="olga", seen=one.arguments, edited=words)
+
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed. What the hostile one takes is called
         otherwise in the lists of all others, too: the gateway finds that by itself, beside what the server says."""
@@ -156,6 +205,8 @@ class House(Musts):
         """Let time go by at once."""
         self._loop.put_forward(seconds)
         await self.rest()
+        if seconds > 1.0:
+            self.servers["evil"].formerly.clear()
 
     async def rest(self) -> None:
         """Let everybody do what there is to do."""

@@ -14,7 +14,7 @@ from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked
 from tests.behaviour.two_sided_speaking import LINKS, Speaking, any_work, asking
 from tests.behaviour.two_sided_steps import anything, callers, inside, servers, where, which
 
-__all__ = ["Calling"]
+__all__ = ["TASKING", "Calling"]
 
 _LED = frozenset(
     {
@@ -30,7 +30,7 @@ _LED = frozenset(
 )
 """What may reach a server where it is asked as it has to be; rules of their own do that."""
 _HEARD = frozenset({"notifications/roots/list_changed", "notifications/cancelled"})
-_TASKING = [name for name, host in HOSTS.items() if host.revision == "2025-11-25"] + ["dan", "eve"]
+TASKING = [name for name, host in HOSTS.items() if host.revision == "2025-11-25"] + ["dan", "eve"]
 
 
 class Calling(Speaking):
@@ -62,7 +62,7 @@ class Calling(Speaking):
             self._calls(who, both[number % len(both)])
             self._calls(other, both[number % len(both)])
 
-    @rule(who=st.sampled_from(_TASKING), server=servers, number=which)
+    @rule(who=st.sampled_from(TASKING), server=servers, number=which)
     @inside
     def a_call_becomes_a_task(
         self, who: str, server: str, number: int

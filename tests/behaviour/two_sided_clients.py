@@ -106,6 +106,12 @@ class Client:
         """What of that was granted, and by which server."""
         self.session = ""
         self.posts: dict[Post, None] = {}
+        self._plug()
+        if not self.modern:
+            self._greet()
+
+    def _plug(self) -> None:
+        """Begin a connection, where there is one."""
         if self.host.wire == "pipe":
             front = self.house.gateway.front
             caller = front.identify("websocket", self.key)
@@ -115,8 +121,6 @@ class Client:
             self.door = door
             theirs, self.pipe = pair(door, _Ear(self))
             door.attach(theirs)
-        if not self.modern:
-            self._greet()
 
     def _greet(self) -> None:
         info = {"name": self.name, "version": "1"}
@@ -137,13 +141,16 @@ class Client:
         """Go away."""
         for asked in self.open.values():
             asked.gone = True
-        if self.host.wire == "pipe":
-            self.pipe.close()
+        self._unplug()
         for post in list(self.posts):
             post.leave()
         if self.session:
             Post(self, "DELETE", b"", {}, None)
         self.session = ""
+
+    def _unplug(self) -> None:
+        if self.host.wire == "pipe":
+            self.pipe.close()
 
     # -- what it says
 
@@ -155,6 +162,9 @@ class Client:
             meta = {META_VERSION: MODERN, META_CLIENT_CAPABILITIES: can, META_LOG_LEVEL: "debug"}
             params = dict(said.get("params") or {})
             said["params"] = {**params, "_meta": {**params.get("_meta", {}), **meta}}
+        self._put(said)
+
+    def _put(self, said: Any) -> None:
         data = json.dumps(said).encode()
         if self.host.wire == "pipe":
             try:
@@ -183,7 +193,7 @@ class Client:
         self.count += 1
         mark = f"{self.name}-{self.count}"
         asked = self.house.asked[mark] = Asked(mark, method, servers & visible(self.name), may)
-        asked.at = self.house.now()
+        asked.at, asked.times = self.house.now(), self.times
         asked.token = f"t{self.count % 3}"
         asked.params = {**params, "_meta": {MARK: mark, "progressToken": asked.token}}
         self.send(asked, ident)
@@ -261,7 +271,7 @@ class Client:
             self.say(id=one.ident, result=self.words(one.method, "".join(one.puts)))
         elif one.ident in self.open:
             asked = self.open.pop(one.ident)
-            asked.sent += 1
+            asked.sent, asked.parked = asked.sent + 1, False
             given = zip(one.keys, one.puts, strict=True)
             answers = {key: self.words(one.method, put) for key, put in given}
             self.send(asked, requestState=one.state, inputResponses=answers)
@@ -317,6 +327,7 @@ class Client:
                     self.elicited.add(one["params"]["elicitationId"])
             method = next((one["method"] for one in wanted.values()), "elicitation/create")
             whose = tuple("".join(puts(json.dumps(one))) for one in wanted.values())
+            self.open[ident].parked = True
             state, mark = str(found.get("requestState", "")), self.open[ident].mark
             self.asked.append(Question(ident, method, mark, whose, state, tuple(wanted)))
             return
@@ -332,7 +343,7 @@ class Client:
         task = (found.get("task") or {}).get("taskId")
         if found.get("resultType") == "task":
             task = found.get("taskId")
-        if isinstance(task, str) and asked.method == "tools/call":
+        if isinstance(task, str) and asked.method == "tools/call" and "gwtask_" not in task:
             self.tasks[task] = next(number for _, number in tasks_told(text))
         uri = str(asked.params.get("uri"))
         if asked.method == "resources/subscribe" and uri in self.wants:

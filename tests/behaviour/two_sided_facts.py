@@ -1,7 +1,9 @@
 """Who stands around the gateway of the two-sided model, and the words by which a message says whom it is about.
 
 A mark, `ann-7`, names the request of a client that a message is about; `by-one` which server wrote it; `task-of-ann.3` which task, whose that
-is, it speaks of; `put-one.q2` which question of a server it is, and `answer-of-ann/one.q2` who answers which. Everybody writes them truthfully, so that whoever reads another's has been told what is another's.
+is, it speaks of; `put-one.q2` which question of a server it is, and `answer-of-ann/one.q2` who answers which.
+The gateway itself names what waits for an operator: the request, `ap_…`, and the task by which its caller waits, `gwtask_…`. Everybody
+writes them truthfully, so that whoever reads another's has been told what is another's.
 """
 
 from __future__ import annotations
@@ -13,20 +15,29 @@ from typing import Any, NamedTuple
 
 __all__ = [
     "CONFIG",
+    "DEN",
     "EXTENSIONS",
+    "HALL",
     "HOSTS",
+    "IN_DEN",
     "KINDS",
     "MARK",
     "MODERN",
+    "PEOPLE",
     "SERVERS",
+    "WAITS",
     "Asked",
     "Hosted",
+    "Person",
     "about",
     "answers",
+    "handles",
     "mark_of",
     "puts",
+    "requests",
     "sources",
     "tasks_told",
+    "token_of",
     "visible",
 ]
 
@@ -34,10 +45,12 @@ MODERN = "2026-07-28"
 MARK = "t/mark"
 """The member of `_meta` in which clients write the mark of a request."""
 EXTENSIONS = ("security", "access_control", "audit", "streaming", "lifecycle", "bidirectional")
+WAITS = "wait"
+"""The tool of each server whose calls wait for an operator."""
 
 
 class Hosted(NamedTuple):
-    """One client: as which agent, in which revision, over `pipe` or `http`, in which profile, with MGP or without."""
+    """One client: as which agent, in which revision, over `pipe` or `http` or in a `room`, in which profile, with MGP or without."""
 
     agent: str
     revision: str
@@ -55,6 +68,8 @@ HOSTS: Mapping[str, Hosted] = {
     "eve": Hosted("eve", MODERN, "http"),
     "fay": Hosted("fay", "2025-11-25", "http"),
     "gus": Hosted("gus", "2025-11-25", mgp=True),
+    "pat": Hosted("pat", "2025-11-25", "room"),
+    "quin": Hosted("quin", "2025-06-18", "room"),
 }
 SERVERS: Mapping[str, Mapping[str, Any]] = {
     "one": {"share": "gateway"},
@@ -68,6 +83,32 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
 }
 """How each is reached; `evil` alone says what it likes."""
 KINDS = ("tools", "prompts", "resources")
+HALL, DEN = "hall", "den"
+"""The topics: where the gateway's tools are offered, and one that is for `IN_DEN` alone."""
+IN_DEN = ("pat", "rob")
+
+
+class Person(NamedTuple):
+    """One participant of rooms: what it may send, what it hears, and whether that is its own words, too."""
+
+    profile: str
+    mode: str
+    echo: bool
+
+
+PEOPLE: Mapping[str, Person] = {
+    "pat": Person("full", "all", echo=True),
+    "quin": Person("full", "directed", echo=False),
+    "rob": Person("proposal-only", "directed", echo=True),
+    "mal": Person("full", "all", echo=True),
+}
+"""`mal` says what it likes."""
+
+
+def token_of(name: str) -> str:
+    """By what a participant comes in."""
+    return f"token-of-{name}-0123456789"
+
 
 _GRANTS = {
     "ann": ("one", "two", "own", "new", "far", "net", "evil"),
@@ -77,20 +118,29 @@ _GRANTS = {
     "eve": ("one", "new", "far", "net", "evil"),
     "fay": ("two", "own", "far", "net"),
     "gus": ("one", "odd", "evil"),
+    "pat": ("one", "own", "far", "evil"),
+    "quin": ("one", "two", "net", "evil"),
 }
 _NARROW = ("one", "new", "evil")
 
 
 def _config() -> str:
-    text = f'[gateway]\nanonymous = "deny"\n[profiles.narrow]\nservers = {json.dumps(_NARROW)}\n'
+    text = '[gateway]\nanonymous = "deny"\n[approvals]\napprover = "operator"\n'
+    text += f"[profiles.narrow]\nservers = {json.dumps(_NARROW)}\n"
     for name, how in SERVERS.items():
         text += f'[[servers]]\nid = "{name}"\n'
         text += 'url = "http://127.0.0.1:9/mcp"\n' if "web" in how else f'command = "{name}"\n'
         text += f'share = "{how["share"]}"\n' if "share" in how else ""
         text += 'methods = ["acme/ask", "notifications/acme.told"]\n' if name == "two" else ""
+        text += f'[servers.tools.{WAITS}]\nrisk_level = "dangerous"\n'
     for agent, servers in _GRANTS.items():
         for server in servers:
             text += f'[[grants]]\nagent = "{agent}"\nserver = "{server}"\n'
+    text += f'[rooms.kernel]\ntopics = ["{HALL}"]\n'
+    text += f'[rooms.topics.{DEN}]\naccess = "private"\nmembers = {json.dumps(IN_DEN)}\n'
+    for name, one in PEOPLE.items():
+        text += f'[[rooms.participants]]\nid = "{name}"\ntoken = "{token_of(name)}"\n'
+        text += f'profile = "{one.profile}"\nmode = "{one.mode}"\necho = {json.dumps(one.echo)}\n'
     for server in SERVERS:
         text += f'[[grants]]\nagent = "*"\nserver = "{server}"\ntool = "no"\npermission = "deny"\n'
     return text
@@ -125,11 +175,17 @@ class Asked:
         """The answer that its client got."""
         self.at = 0.0
         """When it was asked, in the seconds that tests let go by."""
+        self.times = 0
+        """On which connection of its client."""
+        self.parked = False
+        """Whether its caller was answered with a question and has not come back: it goes on, whatever its caller does."""
 
 
 _MARK = re.compile(rf"\b({'|'.join(HOSTS)})-\d+\b")
 _SOURCE = re.compile(rf"\bby-({'|'.join(SERVERS)})\b")
 _TASK = re.compile(r"\btask-of-(\w+)\.(\d+)")
+_REQUEST = re.compile(r"\bap_[0-9a-f]{16}\b")
+_HANDLE = re.compile(r"\bgwtask_[0-9a-f]{32}\b")
 _PUT = re.compile(r"\bput-(\w+\.q\d+)\b")
 _ANSWER = re.compile(r"\banswer-of-(\w+)/([\w.]*)")
 
@@ -157,6 +213,16 @@ def puts(text: str) -> set[str]:
 def answers(text: str) -> set[tuple[str, str]]:
     """Who has answered in a message, and what."""
     return set(_ANSWER.findall(text))
+
+
+def requests(text: str) -> set[str]:
+    """What waits for an operator and is spoken of in a message."""
+    return set(_REQUEST.findall(text))
+
+
+def handles(text: str) -> set[str]:
+    """The tasks of the gateway that a message speaks of."""
+    return set(_HANDLE.findall(text))
 
 
 def mark_of(said: Any) -> str:

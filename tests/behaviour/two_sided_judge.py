@@ -31,6 +31,7 @@ from tests.behaviour.two_sided_facts import (
 )
 from tests.behaviour.two_sided_record import unrecorded
 from tests.behaviour.two_sided_servers import End, Made, Work
+from tests.behaviour.two_sided_waits import Waits
 
 __all__ = ["Judge"]
 
@@ -59,10 +60,11 @@ _PATIENCE_S = 20.0
 _OURS = ("dev.gatewright/", "gatewright/")
 
 
-class Judge:
+class Judge(Waits):
     """Keeps what should not have been, and what was."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
         self.faults: list[str] = []
         self.heard: Counter[str] = Counter()
@@ -109,7 +111,8 @@ class Judge:
             if known is None or wrote - known.servers:
                 self.fault(f"{name} heard another server than the one it asked", said)
         self._count(name, said, marks)
-        self._stream(client, said, stream, marks)
+        self.judge_waiting(client, said, text)
+        self._stream(client, said, stream, marks, wrote)
         if method is None:
             self._answer(client, said, wrote)
         elif said.get("id") is not None:
@@ -128,11 +131,13 @@ class Judge:
         elif method.startswith(("notifications/resources", *_LISTED)):
             self.told[name, str((said.get("params") or {}).get("uri", method))] += 1
 
-    def _stream(self, client: Client, said: Any, stream: int | None, marks: set[str]) -> None:
+    def _stream(
+        self, client: Client, said: Any, stream: int | None, marks: set[str], wrote: set[str]
+    ) -> None:
         """Over HTTP what a request is about stands on its own stream, and nothing else. Questions and log lines of a server on a pipe name
         no request: they go to the newest of the same session."""
         asked = client.open.get(stream) if stream is not None else None
-        piped = not any("web" in SERVERS[one] for one in sources(json.dumps(said)))
+        piped = not any("web" in SERVERS[one] for one in wrote)
         question = "method" in said and said.get("id") is not None
         question = question or "inputRequests" in (said.get("result") or {})
         if piped and (question or said.get("method") == "notifications/message"):
@@ -179,7 +184,7 @@ class Judge:
             self.fault(f"{client.name} was asked in the other era's way", asked)
         if "sampling" in method and params.get("includeContext", "none") != "none":
             self.fault(f"{client.name} was asked for the context of other servers", asked)
-        if method == "elicitation/create":
+        if method == "elicitation/create" and not self.is_page(asked, wrote):
             self._page(client, asked, params.get("elicitationId"))
             names = [one for one in wrote if params["message"].startswith(f'Server "{one}" asks:')]
             if not names:
@@ -253,10 +258,6 @@ class Judge:
 
     def works(self, server: str) -> Sequence[tuple[End, Work]]:
         """The requests that a server has not answered."""
-        raise NotImplementedError
-
-    def now(self) -> float:
-        """The time, in seconds."""
         raise NotImplementedError
 
     def late(self, asked: Asked) -> bool:
@@ -340,6 +341,7 @@ class Judge:
         if name not in visible(asked.who) or params.get("name") == "no":
             self.fault(f"{name} got what the gates do not let pass", said)
         asked.got[name] = asked.got.get(name, 0) + 1
+        self.judge_run(end, asked, params)
         if method == "tools/call" and asked.got[name] > asked.sent and not end.server.modern:
             self.fault(f"{name} got a call twice", said)
         number = end.tasks.get(str(params.get("taskId")))

@@ -92,7 +92,8 @@ class Musts(Judge):
 
     def holders(self, end: End, uri: str) -> list[tuple[Client, str]]:
         """The clients that wait on a connection for word of a server's resource, and what each calls it."""
-        name, evil = end.server.name, self.servers["evil"].foreign
+        name, evil = end.server.name, self.servers["evil"]
+        taken = {evil.foreign, *evil.formerly} - {""}
         found = []
         for client in self.clients.values():
             if self.serves(client, name) is not end:
@@ -100,7 +101,11 @@ class Musts(Judge):
             for own, server in client.waits_for:
                 target = unwrap_uri(own)
                 same = own == uri if target is None else target == Target(name, uri)
-                if same and server == name and (target is not None or not evil or evil not in uri):
+                if (
+                    same
+                    and server == name
+                    and (target is not None or not any(one in uri for one in taken))
+                ):
                     found.append((client, own))
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.wire.mcp import META_SERVER_INFO
-from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS
+from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, WAITS
 
 __all__ = ["LISTS", "hello", "listed"]
 
@@ -44,7 +44,7 @@ def listed(method: str, name: str, foreign: str) -> list[dict[str, Any]]:
         schema, task = {"type": "object"}, {"taskSupport": "optional"}
         return [
             {"name": one, "inputSchema": schema, "execution": task, **words} for one in ("do", "no")
-        ]
+        ] + [{"name": WAITS, "inputSchema": schema, **words}]
     if method == "prompts/list":
         return [{"name": "p", "arguments": [{"name": "a"}], **words}]
     uris = [f"{one}://r" for one in dict.fromkeys(names)]

@@ -85,14 +85,25 @@ class Server:
         self.hostile = name == "evil"
         self.modern = SERVERS[name].get("era") == "modern"
         self.ends: list[End] = []
-        self.foreign = ""
-        """Whose names a hostile server lists as its own, where it does."""
+        self._foreign = ""
+        self.formerly: set[str] = set()
+        """Whose names it listed as its own until lately: so it may still stand in the lists of the gateway."""
         self.kept: dict[str, int] = {}
         """The tasks of a server that keeps them beyond a connection, by id: their numbers."""
         self.count = 0
         """How many questions it has put."""
         self.pages: list[str] = []
         """The ids of the pages that it has sent somebody to."""
+
+    @property
+    def foreign(self) -> str:
+        """Whose names a hostile server lists as its own, where it does."""
+        return self._foreign
+
+    @foreign.setter
+    def foreign(self, name: str) -> None:
+        self.formerly.add(self._foreign)
+        self._foreign = name
 
     def work(self) -> list[tuple[End, Work]]:
         return [(end, one) for end in self.ends for one in end.work.values()]
@@ -344,7 +355,13 @@ class _Wire(HttpWire):
         self._end = end
 
     def post(
-        self, body: bytes, headers: Mapping[str, str], on_message: Any, on_open: Any = None
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        on_message: Any,
+        on_open: Any = None,
+        *,
+        acts: bool = True,
     ) -> Coroutine[Any, Any, Posted]:
         return self._post(json.loads(body), on_message, on_open)
 

@@ -37,6 +37,7 @@ def inside(act: Callable[..., Any]) -> Callable[..., None]:
             await waits
         await self.house.rest()
         self.house.must_be_wanted()
+        self.house.rooms.must_arrive()
 
     @wraps(act)
     def rule_(self: Steps, **words: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
+from tests import fork_streams
 from tests.behaviour.gateway import COMMAND, Gateway
 
 __all__ = ["DEADLINE", "MODERN", "Ear", "HttpWire", "SseWire", "StdioWire", "WebSocketWire", "Wire"]
@@ -61,32 +62,20 @@ class StdioWire:
         path.write_text(text.replace(str(self._gateway.folder / "state"), str(alone / "state")))
         self.folder = alone
         self.log = (alone / "gateway.log").open("wb")
-        self.process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "serve",
-            "--stdio",
-            "--config",
-            str(path),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=self.log,
-            limit=256 * 1024 * 1024,
-        )
+        command = [*COMMAND, "serve", "--stdio", "--config", str(path)]
+        self.process = await fork_streams.started(command, self.log, limit=256 * 1024 * 1024)
         host.spawn(self._read(host))
 
     async def _read(self, host: Ear) -> None:
-        assert self.process.stdout is not None
         while line := await self.process.stdout.readline():
             host.received(line.rstrip(b"\n"))
         host.lost("the gateway closed its output")
 
     async def send(self, frame: bytes, host: Ear) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(frame + b"\n")
         await asyncio.wait_for(self.process.stdin.drain(), DEADLINE)
 
     async def close(self) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.close()
         try:
             await asyncio.wait_for(self.process.wait(), DEADLINE)

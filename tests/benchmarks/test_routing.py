@@ -26,6 +26,7 @@ def test_every_place_where_something_is_led_to_somebody_has_mutants() -> None:
     assert areas >= {"questions", "answers", "progress", "logs", "cancellations", "tasks", "rooms"}
     assert areas >= {"list_changed", "resources", "subscriptions", "elicitation", "states"}
     assert areas >= {"dispatch", "lanes", "notifications", "sessions", "sendable"}
+    assert areas >= {"approvals", "gathering"}
     assert len(MUTANTS) == len(set(MUTANTS)) >= 100
 
 

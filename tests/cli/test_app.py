@@ -131,7 +131,7 @@ def test_a_wrong_configuration_is_an_error_with_file_and_line(shell: Shell) -> N
 
 def test_a_damaged_store_is_an_error_in_one_line(shell: Shell) -> None:
     shell.state.mkdir()
-    (shell.state / "keys.db").write_bytes(b"this is no database" * 1000)
+    (shell.state / "state.db").write_bytes(b"this is no database" * 1000)
     done = shell.run("key", "list")
     assert (done.code, done.error["code"]) == (1, "store")
     assert str(shell.state) in done.error["message"]

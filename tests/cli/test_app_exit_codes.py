@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gatewright.cli.output import Exit
+from tests import fork_server
+from tests.cli.endpoints import running_endpoint
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import DEADLINE_S, Done, Shell
 
@@ -34,7 +36,7 @@ def served(shell: Shell) -> Iterator[Shell]:
 
 def damaged(shell: Shell) -> Done:
     shell.state.mkdir()
-    (shell.state / "keys.db").write_bytes(b"this is no database" * 1000)
+    (shell.state / "state.db").write_bytes(b"this is no database" * 1000)
     return shell.run("key", "list")
 
 
@@ -43,11 +45,22 @@ def broken(shell: Shell) -> Done:
     return shell.run("config", "check")
 
 
+def silent(shell: Shell) -> Done:
+    with running_endpoint() as endpoint:
+        endpoint.replies["tools/list"] = lambda _: {"tools": [{"name": "t", "inputSchema": {}}]}
+        endpoint.replies["tools/call"] = lambda _: endpoint.leave_unanswered()
+        words = ("tool", "call", "t", "--url", endpoint.url, "--key", "gw_x")
+        done = shell.run("--timeout", "0.5", *words)
+        endpoint.over.set()
+        return done
+
+
 PROVOKED: dict[int, tuple[str, Callable[[Shell], Done]]] = {
     Exit.UNEXPECTED: ("store", damaged),
     Exit.USAGE: ("usage", lambda shell: shell.run("tool", "call")),
     Exit.UNREACHABLE: ("gateway_unreachable", lambda shell: shell.run("tool", "list")),
     Exit.PROBLEMS: ("configuration", broken),
+    Exit.NOT_KNOWN: ("not_known", silent),
 }
 SERVED: dict[int, tuple[str, tuple[str, ...]]] = {
     Exit.AUTHENTICATION: ("auth_failed", ("tool", "list", "--key", "gw_invented")),
@@ -86,7 +99,7 @@ def test_what_goes_right_or_wrong_with_a_gateway_has_its_code(served: Shell) -> 
 def test_an_interrupted_command_ends_with_130_and_without_a_word(
     served: Shell, words: tuple[str, ...]
 ) -> None:
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         served.command(*words),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

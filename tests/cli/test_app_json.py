@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gatewright.stores.approval import Asked
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
 from tests.cli.gateways import DEMO, serving
 from tests.cli.schemas import commands
 from tests.cli.shell import Done, Shell
+from tests.storage.parts import state_in
 
 CONFIG = f"""\
 [gateway]
@@ -63,7 +64,7 @@ def test_every_command_that_answers_in_json_answers_by_its_schema(shell: Shell) 
 
 def _waiting(state: Path) -> str:
     """A request for approval of the gateway of this state folder."""
-    queue = Approvals(state / DATABASE, clock=time.time, random=os.urandom)
+    queue = Approvals(state_in(state), clock=time.time, random=os.urandom)
     asked = Asked("bot", "demo", "add", "a", "d", "p")
     made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=60)
     queue.close()

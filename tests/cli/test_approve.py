@@ -11,8 +11,10 @@ from hashlib import sha256
 import pytest
 
 from gatewright.stores.approval import SHOWN_CHARS, Approval, Asked
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
+from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
+from tests.storage.parts import state_in
 
 ASKED = Asked("bot", "files", "wipe", "a" * 64, "d" * 64, "p1")
 
@@ -24,7 +26,7 @@ def operator(shell: Shell) -> str:
 
 @pytest.fixture
 def queue(shell: Shell, operator: str) -> Iterator[Approvals]:
-    made = Approvals(shell.state / DATABASE, clock=time.time, random=os.urandom)
+    made = Approvals(state_in(shell.state), clock=time.time, random=os.urandom)
     yield made
     made.close()
 
@@ -201,7 +203,7 @@ def test_a_watch_prints_each_request_once_as_it_comes(
     shell: Shell, queue: Approvals, operator: str
 ) -> None:
     first = ask(queue)
-    watch = subprocess.Popen(
+    watch = fork_server.Popen(
         shell.command("approve", "--watch", "--json", "--key", operator),
         stdout=subprocess.PIPE,
         cwd=shell.folder,

@@ -131,7 +131,6 @@ def test_a_wait_is_told_in_seconds() -> None:
         ((404, "text/html", b"<html>"), 4),
         ((200, "application/json", b"{}"), 4),
         ((200, "application/json", b"not json"), 4),
-        ((200, "text/event-stream", b""), 4),
         ((200, "text/event-stream", b"data: {}\n\n"), 4),
         ((204, "", b""), 4),
     ],
@@ -169,6 +168,71 @@ def test_a_silent_gateway_is_given_up_after_the_timeout() -> None:
         with pytest.raises(CliError, match=r"said nothing for 0\.2 s") as caught:
             ask(Where(url), "ping", timeout_s=0.2)
     assert caught.value.exit_code == 4
+
+
+def lost(method: str, says: bytes) -> CliError:
+    """What comes of a question to which a gateway says no more than this, and hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(says)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+        with pytest.raises(CliError) as caught:
+            ask(Where(url), method, {"name": "t"}, timeout_s=10)
+        thread.join(10)
+    return caught.value
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+LOST = (
+    b"",
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+    HEAD + b"Connection: close\r\n\r\n",
+    HEAD + b"Content-Length: 99\r\n\r\ndata: {",
+)
+
+
+@pytest.mark.parametrize("says", LOST)
+@pytest.mark.parametrize("method", ["tools/call", "gatewright/server/stop"])
+def test_of_what_was_asked_and_not_answered_is_not_said_that_nobody_was_reached(
+    method: str, says: bytes
+) -> None:
+    found = lost(method, says)
+    assert (found.exit_code, found.code) == (9, "not_known")
+    assert "whether it was carried out is not known" in found.message
+    assert "audit query" in found.hint
+    assert "serve" not in found.hint
+
+
+@pytest.mark.parametrize("says", LOST)
+def test_of_a_question_that_does_nothing_nothing_is_in_doubt(says: bytes) -> None:
+    assert lost("tools/list", says).exit_code == 4
+
+
+def test_a_call_that_a_gateway_leaves_unanswered_is_in_doubt_and_one_that_was_not_sent_is_not() -> (
+    None
+):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        with pytest.raises(CliError, match=r"said nothing for 0\.2 s: whether") as caught:
+            ask(Where(url), "tools/call", {"name": "t"}, timeout_s=0.2)
+    assert caught.value.exit_code == 9
+    with pytest.raises(CliError) as caught:
+        ask(Where(url), "tools/call", {"name": "t"}, timeout_s=10)
+    assert (caught.value.exit_code, caught.value.code) == (4, "gateway_unreachable")
+
+
+def test_a_call_that_was_handed_on_is_in_doubt_as_well() -> None:
+    for name, row in REASONS.items():
+        data = {"reason": name, "_mgp": recovery(name, once=True)}
+        found = from_error({"code": row.mgp_code, "message": "told", "data": data})
+        assert found.exit_code == (9 if row.exit == 4 and row.retryable else row.exit), name
 
 
 def test_a_gateway_that_hangs_up_is_told() -> None:

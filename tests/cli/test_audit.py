@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gatewright.stores.audit import AuditLog
-from gatewright.stores.pins import DATABASE, Pins, Seen
+from gatewright.stores.pins import Pins, Seen
 from gatewright.stores.records import Actor, Subject
 from gatewright.wire.codes import REASONS
 from tests.cli.shell import DEADLINE_S, Shell
+from tests.storage.parts import state_in
 
 
 class Trail:
@@ -199,7 +200,7 @@ async def test_a_tool_is_asked_for_by_any_of_its_names(
     shell.write("mgp.toml", '[[servers]]\nid = "demo"\ncommand = "true"\ntool_prefix = "d"\n')
     written.note("ana", "read", server="other")
     written.note("ana", "caf\u00e9")
-    pins = Pins(shell.state / DATABASE, clock=lambda: 1.0)
+    pins = Pins(state_in(shell.state), clock=lambda: 1.0)
     pins.judge("demo", [Seen("caf\u00e9", "{}", "d" * 20)], ask_first=False)
     pins.close()
     own = "caf\u00e9" if "caf" in name else "read"

@@ -1,10 +1,10 @@
 """Names behind a Tab: live ones first, quickly, and silence where there are none."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.cli.endpoints import Endpoint
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -13,7 +13,7 @@ CONFIG = '[[servers]]\nid = "written"\ncommand = "x"\n[[servers]]\nid = "other"\
 
 def tab(shell: Shell, line: str) -> list[str]:
     """What bash is told for a Tab at the end of the line."""
-    done = subprocess.run(
+    done = fork_server.run(
         shell.command(),
         capture_output=True,
         text=True,

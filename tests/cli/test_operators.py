@@ -11,11 +11,12 @@ import pytest
 from gatewright.cli.operators import local_user, operator
 from gatewright.cli.output import CliError, Exit
 from gatewright.stores.callers import Callers
+from tests.storage.parts import state_in
 
 
 @pytest.fixture
 def callers(tmp_path: Path) -> Iterator[Callers]:
-    made = Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)
+    made = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
     yield made
     made.close()
 

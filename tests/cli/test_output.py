@@ -1,19 +1,25 @@
 """What reaches the screen: nothing invisible, nothing that moves the cursor, one form for programs."""
 
+import json
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.cli import output
 from gatewright.cli.output import (
     CliError,
     is_terminal,
     print_document,
+    print_json,
     print_line,
     print_rows,
     print_text,
     report,
     visible,
 )
+from gatewright.wire.visible import is_unseen
 from tests.cli.shell import Shell
 
 
@@ -92,3 +98,21 @@ def test_json_errors_can_be_had_on_a_terminal_too(shell: Shell) -> None:
 
 def test_a_closed_descriptor_is_no_terminal() -> None:
     assert is_terminal(987) is False
+
+
+ODD = {"a": "\u202egnp \u200b \u009b31m \U000e0041", "b": "é\n"}
+
+
+def test_json_on_a_terminal_hides_and_steers_nothing_and_says_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for print_one in (print_document, lambda one: print_json(msgspec.json.encode(one))):
+        monkeypatch.setattr(output, "is_terminal", lambda _: True)
+        print_one(ODD)
+        seen = capsys.readouterr().out
+        assert json.loads(seen) == ODD
+        assert [one for one in seen if is_unseen(one)] == ["\n"] * seen.count("\n")
+        assert "é" in seen
+        monkeypatch.setattr(output, "is_terminal", lambda _: False)
+        print_one(ODD)
+        assert "\u202e" in capsys.readouterr().out

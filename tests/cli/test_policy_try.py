@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
 
 
@@ -140,7 +141,7 @@ def test_wrong_options_are_wrong_use(shell: Shell, options: list[str]) -> None:
 
 
 def test_a_verdict_comes_before_the_next_line_is_there(shell: Shell) -> None:
-    with subprocess.Popen(
+    with fork_server.Popen(
         shell.command("policy", "try", "--validator", "sandbox"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ import subprocess
 import threading
 
 from gatewright.cli.progress import Progress
+from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
 
 SLOW = """\
@@ -27,7 +28,7 @@ def test_the_answer_stays_on_its_pipe_while_a_person_watches(shell: Shell) -> No
     """Standard error is a terminal, standard output is not."""
     shell.write("mgp.toml", SLOW)
     ours, theirs = os.openpty()
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command("doctor"),
         stdin=theirs,
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import fork_server
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -72,7 +73,7 @@ def words(name: str, *rest: str, topic: str = "deploys") -> list[str]:
 @contextmanager
 def beside(shell: Shell, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A command that runs while something else happens."""
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command(*arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ import pytest
 
 from gatewright.cli.output import CliError
 from gatewright.cli.run import server_of
+from tests import fork_server
 from tests.cli.gateways import EXAMPLES, Served, serving
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -21,7 +22,7 @@ DEMO = str(EXAMPLES / "demo_server.py")
 @contextmanager
 def running(shell: Shell, *arguments: str, temporary: str = "") -> Iterator[Served]:
     """`gatewright run` with these arguments, until the block ends."""
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command("run", *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -15,6 +15,7 @@ import pytest
 from gatewright.cli.serve import announce
 from gatewright.compose import Ready
 from gatewright.settings import load
+from tests import fork_server
 from tests.cli.gateways import DEMO, EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -220,7 +221,7 @@ def test_without_any_configuration_it_serves_and_says_what_is_missing(shell: She
 
 def test_on_a_terminal_the_next_steps_are_told(configured: Shell) -> None:
     ours, theirs = os.openpty()
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         configured.command("serve", "--port", "0"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
 
 ECHO = Path(__file__).resolve().parents[1] / "servers" / "echo.py"
 
 
 def start(shell: Shell, content: str, **environ: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command("serve", "--config", "-", "--port", "0"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -93,11 +93,16 @@ def test_servers_are_switched(shell: Shell) -> None:
 
 def test_tools_are_named_as_they_are_listed(shell: Shell) -> None:
     file = shell.write("mgp.toml", FILE + '[[servers]]\nid = "a.b"\ncommand = "x"\n')
-    for name in ("a/one", "a__two", "a.b.three", "a.b/four"):
+    for name in ("a/one", "a__two", "a.b__three", "a.b/four"):
         assert shell.run("tool", "disable", name, "--json").document["change"] == "disabled"
     first, second = tomllib.loads(file.read_text())["servers"]
     assert (set(first["tools"]), set(second["tools"])) == ({"one", "two"}, {"three", "four"})
     assert shell.run("tool", "enable", "a/one", "--json").document["name"] == "a__one"
+    either = shell.run("tool", "disable", "a.b.three")
+    assert (either.code, either.error["message"]) == (
+        2,
+        "'a.b.three' can mean a.b/three or a/b.three",
+    )
     assert shell.run("tool", "disable", "nobody/x").error["hint"].startswith("write SERVER/TOOL")
 
 

@@ -6,8 +6,9 @@ from hashlib import sha256
 
 import pytest
 
-from gatewright.stores.pins import DATABASE, Pins, Seen
+from gatewright.stores.pins import Pins, Seen
 from tests.cli.shell import Shell
+from tests.storage.parts import state_in
 
 CONFIG = '[[servers]]\nid = "files"\ncommand = "true"\n'
 
@@ -26,7 +27,7 @@ def operator(shell: Shell) -> str:
 
 @pytest.fixture
 def pins(shell: Shell, operator: str) -> Iterator[Pins]:
-    made = Pins(shell.state / DATABASE, clock=lambda: 1_790_000_000.0)
+    made = Pins(state_in(shell.state), clock=lambda: 1_790_000_000.0)
     made.judge("files", [seen("reads"), Seen("read", "{}", "d")], ask_first=False)
     made.judge("files", [seen("wipes\u00ad all")], ask_first=False)
     yield made

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.cli.subjects import Subject, no_server, servers_of, spelled, split
+from tests.cli.shell import Shell
 
 
 def settings(**servers: str) -> Any:
@@ -65,12 +66,23 @@ def test_a_server_that_there_is_not_is_told_with_those_that_there_are() -> None:
     st.lists(_IDS, min_size=1, max_size=4, unique=True),
     st.from_regex(r"[a-z_]{1,9}", fullmatch=True),
 )
-def test_what_is_shown_leads_back_to_a_tool_that_is_shown_alike(ids: list[str], tool: str) -> None:
+def test_what_is_shown_leads_back_to_the_tool(ids: list[str], tool: str) -> None:
     for server in ids:
-        shown = spelled(server, tool)
-        found = split(settings(**dict.fromkeys(ids, "")), shown)
-        assert found is not None
-        assert spelled(*found) == shown
+        assert split(settings(**dict.fromkeys(ids, "")), spelled(server, tool)) == (server, tool)
+
+
+def test_a_name_that_two_tools_can_have_is_neithers(shell: Shell) -> None:
+    both = "".join(f'[[servers]]\nid = "{one}"\ncommand = "x"\n' for one in ("a", "a__b"))
+    shell.write("mgp.toml", both)
+    key = shell.run("key", "create", "root", "--operator").out.strip()
+    words = ("bot", "a__b__c", "--key", key)
+    for more in ((), ("--deny", "--allow-unknown")):
+        done = shell.run("grant", "add", *words, *more)
+        assert done.code == 2, more
+        assert "can mean a__b/c or a/b__c" in done.err, more
+    assert shell.run("grant", "add", "bot", "a/b__c", "--key", key).code == 0
+    (issued,) = shell.run("grant", "list", "--json").document
+    assert (issued["server"], issued["tool"]) == ("a", "b__c")
 
 
 def test_the_gateways_own_tools_are_shown_so_that_they_lead_back() -> None:

@@ -21,6 +21,14 @@ ODD = (
 )
 """Server, and its own name for a tool."""
 
+CLASHING = (("srv", "a/b"), ("srv", "a.b"), ("a", "b__c"), ("a__b", "c"))
+"""Tools of which two would have one name in lists, in one server and between two."""
+
+UNPREFIXED = (("only", "only__read"), ("only", "read"), ("only", "a/b"))
+"""Tools of a gateway with one server, shown by their own names; one begins as if it were prefixed."""
+
+SETS = {"odd": ODD, "clashing": CLASHING, "unprefixed": UNPREFIXED}
+
 SERVER = """
 import json, sys
 names = sys.argv[1:]
@@ -40,13 +48,13 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture
-def operator(shell: Shell) -> str:
+def _operator(shell: Shell, kind: str) -> str:
     script = shell.folder / "odd.py"
     script.write_text(SERVER)
     text = '[gateway]\nanonymous = "allow"\n'
-    for server in dict.fromkeys(one for one, _ in ODD):
-        names = [tool for one, tool in ODD if one == server]
+    text += "unprefixed = true\n" if kind == "unprefixed" else ""
+    for server in dict.fromkeys(one for one, _ in SETS[kind]):
+        names = [tool for one, tool in SETS[kind] if one == server]
         args = json.dumps([str(script), *names], ensure_ascii=False)
         text += (
             f'[[servers]]\nid = "{server}"\ncommand = {json.dumps(sys.executable)}\nargs = {args}\n'
@@ -56,11 +64,14 @@ def operator(shell: Shell) -> str:
     return shell.run("key", "create", "root", "--operator").out.strip()
 
 
-def _listed(shell: Shell, operator: str) -> dict[tuple[str, str], str]:
+def _listed(shell: Shell, operator: str, kind: str) -> dict[tuple[str, str], str]:
     """What lists show each tool as."""
+    if kind == "clashing":  # an operator accepts names that look alike
+        for server, tool in SETS[kind]:
+            shell.run("server", "pin", server, tool, "--accept", "--key", operator)
     shown = [row[0] for row in shell.run("tool", "list", "--key", operator).rows]
     found = {}
-    for server, tool in ODD:
+    for server, tool in SETS[kind]:
         assert _means(shell, operator, f"{server}/{tool}") == (server, tool)
         found[server, tool] = next(
             one for one in shown if _means(shell, operator, one) == (server, tool)
@@ -77,11 +88,13 @@ def _file(shell: Shell) -> str:
     return (Path(shell.folder) / "mgp.toml").read_text()
 
 
+@pytest.mark.parametrize("kind", SETS)
 def test_each_spelling_that_a_command_prints_means_the_same_in_every_other(
-    shell: Shell, operator: str
+    shell: Shell, kind: str
 ) -> None:
+    operator = _operator(shell, kind)
     with serving(shell):
-        for (server, tool), exposed in _listed(shell, operator).items():
+        for (server, tool), exposed in _listed(shell, operator, kind).items():
             for name in (exposed, f"{server}/{tool}"):
                 assert _meanings(shell, operator, name) == {(server, tool)}, name
                 _is_denied_ahead(shell, operator, name)
@@ -98,6 +111,7 @@ def _meanings(shell: Shell, operator: str, name: str) -> set[tuple[Any, Any]]:
         shown = shell.run("grant", "show", "*", one, "--json").document
         found |= {(shown["server_id"], shown["tool_name"]), _means(shell, operator, one)}
         called = shell.run("tool", "call", one, "n=5", "--key", operator)
+        assert called.code == 0, (one, called.err)
         assert json.loads(called.out)["arguments"] == {"n": 5}, one
         for words in (("tool", "show", one), ("tool", "export", one)):
             assert shell.run(*words, "--json", "--key", operator).code == 0, words
@@ -113,14 +127,18 @@ def _is_denied_ahead(shell: Shell, operator: str, name: str) -> None:
     assert shell.run("grant", "revoke", *words).code == 0
 
 
-def test_a_tool_is_switched_by_the_name_that_lists_show(shell: Shell, operator: str) -> None:
+@pytest.mark.parametrize("kind", SETS)
+def test_a_tool_is_switched_by_the_name_that_lists_show(shell: Shell, kind: str) -> None:
+    operator = _operator(shell, kind)
     with serving(shell):
-        names = _listed(shell, operator)
+        names = _listed(shell, operator, kind)
     for (server, tool), exposed in names.items():
         before = _file(shell)
         done = shell.run("tool", "disable", exposed)
         assert done.code == 0, done.err
         printed = done.err.split(" disabled in ")[0].splitlines()[-1].strip()
-        assert exposed.partition("__")[2] == tool or exposed.partition("__")[2] not in _file(shell)
+        assert tool in {exposed, exposed.partition("__")[2]} or exposed.partition("__")[
+            2
+        ] not in _file(shell)
         assert tool in _file(shell).removeprefix(before)
         assert shell.run("tool", "enable", printed).code == 0, (server, printed)

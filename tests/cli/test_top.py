@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.cli.top import Look, frame
+from tests import fork_server
 from tests.cli.gateways import DEMO, Served, serving
 from tests.cli.schemas import conform
 from tests.cli.shell import DEADLINE_S, Shell
@@ -66,7 +67,7 @@ def test_what_waits_for_a_person_is_counted(shell: Shell) -> None:
 
 def test_a_stream_is_one_document_a_look_with_the_difference(shell: Shell, gateway: Served) -> None:
     arguments = ("top", "--json", "--interval", "0.2")
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         shell.command(*arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

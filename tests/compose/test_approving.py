@@ -18,6 +18,7 @@ from gatewright.gates import Rule
 from gatewright.settings import Settings, load
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.approvals import Approvals
+from tests.storage.parts import state_in
 
 CONTENT = """
 [approvals]
@@ -51,7 +52,7 @@ def test_a_tool_has_the_approver_that_was_said_for_it_or_the_general_one(tmp_pat
     assert rules_of(settings(tmp_path, ""))(Target("files", "read")) == Rule("either", 1)
 
 
-def test_what_is_said_of_every_tool_of_a_server_counts_for_those_without_a_word(
+def test_what_is_said_of_every_tool_of_a_server_counts_where_a_tools_own_table_says_nothing(
     tmp_path: Path,
 ) -> None:
     said = settings(
@@ -60,7 +61,7 @@ def test_what_is_said_of_every_tool_of_a_server_counts_for_those_without_a_word(
         '[servers.tools.read]\nrisk_level = "safe"\n',
     )
     assert rules_of(said)(Target("files", "write")) == Rule("operator", 1)
-    assert rules_of(said)(Target("files", "read")) == Rule("either", 1)
+    assert rules_of(said)(Target("files", "read")) == Rule("operator", 1)
     assert rules_of(said)(Target("other", "write")) == Rule("either", 1)
     assert by_operators(said)
     assert by_operators(settings(tmp_path, ""))
@@ -71,7 +72,7 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
     tmp_path: Path,
 ) -> None:
     found = settings(tmp_path)
-    desk = desk_of(found, nothing)
+    desk = desk_of(found, state_in(tmp_path), nothing)
     assert (desk.lasts_s, desk.tell, queue_of(found, desk).hold_s) == (60, None, 3)
     other = settings(tmp_path, '[approvals]\nwebhook = "http://127.0.0.1:1/"\n')
     adopt(desk, other)
@@ -81,7 +82,7 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
 
 
 def an_approval(folder: Path) -> Approval:
-    store = Approvals(folder / "q.db", clock=lambda: 100.0, random=os.urandom)
+    store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
     asked = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
     made = store.ask(
         asked, arguments='{"k":"v"}', risk="dangerous", reason="r", quorum=1, lasts_s=60

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Unrecorded
-from gatewright.compose.desk import Desk
+from gatewright.compose.desk import LET_GO_A_TURN, STEPS_A_LOOK, Desk
 from gatewright.stores.approval import Approval, Asked
 from gatewright.stores.approvals import Approvals
 from gatewright.stores.records import Actor, Subject
+from tests.storage.parts import look, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 MORE: dict[str, Any] = {"arguments": "{}", "risk": "dangerous", "reason": "", "quorum": 1}
@@ -26,11 +29,12 @@ class Trail:
     def __init__(self) -> None:
         self.steps: list[tuple[str, str, str, dict[str, Any]]] = []
         self.full = False
+        self.most = 1000
 
     def __call__(
         self, event_type: str, *, actor: Actor, target: Subject, details: dict[str, Any]
     ) -> int:
-        if self.full:
+        if self.full or len(self.steps) >= self.most:
             raise Unrecorded("the disk is full")
         self.steps.append((event_type, actor.type, actor.id, details))
         return len(self.steps)
@@ -46,7 +50,7 @@ def trail() -> Trail:
 
 
 def store(folder: Path, now: float = 100.0) -> Approvals:
-    return Approvals(folder / "q.db", clock=lambda: now, random=os.urandom)
+    return Approvals(state_in(folder), clock=lambda: now, random=os.urandom)
 
 
 @pytest.fixture
@@ -68,6 +72,7 @@ async def test_a_decision_of_another_process_wakes_whoever_waits(
     operator.approve(made.id, by="olga")
     operator.close()
     assert not waiting.done()
+    look(desk._store)
     desk.look()
     async with asyncio.timeout(10):
         await waiting
@@ -174,3 +179,132 @@ async def test_whoever_asked_may_take_the_request_back(desk: Desk, trail: Trail)
     desk.withdraw(one.id)
     desk.withdraw("ap_none")
     assert trail.names == ["requested", "withdrawn"]
+
+
+def several(folder: Path, count: int) -> list[Asked]:
+    return [replace(ASKED, arguments_digest=f"{number:064x}") for number in range(count)]
+
+
+async def test_many_that_wait_are_let_go_a_few_in_each_turn(desk: Desk, tmp_path: Path) -> None:
+    """Whoever else is there has a turn in between, however many wait for one decision."""
+    made = desk.ask(ASKED, **MORE)
+    assert made is not None
+    waiting = [asyncio.ensure_future(desk.decided(made.id)) for _ in range(10 * LET_GO_A_TURN)]
+    await asyncio.sleep(0)
+    operator = store(tmp_path)
+    operator.deny(made.id, by="olga")
+    operator.close()
+    desk.look()
+    turns = []
+    async with asyncio.timeout(10):
+        while not all(one.done() for one in waiting):
+            turns.append(sum(one.done() for one in waiting))
+            await asyncio.sleep(0)
+    assert max(after - before for before, after in pairwise(turns)) <= LET_GO_A_TURN
+    assert len(turns) >= 10
+
+
+async def test_whoever_waits_for_something_else_is_not_woken(desk: Desk, tmp_path: Path) -> None:
+    one, other = (desk.ask(asked, **MORE) for asked in several(tmp_path, 2))
+    assert one is not None
+    assert other is not None
+    waiting = asyncio.ensure_future(desk.decided(other.id))
+    deciding = asyncio.ensure_future(desk.decided(one.id))
+    await asyncio.sleep(0)
+    operator = store(tmp_path)
+    operator.deny(one.id, by="olga")
+    operator.close()
+    desk.look()
+    async with asyncio.timeout(10):
+        await deciding
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_a_look_writes_down_some_steps_and_the_next_one_goes_on(
+    desk: Desk, tmp_path: Path, trail: Trail
+) -> None:
+    made = [desk.ask(asked, **MORE) for asked in several(tmp_path, STEPS_A_LOOK + 5)]
+    trail.steps.clear()
+    operator = store(tmp_path)
+    for one in made:
+        assert one is not None
+        operator.deny(one.id, by="olga")
+    operator.close()
+    desk.look()
+    assert len(trail.steps) == STEPS_A_LOOK
+    desk.look()
+    assert len(trail.steps) == STEPS_A_LOOK + 5
+    assert [one[3]["approval"] for one in trail.steps] == [one.id for one in made if one]
+
+
+async def test_what_is_used_is_recorded_at_once_whatever_else_is_to_be(
+    desk: Desk, tmp_path: Path, trail: Trail
+) -> None:
+    asked = several(tmp_path, STEPS_A_LOOK + 5)
+    made = [desk.ask(one, **MORE) for one in asked]
+    operator = store(tmp_path)
+    for one in made:
+        assert one is not None
+        operator.approve(one.id, by="olga")
+    operator.close()
+    trail.steps.clear()
+    assert desk.redeem(asked[-1]) is not None
+    assert trail.names[STEPS_A_LOOK:] == ["approved", "used"]
+
+
+async def test_what_was_written_before_the_record_failed_is_not_written_again(
+    desk: Desk, tmp_path: Path, trail: Trail
+) -> None:
+    made = [desk.ask(one, **MORE) for one in several(tmp_path, 4)]
+    operator = store(tmp_path)
+    for one in made:
+        assert one is not None
+        operator.deny(one.id, by="olga")
+    operator.close()
+    trail.steps.clear()
+    trail.most = 2
+    with pytest.raises(Unrecorded):
+        desk.look()
+    trail.most = 100
+    desk.look()
+    assert [one[3]["approval"] for one in trail.steps] == [one.id for one in made if one]
+
+
+async def test_calls_ask_one_after_the_other_with_a_rest_as_long_as_was_worked(
+    tmp_path: Path, trail: Trail
+) -> None:
+    """On a clock on which each turn takes a hundredth of a second: nobody begins before two more are over."""
+    now = [0.0]
+    desk = Desk(store(tmp_path), trail, lambda: now[0])
+    began: list[float] = []
+    inside = 0
+
+    async def ask() -> None:
+        nonlocal inside
+        async with desk.in_turn():
+            inside += 1
+            assert inside == 1
+            began.append(now[0])
+            now[0] += 0.01
+            inside -= 1
+
+    async def ticks() -> None:
+        while len(began) < 5:
+            await asyncio.sleep(0)
+            rest = desk.rests_s
+            if rest > 0:
+                now[0] += rest
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(ask() for _ in range(5)), ticks())
+    desk.close()
+    assert [after - before for before, after in pairwise(began)] == pytest.approx([0.03] * 4)
+
+
+async def test_a_turn_ends_also_where_it_fails(desk: Desk) -> None:
+    with pytest.raises(Unrecorded):
+        async with desk.in_turn():
+            raise Unrecorded("the disk is full")
+    async with asyncio.timeout(10), desk.in_turn():
+        pass

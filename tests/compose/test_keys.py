@@ -9,11 +9,12 @@ from pathlib import Path
 from gatewright.call import Caller
 from gatewright.compose.keys import FreshKeys
 from gatewright.stores.callers import Callers
+from tests.storage.parts import state_in
 
 
 def test_a_key_made_elsewhere_counts_at_once_and_a_guess_never_does(tmp_path: Path) -> None:
-    here = Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)
-    there = Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)
+    here = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
+    there = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
     try:
         keys = FreshKeys(here)
         assert keys.verify("gw_guess") == "unknown"

@@ -18,12 +18,13 @@ from gatewright.protocol.mcp_client import Hello
 from gatewright.settings import Settings, load
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.grants import Grant, Grants
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.listing import Listing
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
 from tests.gates.parts import a_call
+from tests.storage.parts import state_in
 
 OPERATOR = Caller("root", "operator")
 
@@ -34,7 +35,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.audit = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-        self.office = Office(folder, Events(self.audit))
+        self.office = Office(state_in(folder), Events(self.audit))
         self.catalogue = Catalogue([ServerSpec(id="s")])
         self.access = gates.Access(Grants(issued=self.office.issued.layer), time.time)
         self.judged = 0
@@ -58,7 +59,7 @@ class World:
 
     def other(self) -> Issued:
         """The store as another process opens it."""
-        return Issued(self.folder / DATABASE, clock=time.time)
+        return Issued(state_in(self.folder), clock=time.time)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.compose.orchestrating import RULES, orchestrator_in
 from gatewright.settings.rooms import RoomOrchestratorTable
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 
 TABLE = RoomOrchestratorTable(topics=("a/b",), people=("ana",))
 NOBODY: Any = None

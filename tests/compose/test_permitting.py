@@ -18,6 +18,7 @@ from gatewright.stores.approvals import Approvals
 from gatewright.stores.permissions import Permissions, Word
 from gatewright.stores.records import Actor, Subject
 from gatewright.upstream.admission import TooManyPermissions
+from tests.storage.parts import look, state_in
 
 POLICIES = ("interactive", "auto_approve", "deny_all", "config_only")
 
@@ -36,8 +37,8 @@ class World:
         self.clock = Clock()
         self.folder = folder
         self.record: list[tuple[str, str, str]] = []
-        self.store = Permissions(folder / "p.db", clock=self.clock)
-        self.queue = Approvals(folder / "q.db", clock=self.clock, random=os.urandom)
+        self.store = Permissions(state_in(folder), clock=self.clock)
+        self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = Desk(self.queue, self.write)
         self.permitting = Permitting(self.store, self.desk, self.write)
         self.desk.ruled = self.permitting.ruled
@@ -167,8 +168,9 @@ def test_what_was_approved_for_a_time_is_asked_for_again_when_it_is_over(world: 
 def test_nobody_is_asked_any_more_about_what_was_said_elsewhere(world: World) -> None:
     world.declare("camera")
     assert world.waiting() == ["camera"]
-    other = Permissions(world.folder / "p.db", clock=world.clock)
+    other = Permissions(state_in(world.folder), clock=world.clock)
     other.put(Word("files", "camera", "approved", "olga"))
+    look(world.store)
     world.permitting.look()
     assert world.waiting() == []
     assert not world.permitting.barred
@@ -176,11 +178,12 @@ def test_nobody_is_asked_any_more_about_what_was_said_elsewhere(world: World) ->
 
 def test_words_that_are_read_again_and_are_the_same_make_nobody_look_again(world: World) -> None:
     world.say("camera", "approved")
-    other = Permissions(world.folder / "p.db", clock=world.clock)
+    other = Permissions(state_in(world.folder), clock=world.clock)
     word = Word("other", "camera", "approved", "olga")
     for moves in (True, False):
         before = world.permitting.version
         other.put(word)
+        look(world.store)
         world.permitting.look()
         assert (world.permitting.version > before) is moves
 

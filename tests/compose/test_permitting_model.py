@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from gatewright.stores.permissions import Permissions, Word
 from tests.compose.test_permitting import World
+from tests.storage.parts import look, state_in
 
 NAMES = ("camera", "memory.read", "com.example.thing.x")
 LISTED = "memory.read"
@@ -36,7 +37,7 @@ class Machine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.policy, self.listed, self.degrades = "interactive", False, False
         self.world = World(self.folder, **self.configured())
-        self.other = Permissions(self.folder / "p.db", clock=self.world.clock)
+        self.other = Permissions(state_in(self.folder), clock=self.world.clock)
         self.words: dict[str, tuple[str, float | None]] = {}
         self.needs: tuple[str, ...] = ()
         self.wishes: set[str] = set()
@@ -90,6 +91,7 @@ class Machine(RuleBasedStateMachine):
         word = Word("files", name, value, "olga", expires=expires)
         if elsewhere:
             self.other.put(word)
+            look(self.world.store)
         else:
             self.world.permitting.say(word)
         self.said(name, value, lasts)

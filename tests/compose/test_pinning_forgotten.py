@@ -12,6 +12,7 @@ from gatewright.stores.pins import Pins
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.spec import ServerSpec
 from tests.compose.test_pinning import Trail
+from tests.storage.parts import look, state_in
 from tests.upstream.test_shelf import listing, tool
 
 
@@ -21,7 +22,7 @@ def test_what_is_forgotten_is_free_and_what_is_listed_is_kept_again(
 ) -> None:
     on, off = "enabled = true", "enabled = false"
     path, listed = tmp_path / "mgp.toml", listing(tools=[tool("t")])
-    pinning = Pinning(Pins(tmp_path / "pins.db", clock=lambda: 1.0), Trail())
+    pinning = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), Trail())
 
     def adopt(gone: str) -> None:
         each = f'command = "true"\npin = "{pin}"\n'
@@ -42,9 +43,10 @@ def test_what_is_forgotten_is_free_and_what_is_listed_is_kept_again(
     pinning.look(catalogue)
     assert catalogue.user_of("t", "here") == "gone"
     version = catalogue.version
-    operator = Pins(tmp_path / "pins.db", clock=lambda: 2.0)
+    operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     for server in ("here", "gone"):
         operator.forget(server, by="olga")
+    look(pinning._store)
     assert pinning.look(catalogue)
     assert catalogue.user_of("t", "here") == ""
     assert catalogue.user_of("t", "gone") == "here"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,7 @@ from gatewright.stores.pins import Pins
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.fleet import Fleet
 from tests.gates.parts import AGENT, Mute, a_call, a_tool, a_tool_call
+from tests.storage.parts import state_in
 
 FLEET = Fleet({}, {}, {}, Catalogue([]))
 YES = (Grant(AGENT.id, "srv"),)
@@ -38,6 +40,9 @@ class NoKeys:
 
 class NoDesk:
     """A queue that nobody uses."""
+
+    def in_turn(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     def redeem(self, asked: Asked) -> None:
         return None
@@ -61,13 +66,13 @@ class NoDesk:
 
 def pinning(folder: Path) -> Pinning:
     """Pins of nothing yet."""
-    return Pinning(Pins(folder / "pins.db", clock=lambda: 0.0), lambda event_type, **more: 0)
+    return Pinning(Pins(state_in(folder), clock=lambda: 0.0), lambda event_type, **more: 0)
 
 
 def permitting(folder: Path) -> Permitting:
     """Permissions of no server."""
     return Permitting(
-        Permissions(folder / "p.db", clock=lambda: 0.0), NoDesk(), lambda event_type, **more: 0
+        Permissions(state_in(folder), clock=lambda: 0.0), NoDesk(), lambda event_type, **more: 0
     )
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -9,13 +8,14 @@ import pytest
 
 from gatewright.call import Call, Caller, CannotAsk, Client, Failure
 from gatewright.compose.registrations import Registrations
-from gatewright.stores.errors import StoreError
-from gatewright.stores.registered import FILE
+from gatewright.storage.errors import StoreError
+from gatewright.stores.registered import RegisteredRequests
 from gatewright.upstream.builtin.register import registered_of
 from gatewright.upstream.builtin.registration import read_registration
 from gatewright.upstream.builtin.shipped import shipped_directory
 from gatewright.upstream.confined import Isolation
 from gatewright.upstream.registered import Registry
+from tests.storage.parts import state_in
 from tests.upstream.builtin.registrations import REGISTER, changed
 
 NOBODY: Any = None
@@ -24,7 +24,7 @@ NOBODY: Any = None
 def made(folder: Path) -> tuple[Registry, Registrations]:
     registry = Registry()
     shipped = {"directory_list": shipped_directory([str(folder)], Isolation())}
-    return registry, Registrations(registry, folder, shipped)
+    return registry, Registrations(registry, state_in(folder), shipped)
 
 
 def add(registry: Registry, found: Registrations, request: dict[str, Any]) -> None:
@@ -53,7 +53,6 @@ def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
     add(registry, found, REGISTER)
     add(registry, found, changed("tool_metadata.version", "1.1.0"))
     found.store()
-    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
     again, _ = made(tmp_path)
     assert [(one.name, one.version) for one in again.tools] == [
         ("directory_list", "1.0.0"),
@@ -67,23 +66,25 @@ def test_what_is_no_good_any_more_is_said_and_left_out(
 ) -> None:
     bad = changed("security_profile.sandbox_level", "bunker")
     gone = changed("tool_metadata.name", "no_longer_shipped")
-    (tmp_path / FILE).write_text(json.dumps([bad, gone, REGISTER]))
+    RegisteredRequests(state_in(tmp_path)).put([bad, gone, REGISTER])
     with caplog.at_level(logging.WARNING, "gatewright.registry"):
         registry, _ = made(tmp_path)
     assert [one.name for one in registry.tools] == ["directory_list"]
     assert len(caplog.records) == 2
 
 
-def test_a_file_that_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("no json")
-    with pytest.raises(StoreError, match=FILE):
+def test_what_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
+    state = state_in(tmp_path)
+    RegisteredRequests(state).put([REGISTER])
+    state.engine.execute("UPDATE documents SET body = 'no json'")
+    with pytest.raises(StoreError, match="registered tool"):
         made(tmp_path)
 
 
-def test_nothing_registered_leaves_no_file(tmp_path: Path) -> None:
+def test_nothing_registered_is_no_step(tmp_path: Path) -> None:
     _, found = made(tmp_path)
     found.store()
-    assert not (tmp_path / FILE).exists()
+    assert state_in(tmp_path).heads()["registrations"].steps == 0
 
 
 async def test_a_connection_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
     registry.add(registered_of(wanted, None, run, None))
     found.stands_behind("s", "theirs", "1.0.0")
     found.store()
-    assert not (tmp_path / FILE).exists()
+    assert state_in(tmp_path).heads()["registrations"].steps == 0
     found.gone("s")
     assert registry.tools == ()
 

@@ -20,6 +20,7 @@ from gatewright.settings.documents import parse
 from gatewright.settings.model import Settings
 from gatewright.stores.room_trust import RoomTrust, Word
 from gatewright.wire.mcpx import Envelope
+from tests.storage.parts import nowhere, state_in
 
 TEXT = """
 [rooms]
@@ -75,7 +76,7 @@ def _house(front: Any, log: Any) -> House:
     async def rehearse(call: Any) -> Any:
         raise AssertionError(call)
 
-    return House(front, log, RoomCallers(NoKeys(), "secret"), rehearse, Path("/state"))
+    return House(front, log, RoomCallers(NoKeys(), "secret"), rehearse, nowhere())
 
 
 def test_the_settings_become_the_policy() -> None:
@@ -144,10 +145,10 @@ def test_a_part_of_the_gateway_that_is_kept_out_keeps_nobody_else_out(
 topics = ["ops"]
 people = ["ana"]
 """
-    RoomTrust(tmp_path).put("orchestrator", Word(blocked=True))
+    RoomTrust(state_in(tmp_path)).put("orchestrator", Word(blocked=True))
     log: Any = Log()
     front: Any = Front()
-    house = msgspec.structs.replace(_house(front, log), state=tmp_path)
+    house = msgspec.structs.replace(_house(front, log), database=state_in(tmp_path))
     door = rooms_of(loaded(text), house)
     assert door is not None
     assert list(door.hub.places()) == []

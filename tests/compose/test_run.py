@@ -11,8 +11,8 @@ import pytest
 
 from gatewright.compose import run
 from gatewright.settings import load
-from gatewright.stores.errors import StoreBusyError
-from gatewright.stores.lock import FolderLock
+from gatewright.storage.errors import StoreBusyError
+from gatewright.storage.lock import FolderLock
 from tests.behaviour.gateway import config, running
 
 
@@ -49,4 +49,6 @@ def test_a_gateway_that_runs_looks_for_cycles_rarely_and_not_among_what_its_star
     run(settings, on_ready=stop)
     assert seen == [(20_000, True)]
     assert gc.get_threshold() == before
-    assert gc.get_freeze_count() == 0
+    assert (
+        gc.get_freeze_count() > 10_000
+    )  # to the end of the process, which looks through all that is not

@@ -34,6 +34,7 @@ from gatewright.stores.approvals import Approvals
 from gatewright.stores.looks import Looks
 from gatewright.upstream.made_tasks import EACH as TASKS_OF_SERVERS
 from tests.gates.parts import AGENT, Mute, a_call, a_tool
+from tests.storage.parts import state_in
 
 MODERN = Client("2026-07-28", {"extensions": {EXTENSION: {}}})
 RAN = Answer(b'{"content":[],"isError":false}')
@@ -45,7 +46,7 @@ class World:
     """A kernel that asks operators about every call, with the queue that they decide in."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = Approvals(folder / "q.db", clock=lambda: 100.0, random=os.urandom)
+        self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.desk = Desk(self.store, lambda *_, **__: 1)
         self.calls: list[Call] = []
         self.policy = "p1"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.discovery.ranking import Text, ranked, words
+from gatewright.transport.slices import whole
 
 TEXTS = [
     Text("send_mail", "Send a message to somebody by mail", ("mail",)),
@@ -13,7 +14,7 @@ TEXTS = [
 
 
 def best(query: str) -> list[str]:
-    return [TEXTS[number].name for number in ranked(query, TEXTS)]
+    return [TEXTS[number].name for number in whole(ranked(query, TEXTS))]
 
 
 @pytest.mark.parametrize("spelled", ["readFile", "read_file", "Read file", "read-file"])
@@ -45,13 +46,20 @@ def test_words_that_nothing_has_find_nothing(query: str) -> None:
 
 
 def test_nothing_is_found_among_nothing() -> None:
-    assert ranked("file", []) == []
+    assert whole(ranked("file", [])) == []
 
 
 def test_equals_stay_in_their_order() -> None:
     same = [Text("one", "alpha"), Text("two", "alpha"), Text("six", "alpha")]
-    assert ranked("alpha", same) == [0, 1, 2]
+    assert whole(ranked("alpha", same)) == [0, 1, 2]
 
 
 def test_a_long_query_does_not_take_longer_than_its_first_words() -> None:
     assert best(" ".join(f"word{number}" for number in range(10_000)) + " mail") == []
+
+
+def test_a_search_takes_steps_for_each_text_and_each_word_of_it() -> None:
+    """So that nobody waits for a search among many tools."""
+    many = [Text(f"tool{one}", "all work and no play") for one in range(100)]
+    steps = sum(1 for _ in ranked("work play", many))
+    assert steps >= 300

@@ -123,6 +123,8 @@ class Upstream:
         *,
         audit: bool = False,
         door: str = "",
+        holder: str | None = None,
+        still: Callable[[], Caller | Refusal] | None = None,
     ) -> Callable[[], None]:
         number = next(self._count)
         self.watching[number] = caller, profile, take

@@ -61,14 +61,20 @@ class World:
     async def ask(
         self, method: str = "GET", path: str | None = None, client: Any = HERE, **form: str
     ) -> tuple[int, dict[bytes, bytes], str]:
+        return await self.post(
+            urlencode({"seen": CALL.arguments_digest, **form}).encode(), method, path, client
+        )
+
+    async def post(
+        self, body: bytes, method: str = "POST", path: str | None = None, client: Any = HERE
+    ) -> tuple[int, dict[bytes, bytes], str]:
         sent: list[dict[str, Any]] = []
 
         async def send(message: Any) -> None:
             sent.append(message)
 
         async def receive() -> Any:
-            body = urlencode({"seen": CALL.arguments_digest, **form})
-            return {"type": "http.request", "body": body.encode()}
+            return {"type": "http.request", "body": body}
 
         scope = {"method": method, "path": path or self.path, "client": client, "headers": []}
         await self.page(Connection(scope, receive, send, None))
@@ -204,3 +210,37 @@ async def test_a_refusal_shows_nothing_hidden_either() -> None:
 
 def _sha(text: str) -> str:
     return sha256(text.encode()).hexdigest()
+
+
+SEEN = sha256(ARGUMENTS.encode()).hexdigest()
+FORM = {"key": "op", "decision": "deny", "seen": CALL.arguments_digest}
+
+
+@pytest.mark.parametrize("length", [*range(2040, 2060), 5000])
+@pytest.mark.parametrize("text", ["a+b&=%", "é", "\u200b", "%41"])
+async def test_a_long_text_of_a_form_is_read_as_browsers_write_it(
+    world: World, text: str, length: int
+) -> None:
+    """It is read a piece at a time, and no escape is cut in two."""
+    comment = (text * length)[:length]
+    assert (await world.ask("POST", comment=comment, **FORM | {"seen": SEEN}))[0] == 200
+    assert world.queue.said[0][2] == comment
+
+
+@pytest.mark.parametrize("body", [b"a=b&" * 17, b"&" * 1000, bytes(range(256)) * 100])
+async def test_what_is_no_form_is_refused(world: World, body: bytes) -> None:
+    status, _, said = await world.post(body)
+    assert (status, "form" in said or "Not decided" in said) in {(400, True), (403, True)}
+    assert world.queue.said == []
+
+
+async def test_of_a_field_that_stands_twice_the_first_counts(world: World) -> None:
+    body = urlencode(FORM | {"seen": SEEN}).encode() + b"&decision=approve&key=agent"
+    assert (await world.post(body))[0] == 200
+    assert world.queue.said[0][:2] == (False, "olga")
+
+
+async def test_half_an_escape_is_read_as_it_stands(world: World) -> None:
+    body = urlencode(FORM | {"seen": SEEN}).encode() + b"&comment=%" + b"%" * 3000 + b"%4"
+    assert (await world.post(body))[0] == 200
+    assert world.queue.said[0][2] == "%" * 3001 + "%4"

@@ -75,15 +75,16 @@ async def test_a_body_that_is_no_object_is_refused(body: bytes, kind: str) -> No
         (Refusal("access_denied", "no"), 403, -32005),
         (Refusal("tool_not_found", "no"), 404, -32002),
         (Refusal("rate_limited", "no", retry_after_ms=1500), 429, -32003),
-        (Failure("internal", "no"), 500, -32603),
-        (Failure("upstream_error", "no"), 502, -32003),
-        (Failure("upstream_unavailable", "no"), 503, -32003),
-        (Failure("upstream_timeout", "no"), 504, -32003),
-        (Answer(b'{"content":[{"type":"text","text":"no"}],"isError":true}', True), 502, -32003),
+        (Failure("upstream_unavailable", "no", {"sent": False}), 503, -32003),
+        (Failure("internal", "no"), 422, -32603),
+        (Failure("upstream_error", "no"), 422, -32003),
+        (Failure("upstream_unavailable", "no"), 422, -32003),
+        (Failure("upstream_timeout", "no"), 422, -32003),
+        (Answer(b'{"content":[{"type":"text","text":"no"}],"isError":true}', True), 422, -32003),
     ],
 )
 async def test_each_end_has_its_status(outcome: Any, status: int, code: int) -> None:
-    """GGEN-oas-2, GGEN-err-6 … GGEN-err-10."""
+    """GGEN-oas-2, GGEN-err-6 … GGEN-err-10. Of a call that may have run none after which clients send it again."""
     async with House() as house:
         house.script.does("echo", outcome)
         said = await call(house)

@@ -188,6 +188,49 @@ async def test_a_question_of_a_tool_goes_to_who_called_and_only_where_they_can_a
         assert found["content"][0]["text"] == "Ann"
 
 
+async def test_a_question_that_is_taken_back_is_told_under_the_id_that_it_has_in_the_room() -> None:
+    """Of two questions that one and nothing else; the other is answered."""
+    asked: dict[str, bytes] = {}
+    told: list[object] = []
+    both, gone = asyncio.Event(), asyncio.Event()
+
+    async def answer(frame: bytes, envelope: Any) -> bytes | None:
+        message = jsonrpc.parse(frame)
+        if isinstance(message, jsonrpc.Notification):
+            told.append(jsonrpc.decode(message.params)["requestId"])
+            gone.set()
+            return None
+        assert isinstance(message, jsonrpc.Request)
+        which = jsonrpc.decode(message.params)["message"]
+        asked[which] = message.id
+        if len(asked) == 2:
+            both.set()
+        await gone.wait()
+        return jsonrpc.response(message.id, b'{"action":"accept","content":{"name":"Ann"}}')
+
+    async def asking(call: Call, back: Back) -> Outcome:
+        first = asyncio.ensure_future(
+            back.ask(Question("elicitation/create", {"message": "first"}))
+        )
+        while "first" not in asked:
+            await asyncio.sleep(0)
+        second = asyncio.ensure_future(
+            back.ask(Question("elicitation/create", {"message": "second"}))
+        )
+        await both.wait()
+        second.cancel()
+        return text((await first)["content"]["name"])
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}}
+    hello["clientInfo"] = {"name": "ann", "version": "1"}
+    async with stage() as scene, scene.guest("ann", responder=answer) as ann:
+        scene.house.script.does("dig", asking)
+        await within(ann.request("house", "initialize", hello))
+        found = await within(ann.request("house", "tools/call", DIG))
+        assert found["content"][0]["text"] == "Ann"
+        assert told == [jsonrpc.decode(asked["second"])]
+
+
 async def test_what_runs_for_somebody_who_cancels_or_leaves_is_cancelled() -> None:
     async def forever(call: Call, back: Back) -> Outcome:
         await asyncio.Event().wait()

@@ -298,3 +298,57 @@ async def test_a_large_list_is_cleaned_again_once_more_is_held() -> None:
     waiting.pop().set()
     assert token in await late
     assert token not in await listed()
+
+
+KNOWN = "opaque-5512-Zk3Vq9Lx0Tb5Rw7N"
+
+
+@pytest.fixture
+def knowing() -> Redact:
+    held = Held()
+    held.hold("a server", [KNOWN])
+    return Redact(Rules(Redactor(b"key", held=held)))
+
+
+@pytest.mark.parametrize(
+    "method", ["notifications/message", "notifications/vendor.x", "roots/list"]
+)
+@pytest.mark.parametrize("name", ["progressToken", "taskId", "cursor", "url", "uri"])
+def test_a_known_secret_is_no_handle_of_a_message(knowing: Redact, method: str, name: str) -> None:
+    """GRH-out-1"""
+    params = {"level": "info", "data": "x", name: f"see {KNOWN}"}
+    for found in (
+        knowing.event(a_call(), Event(method, params)),
+        knowing.said("srv", method, params),
+    ):
+        said = found.params if isinstance(found, Event) else found
+        assert isinstance(said, dict)
+        assert said["data"] == "x"
+        assert KNOWN not in said[name]
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("elicitation/create", "url"),
+        ("elicitation/create", "elicitationId"),
+        ("notifications/elicitation/complete", "elicitationId"),
+        ("notifications/resources/updated", "uri"),
+    ],
+)
+def test_what_cannot_be_cleaned_is_not_passed_on_with_a_known_secret(
+    knowing: Redact, method: str, name: str
+) -> None:
+    """GRH-out-1"""
+    params = {name: f"https://e.test/?t={KNOWN}", "message": "log in"}
+    assert knowing.event(a_call(), Event(method, params)) is None
+    assert knowing.said("srv", method, params) is None
+    looks = {**params, name: f"https://e.test/?state={TOKEN}"}
+    event = Event(method, looks)
+    assert knowing.event(a_call(), event) is event
+    assert knowing.said("srv", method, looks) is looks
+
+
+def test_a_token_of_progress_is_the_clients_own(knowing: Redact) -> None:
+    event = Event("notifications/progress", {"progressToken": KNOWN, "progress": 1})
+    assert knowing.event(a_call(), event) is event

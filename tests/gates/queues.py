@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gatewright.stores.approvals import Approvals
 from gatewright.stores.grants import Grant, Grants
 from gatewright.stores.looks import Looks
 from tests.gates.parts import AGENT, Mute, a_tool, a_tool_call
+from tests.storage.parts import state_in
 
 __all__ = ["NEVER", "OPERATOR_RULE", "WIPE", "Desk", "Hearing", "Showing", "World", "refused"]
 
@@ -27,13 +29,16 @@ class Desk:
     """A desk over a real store, whose operators decide when the test says so."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = Approvals(folder / "q.db", clock=lambda: 100.0, random=os.urandom)
+        self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.news = asyncio.Event()
         self.address = ""
 
     @property
     def page(self) -> Callable[[Approval], str]:
         return lambda one: self.address and f"{self.address}/{one.id}"
+
+    def in_turn(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     def redeem(self, asked: Asked) -> Approval | None:
         return self.store.redeem(asked)

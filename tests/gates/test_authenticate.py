@@ -13,6 +13,7 @@ from gatewright.call import ANONYMOUS, Call, Caller, Refusal, UserContext, verdi
 from gatewright.gates.authenticate import LOCAL, Authenticate
 from gatewright.stores.callers import Callers
 from tests.gates.parts import Mute, a_call
+from tests.storage.parts import state_in
 
 RUNTIME = Caller("cli", "operator")
 
@@ -35,7 +36,7 @@ def clock() -> Clock:
 @pytest.fixture
 def keys(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
     """A real key store."""
-    store = Callers(tmp_path / "keys.sqlite3", clock=clock, random=os.urandom)
+    store = Callers(state_in(tmp_path), clock=clock, random=os.urandom)
     yield store
     store.close()
 

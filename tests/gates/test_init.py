@@ -40,6 +40,7 @@ from gatewright.stores.usage import MINUTE, Window, Windows
 from gatewright.wire.codes import REASONS
 from tests.gates.parts import AGENT, Mute, a_call, a_tool
 from tests.gates.test_resolve import Catalogue
+from tests.storage.parts import state_in
 
 NAMES = [
     "authenticate",
@@ -119,7 +120,7 @@ class House:
 @pytest.fixture
 def keys(tmp_path: Path) -> Iterator[Callers]:
     """A real key store."""
-    store = Callers(tmp_path / "keys.sqlite3", clock=lambda: 0.0, random=os.urandom)
+    store = Callers(state_in(tmp_path), clock=lambda: 0.0, random=os.urandom)
     yield store
     store.close()
 

@@ -165,3 +165,26 @@ def test_who_is_interrupted_while_a_process_starts_leaves_none_behind(
     finally:
         for one in (given, ours, shown):
             os.close(one)
+
+
+def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
+    if not hasattr(os, "pidfd_open"):
+        return
+    given, ours = os.pipe()
+    shown, theirs = os.pipe()
+    order = {
+        "arguments": ["config", "check", "--config", "-"],  # it waits for what it is given
+        "folder": str(tmp_path),
+        "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        "session": True,
+    }
+    server = fork_server._Server()
+    _, ended_at = server.start(order, [given, theirs, theirs])
+    os.close(theirs)
+    try:
+        server.close()  # as the system does for a process that is killed
+        assert select.select([shown], [], [], DEADLINE_S)[0]
+        assert os.read(shown, 1) == b""  # nobody holds its other end
+    finally:
+        for one in (given, ours, shown, ended_at):
+            os.close(one)

@@ -19,6 +19,11 @@ from tests.upstream.test_wishes import Hearing
 from tests.upstream.web import Site, http, site, web
 
 NAME = {"action": "accept", "content": {"name": "n"}}
+ASKED: dict[str, object] = {
+    "message": "Which name?",
+    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+}
+"""A question to which `NAME` is an answer."""
 WORD = {"role": "assistant", "content": {"type": "text", "text": "w"}, "model": "m"}
 DONE = {"content": [{"type": "text", "text": "done"}]}
 SESSION = {"Mcp_Session_Id": "s-1"}
@@ -26,11 +31,12 @@ SESSION = {"Mcp_Session_Id": "s-1"}
 
 @asynccontextmanager
 async def scripted(
-    read_only: bool = False, session: str | None = "s-1", **more: Any
+    read_only: bool = False, session: str | None = "s-1", permits: Any = None, **more: Any
 ) -> AsyncIterator[tuple[Supervisor, Site]]:
     """A legacy server that the test writes, taken in and with one tool, `s/t`."""
     async with site() as server:
         supervisor = Supervisor([http("s", server.url, **more)], info={"name": "g"})
+        supervisor.permits = permits
         supervisor.start()
         await server.hello(**({"Mcp_Session_Id": session} if session else {}))
         await server.list_tools("t", read_only=read_only)

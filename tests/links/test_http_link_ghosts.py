@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from gatewright.upstream.supervisor import Supervisor
-from tests.links.test_http_link import DONE, NAME, begin, ended
+from tests.links.test_http_link import ASKED, DONE, NAME, begin, ended
 from tests.upstream.rig import FakeBack, text, within
 from tests.upstream.web import Asked, Site, http, site
 
-QUESTION = {"id": "q", "method": "elicitation/create", "params": {}}
+QUESTION = {"id": "q", "method": "elicitation/create", "params": ASKED}
 
 
 @asynccontextmanager

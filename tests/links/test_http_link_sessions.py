@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Failure, Question
-from tests.links.test_http_link import DONE, NAME, begin, ended, scripted
-from tests.upstream.rig import FakeBack, text
+from gatewright.call import Answer, Caller, Failure, Question
+from gatewright.protocol.negotiate import Face
+from tests.links.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
+from tests.upstream.rig import FakeBack, text, tool_call
+from tests.upstream.test_admission import Permits
 
 GONE = "Session with given id not found."
 """What the tools of a browser say, and servers that have forgotten a client."""
@@ -100,7 +102,7 @@ async def test_what_a_lost_session_asked_is_not_answered_in_the_next_which_may_a
         first = begin(supervisor, slow)
         asked = await server.next("tools/call")
         asked.stream()
-        asked.event({"id": 0, "method": "elicitation/create", "params": {}})
+        asked.event({"id": 0, "method": "elicitation/create", "params": ASKED})
         await slow.until(lambda: bool(asked_s))
         other = begin(supervisor, session="other")
         (await server.next("tools/call")).say(404)
@@ -111,7 +113,7 @@ async def test_what_a_lost_session_asked_is_not_answered_in_the_next_which_may_a
         third = begin(supervisor, FakeBack(elicitation=NAME), session="third")
         again = await server.next("tools/call")
         again.stream()
-        again.event({"id": 0, "method": "elicitation/create", "params": {}})
+        again.event({"id": 0, "method": "elicitation/create", "params": ASKED})
         answer = await server.next("")
         assert answer.body == {"jsonrpc": "2.0", "id": 0, "result": NAME}
         assert answer.headers["mcp-session-id"] == "s-2"
@@ -145,3 +147,67 @@ async def test_a_session_refused_in_the_way_of_the_typescript_sdk_is_lost_too() 
         await server.list_tools("t")
         (await server.next("tools/call")).result(DONE)
         assert text(await ended(calling)) == "done"
+
+
+@pytest.mark.parametrize("silent", ["initialize", "notifications/initialized"])
+async def test_a_session_that_is_never_made_again_ends_the_connection_and_the_next_one_serves(
+    silent: str,
+) -> None:
+    """All calls wait for it: it has the time that a first hello has, and no more."""
+    async with scripted(connect_s=0.5) as (supervisor, server):
+        first = begin(supervisor)
+        (await server.next("tools/call")).say(404)
+        if silent != "initialize":
+            server.welcome(await server.next("initialize"), Mcp_Session_Id="s-2")
+        unanswered = await server.next(silent)
+        second = begin(supervisor, session="other")
+        await server.hello(Mcp_Session_Id="s-3")
+        await server.list_tools("t")
+        for _ in range(2):
+            asked = await server.next("tools/call")
+            assert asked.headers["mcp-session-id"] == "s-3"
+            asked.result(DONE)
+        for calling in (first, second):
+            assert text(await ended(calling)) == "done"
+        assert not unanswered.answered.is_set()
+        if silent != "initialize":
+            (await server.next("DELETE")).say(200)
+
+
+async def test_a_server_that_wants_permissions_with_its_new_session_holds_no_call_up() -> None:
+    """Its connection ends. The next one waits for the operator, and whoever calls hears that."""
+    face = Face(("security",))
+    async with scripted(face=face, permits=Permits()) as (supervisor, server):
+        calling = begin(supervisor)
+        (await server.next("tools/call")).say(404)
+        mgp = {"version": "0.2.0", "extensions": ["security"], "permissions_required": ["camera"]}
+        for known in (True, False):
+            if not known:
+                (await server.next("server/discover")).error(400, -32000, "not initialized")
+            hello = await server.next("initialize")
+            capabilities = {"tools": {}, "mgp": mgp}
+            said = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
+            hello.result({**said, "serverInfo": {}}, Mcp_Session_Id="s-2")
+        (await server.next("DELETE")).say(200)
+        outcome = await ended(calling)
+        assert isinstance(outcome, Failure)
+        assert outcome.reason == "permission_deferred"
+
+
+async def test_a_task_that_comes_when_its_session_has_ended_is_none_of_the_common_connection() -> (
+    None
+):
+    """Where the same name may be another caller's."""
+    async with scripted(share="session") as (supervisor, server):
+        call = tool_call(supervisor, "s/t", session="a", caller=Caller("ann"))
+        call.params["task"] = {}
+        calling = asyncio.ensure_future(supervisor.dispatch(call, FakeBack()))
+        await server.hello(Mcp_Session_Id="s-2")
+        asked = await server.next("tools/call")
+        supervisor.forget("a")
+        asked.result({"task": {"taskId": "T-1", "status": "working"}})
+        assert isinstance(await ended(calling), Answer)
+        (await server.next("DELETE")).say(200)
+        made = supervisor.dispatch.tasks.made
+        assert made.heard("s", "", "T-1") is None
+        assert made.heard("s", "a", "T-1") is not None

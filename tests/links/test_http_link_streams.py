@@ -6,7 +6,7 @@ import pytest
 
 from gatewright.call import RECONNECT, Failure
 from gatewright.upstream.supervisor import Supervisor
-from tests.links.test_http_link import DONE, NAME, begin, ended, scripted
+from tests.links.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
 from tests.upstream.rig import FakeBack, text, within
 from tests.upstream.test_wishes import Hearing
 from tests.upstream.web import Asked, http, site
@@ -81,7 +81,7 @@ async def test_a_question_on_a_calls_own_stream_is_answered_by_a_post() -> None:
         other = begin(supervisor, FakeBack(elicitation={"wrong": 1}), session="other")
         asked = await server.next("tools/call")
         asked.stream()
-        asked.event({"id": "q", "method": "elicitation/create", "params": {}})
+        asked.event({"id": "q", "method": "elicitation/create", "params": ASKED})
         second = await server.next("tools/call")
         answer = await server.next("")
         assert answer.body == {"jsonrpc": "2.0", "id": "q", "result": NAME}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -102,3 +104,39 @@ async def test_a_refusal_that_is_final_is_returned_or_raised() -> None:
         (await server.next()).say(401)
         with pytest.raises(UpstreamFailed, match="log in first"):
             await within(posting)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("ident", ["1", '"1"', "7"])
+async def test_what_was_answered_is_not_sent_again_and_later_requests_have_a_new_token(
+    status: int, ident: str
+) -> None:
+    tokens = Tokens("Bearer old", "Bearer new")
+    answer = f'{{"jsonrpc":"2.0","id":{ident},"error":{{"code":-32000,"message":"no"}}}}'
+    async with wired(tokens) as (wire, server):
+        posting = asyncio.ensure_future(wire.post(b"{}", {}, lambda _: None, acts=True))
+        (await server.next()).say(status, json.loads(answer), WWW_Authenticate="Bearer")
+        assert (await within(posting)).status == status
+        later = post(wire)
+        asked = await server.next()
+        assert asked.headers["authorization"] == "Bearer new"
+        asked.say(200)
+        await within(later)
+
+
+@pytest.mark.parametrize("body", [None, {"jsonrpc": "2.0", "id": None, "error": {"code": 1}}])
+async def test_what_was_refused_before_it_was_read_is_sent_again(body: Any) -> None:
+    async with wired(Tokens("Bearer old", "Bearer new")) as (wire, server):
+        posting = asyncio.ensure_future(wire.post(b"{}", {}, lambda _: None, acts=True))
+        (await server.next()).say(401, body)
+        (await server.next()).say(200)
+        assert (await within(posting)).status == 200
+
+
+async def test_a_login_that_fails_takes_no_answer_away(caplog: pytest.LogCaptureFixture) -> None:
+    async with wired(Tokens("Bearer old", "give up")) as (wire, server):
+        posting = asyncio.ensure_future(wire.post(b"{}", {}, lambda _: None, acts=True))
+        (await server.next()).say(401, {"jsonrpc": "2.0", "id": 1, "result": {}})
+        assert (await within(posting)).status == 401
+        while "log in first" not in caplog.text:
+            await asyncio.sleep(0)

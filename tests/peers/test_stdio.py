@@ -42,7 +42,7 @@ def test_mgp_1_4_1_a_host_that_starts_its_own_gateway_sees_both_servers(
         legacy_only = server == "old"
         expected = visited(peer, server, legacy_only=legacy_only, alone=False)
         if expected["hello"]["instructions"] is not None:
-            parts = [f"## {one}\n\nBe a good guest." for one in ("old", "new")]
+            parts = [f"## {one}\n\n> Be a good guest." for one in ("old", "new")]
             expected["hello"]["instructions"] = "\n\n".join(parts)
         shown["hello"]["offers"] = [
             one for one in shown["hello"]["offers"] if one != "experimental"

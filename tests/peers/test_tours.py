@@ -36,5 +36,5 @@ def test_mgp_1_1_1_a_stock_client_sees_what_the_server_offers(
 
 
 def _together() -> str:
-    parts = [f"## {one}\n\nBe a good guest." for one in GUESTS]
+    parts = [f"## {one}\n\n> Be a good guest." for one in GUESTS]
     return "\n\n".join(parts)

@@ -82,12 +82,16 @@ def test_a_level_is_remembered_for_lines_and_for_later_calls() -> None:
     conversation.set_level("error")
     heard = [level for level in mcp.LOG_LEVELS if conversation.wants_log(client, level)]
     assert heard == ["error", "critical", "alert", "emergency"]
-    assert conversation.wants_log(client, "odd")
+    odds: list[object] = ["odd", "EMERGENCY", " error", 7, None, ["error"], {}]
+    for odd in odds:
+        assert not conversation.wants_log(client, odd)
     later = conversation.receive(request("tools/list"))
     assert isinstance(later, Inbound)
     assert later.client.log_level == "error"
     asked = Client("2026-07-28", log_level="alert")
     assert [conversation.wants_log(one, "alert") for one in (NEW, asked)] == [False, True]
+    curious = Client("2026-07-28", log_level="info")
+    assert [conversation.wants_log(one, 7) for one in (curious, asked)] == [True, False]
 
 
 def notice(method: str, params: Any = None) -> jsonrpc.Notification:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,3 +106,21 @@ def test_a_notification_is_no_request_and_takes_no_place() -> None:
     asked.note(said("mcp/request:tools/call:x", "1", "a", ("b",)))
     asked.note(said("mcp/request:notifications/progress", "2", "a", ("b",)))
     assert asked.objection(said("mcp/response", "r", "mallory", about="1"))
+
+
+@pytest.mark.parametrize("spelled", ["AB-1", "{ab-1}", " ab-1", "ab1", "URN:UUID:ab-1", "a\tb-1"])
+def test_an_answer_that_spells_its_request_otherwise_does_not_pass(spelled: str) -> None:
+    room = Asked(kept_each=1)
+    room.note(said("mcp/request", "ab-1", "a", ("b",)))
+    assert "spelled" in room.objection(said("mcp/response", "r", "mallory", (), spelled))
+    assert not room.objection(said("mcp/response", "r", "b", (), "ab-1"))
+    room.note(said("mcp/request", "other", "a", ("b",)))  # and the first is forgotten
+    assert not room.objection(said("mcp/response", "r", "mallory", (), spelled))
+
+
+def test_ids_that_read_alike_are_two_requests() -> None:
+    room = Asked()
+    room.note(said("mcp/request", "x", "a", ("b",)))
+    room.note(said("mcp/request", "X", "c", ("b",)))
+    assert not room.objection(said("mcp/response", "r", "b", (), "x"))
+    assert not room.objection(said("mcp/response", "r", "b", (), "X"))

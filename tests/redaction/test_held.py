@@ -28,10 +28,12 @@ from gatewright.redaction.held import (
     MOST,
     PROCESS,
     Held,
+    WithHeld,
     passwords_in,
 )
 from gatewright.redaction.names import looks_issued
 from gatewright.redaction.patterns import Pattern
+from gatewright.redaction.scanner import scanner
 from tests.costs import DOUBLED, grows
 
 KEY = b"k" * 32
@@ -338,3 +340,15 @@ def test_what_is_held_is_seen_in_short_texts_as_in_long_ones(
     for value in (*values, "nothing of it"):
         text = (around + value[:cut] + around).encode()
         assert found.worth_a_look(text) == found.worth_a_look(b" " * 300 + text)
+
+
+def test_what_only_looks_like_a_secret_is_not_held() -> None:
+    held = Held()
+    knowing = WithHeld(scanner(secrets=True, personal=frozenset()), held)
+    looks = b"gh" + b"p_" + b"a1B2c3D4e5F6" * 3
+    value = "opaque-5512-Zk3Vq9Lx0Tb5Rw7N"
+    assert not knowing.holds(value.encode())
+    held.hold("a test", [value])
+    assert knowing.holds(b"x " + value.encode())
+    assert not knowing.holds(looks)
+    assert WithHeld(knowing, Held()).holds(value.encode())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatewright.redaction.held import Held, WithHeld
 from gatewright.redaction.json_text import redacted_json
 from gatewright.redaction.scanner import scanner
 
@@ -114,6 +115,18 @@ def test_handles_of_the_protocol_arrive_as_they_are_and_only_where_it_puts_them(
     value = {"nextCursor": TOKEN, "structuredContent": {"nextCursor": TOKEN}}
     found = json.loads(cleaned(json.dumps(value).encode()))
     assert found == {"nextCursor": TOKEN, "structuredContent": {"nextCursor": "*"}}
+
+
+@pytest.mark.parametrize(
+    "name", ["nextCursor", "requestState", "progressToken", "taskId", "cursor"]
+)
+def test_a_known_secret_is_no_handle(name: str) -> None:
+    held = Held()
+    held.hold("a server", ["opaque-5512-Zk3Vq9Lx0Tb5Rw7N"])
+    knowing = WithHeld(SECRETS, held)
+    raw = json.dumps({name: "at opaque-5512-Zk3Vq9Lx0Tb5Rw7N", "x": TOKEN}).encode()
+    found = redacted_json(raw, knowing, lambda rule, _: b"*")[0]
+    assert json.loads(found) == {name: "at *", "x": "*"}
 
 
 def test_each_place_is_counted_with_its_rule() -> None:

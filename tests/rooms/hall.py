@@ -26,6 +26,7 @@ from gatewright.wire.mcpx import Envelope
 from gatewright.wire.mcpx_capabilities import PROFILES
 from tests.doors.house import House
 from tests.rooms.foreign import Guest
+from tests.storage.parts import nowhere, state_in
 
 __all__ = ["FULL", "OPERATOR", "UNLIMITED", "Hall", "Notes", "policy", "token_of"]
 
@@ -116,7 +117,7 @@ class Hall:
         **more: Any,
     ) -> None:
         """`state` is a folder for what operators say; without one, one that nothing can be written to."""
-        self.trust = RoomTrust(state or Path("/proc/nowhere"))
+        self.trust = RoomTrust(state_in(state) if state else nowhere())
         self.policy = policy(people, **more)
         self.notes = Notes()
         self.guests: list[Guest] = []

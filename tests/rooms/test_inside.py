@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+from collections.abc import Callable
+
 import pytest
 
+from gatewright.protocol.room import Batch, Message
 from gatewright.rooms.hub import NoPlace
-from gatewright.rooms.inside import Inside
+from gatewright.rooms.inside import WAITING_BYTES, Inside
 from gatewright.rooms.policy import Identity
 from gatewright.wire import jsonrpc
-from gatewright.wire.mcpx import Envelope
+from gatewright.wire.mcpx import Envelope, compose
 from tests.rooms.hall import FULL, Hall
 
 
@@ -78,3 +83,66 @@ async def test_a_result_that_is_too_large_for_a_message_is_an_error_and_not_sile
         long = await ada.post("chat", {"text": "x" * 2000})
         error = await ada.error()
         assert (error["payload"]["error"], error["correlation_id"]) == ("payload_too_large", long)
+
+
+def said(number: int, size: int = 10) -> bytes:
+    text = "x" * size
+    return compose(
+        id=f"m{number}",
+        ts=None,
+        sender="ada",
+        kind="chat",
+        payload=jsonrpc.encode({"text": text}),
+    )
+
+
+def slow() -> Callable[[], float]:
+    """A clock on which everything takes a second."""
+    ticks = itertools.count()
+    return lambda: float(next(ticks))
+
+
+async def heard_by(hall: Hall, name: str) -> tuple[Inside, list[str]]:
+    """A part for which everything takes long, and what it has heard of `ada`."""
+    inside = Inside(hall.hub, topic="lobby", name=name, responder=_hello, clock=slow())
+    found: list[str] = []
+    inside.sit()
+    async with asyncio.timeout(20):
+        await inside.participant.welcomed()
+    inside.participant.watchers.append(lambda one: found.append(one.envelope.id))
+    return inside, found
+
+
+async def test_what_takes_long_to_hear_is_heard_one_after_the_other_with_rests_between() -> None:
+    """So that whoever is no part of the room has its turn."""
+    async with Hall({"ada": FULL}) as hall:
+        inside, found = await heard_by(hall, "house")
+        inside.deliver(Batch([Message(number, said(number)) for number in range(4)]))
+        lengths = [len(found)]
+        async with asyncio.timeout(20):
+            while len(found) < 4:
+                await asyncio.sleep(0.005)
+                if len(found) != lengths[-1]:
+                    lengths.append(len(found))
+        assert found == ["m0", "m1", "m2", "m3"]
+        assert lengths[-3:] == [2, 3, 4]
+
+
+async def test_what_waits_to_be_heard_has_a_bound(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever says more is not heard until there is room, and the log says so once."""
+    async with Hall({"ada": FULL}) as hall:
+        inside, found = await heard_by(hall, "house")
+        size = WAITING_BYTES // 4
+        many = [Message(number, said(number, size)) for number in range(9)]
+        inside.deliver(Batch([*many, Message(10, said(10))]))
+        async with asyncio.timeout(20):
+            while "m10" not in found:
+                await asyncio.sleep(0.01)
+        assert found == ["m0", "m1", "m2", "m10"]  # what is short has more room
+        inside.deliver(Batch([Message(11, said(11))]))
+        async with asyncio.timeout(20):
+            while "m11" not in found:
+                await asyncio.sleep(0.01)
+        assert [one.message for one in caplog.records] == [
+            "house hears no more in lobby until it has caught up"
+        ]

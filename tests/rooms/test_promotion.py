@@ -10,10 +10,11 @@ from gatewright.rooms.promotion import Promotion
 from gatewright.stores.room_trust import RoomTrust, Word
 from gatewright.wire.mcpx_capabilities import PROFILES
 from tests.rooms.hall import Notes, policy
+from tests.storage.parts import state_in
 
 
 def promotion(folder: Path) -> tuple[Promotion, Notes]:
-    notes, trust = Notes(), RoomTrust(folder)
+    notes, trust = Notes(), RoomTrust(state_in(folder))
     hub = Hub(
         policy({"a": ("mcp/*",), "b": Known("b")}),
         journal=notes,

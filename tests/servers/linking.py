@@ -4,11 +4,12 @@
 
 Tools: `link` (the given URIs as links, embedded and structured), `touch` (says of the given URIs that they changed, in
 the middle of the call, and that all lists did), `broken` (ends with a JSON-RPC error of any code), `heard` (the URIs that it was asked to read or subscribe to). The prompt
-`named` takes one URI. What is read is `NAME of URI`.
+`named` takes one URI. What is read is `NAME of URI`. Who subscribes to `memo://slow` has its answer when somebody unsubscribes from it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.servers.wires import Call, RefusalError, hello, serve_stdio
 
-__all__ = ["main", "named"]
+__all__ = ["SLOW", "main", "named"]
+
+SLOW = "memo://slow"
 
 
 def named(uris: list[str]) -> dict[str, Any]:
@@ -38,6 +41,7 @@ class Linking:
         self._listed = [{"uri": uri, "name": uri} for uri in listed]
         self._templates = [{"uriTemplate": one, "name": one} for one in templates]
         self._heard: list[str] = []
+        self._ended = asyncio.Event()
 
     async def __call__(self, call: Call) -> Any:
         """Answer one message."""
@@ -62,13 +66,17 @@ class Linking:
             content = named([params["arguments"]["uri"]])["content"]
             return {"messages": [{"role": "user", "content": one} for one in content]}
         if call.method.startswith("resources/"):
-            return self._resource(call.method, params["uri"])
+            return await self._resource(call.method, params["uri"])
         if call.method == "tools/call":
             return await self._call(call, params["name"], params.get("arguments", {}))
         raise RefusalError(-32601, "Method not found")
 
-    def _resource(self, method: str, uri: str) -> dict[str, Any]:
+    async def _resource(self, method: str, uri: str) -> dict[str, Any]:
         self._heard.append(f"{method} {uri}")
+        if (method, uri) == ("resources/unsubscribe", SLOW):
+            self._ended.set()
+        if (method, uri) == ("resources/subscribe", SLOW):
+            await self._ended.wait()
         if method != "resources/read":
             return {}
         return {"contents": [{"uri": uri, "text": f"{self._name} of {uri}"}]}

@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import json
 import os
-import uuid
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -102,7 +101,7 @@ class _Session:
     """A client of the handshake era, with its stream for unasked messages."""
 
     def __init__(self, app: App) -> None:
-        self.key = uuid.uuid4().hex
+        self.key = os.urandom(16).hex()
         self.client = Client(app, self._queue)
         self.outbox: asyncio.Queue[str] = asyncio.Queue()
 

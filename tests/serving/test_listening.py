@@ -327,3 +327,42 @@ async def test_whose_credential_is_good_no_more_hears_why_and_nothing_else() -> 
         assert await bob.message() == told(LISTS["toolsListChanged"])
         await within(ann.task)
         assert list(house.front.listening) == [("agent", "bob")]
+
+
+async def test_many_resources_are_asked_for_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that nobody else waits while hundreds of calls are begun; the rest is asked for when these are answered."""
+    monkeypatch.setattr(listening, "STEP_S", 10.0)
+    running = most = 0
+
+    async def owner(call: Call, back: Back) -> Outcome:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return Answer(b"{}")
+
+    uris = [f"u{number}" for number in range(50)]
+    async with House() as house:
+        house.script.does("resources/subscribe", owner)
+        house.script.does("resources/unsubscribe", Answer(b"{}"))
+        wire = listen(house, {"resourceSubscriptions": uris})
+        assert await wire.message() == acknowledged({"resourceSubscriptions": uris})
+        assert 1 < most <= listening.A_STEP
+
+
+async def test_a_server_that_does_not_answer_keeps_no_other_resource_waiting() -> None:
+    silent = [f"silent{number}" for number in range(3 * listening.A_STEP)]
+
+    async def owner(call: Call, back: Back) -> Outcome:
+        if call.params["uri"] in silent:
+            await asyncio.Event().wait()
+        return Answer(b"{}")
+
+    async with House() as house:
+        house.script.does("resources/subscribe", owner)
+        house.script.does("resources/unsubscribe", Answer(b"{}"))
+        wire = listen(house, {"resourceSubscriptions": [*silent, "mine"]})
+        assert await wire.message() == acknowledged({"resourceSubscriptions": ["mine"]})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
-from gatewright.serving.parked import PARKED_EACH, PARKED_S, Parked
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failure, Outcome, Question
+from gatewright.serving.parked import PARKED_EACH, PARKED_S, Parked, bound_to
 from gatewright.wire import jsonrpc
 from tests.doors.client import Answered, modern, within
 from tests.doors.house import INFO, House, text
@@ -377,3 +378,9 @@ async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
         parked.release(handle)
         parked.extend(handle)
         assert (parked.find(handle), len(parked)) == (None, 0)
+
+
+def test_a_state_is_of_one_caller_at_one_door_in_one_profile() -> None:
+    callers = Caller("ann"), Caller("bob"), Caller("ann", "operator")
+    places = product(callers, ("http", "websocket"), ("", "narrow"))
+    assert len({bound_to(*one) for one in places}) == 12

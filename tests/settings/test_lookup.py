@@ -121,7 +121,9 @@ def test_no_file_at_all_means_defaults(tmp_path: Path) -> None:
 def test_state_goes_where_the_variable_says_else_where_the_platform_keeps_it() -> None:
     assert state_directory({"GATEWRIGHT_STATE": "/somewhere"}) == Path("/somewhere")
     assert state_directory({"GATEWRIGHT_STATE": ""}) == platformdirs.user_state_path("gatewright")
-    assert state_directory({"GATEWRIGHT_STATE": "here"}) == Path.cwd() / "here"
+    for relative in ("here", ".gatewright", "./here", "../here", "~/here"):
+        with pytest.raises(SettingsError, match="is relative"):
+            state_directory({"GATEWRIGHT_STATE": relative})
 
 
 def test_the_state_variable_goes_over_the_file(files: Files) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.settings.substitute import MAX_FILE_BYTES, Sources, Undefined, hides, substitute
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.sealed_file import SealedFile
 from gatewright.stores.secrets import Secrets
 from tests.accepting import allow_secret

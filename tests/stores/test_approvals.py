@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from gatewright.storage.errors import StoreError
 from gatewright.stores.approval import SHOWN_CHARS, Approval, Asked, CannotDecideError
 from gatewright.stores.approvals import WAITING_EACH, Approvals
-from gatewright.stores.errors import StoreError
+from tests.storage.parts import NO_DATABASE, look, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 HOUR = 3600.0
@@ -34,7 +35,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def queue(tmp_path: Path, clock: Clock) -> Iterator[Approvals]:
-    made = Approvals(tmp_path / "approvals.db", clock=clock, random=os.urandom)
+    made = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
     yield made
     made.close()
 
@@ -183,7 +184,7 @@ def test_an_unknown_request_is_said_to_be_unknown(queue: Approvals) -> None:
 
 
 def test_two_processes_cannot_use_one_approval_up(tmp_path: Path, clock: Clock) -> None:
-    one, other = (Approvals(tmp_path / "q.db", clock=clock, random=os.urandom) for _ in range(2))
+    one, other = (Approvals(state_in(tmp_path), clock=clock, random=os.urandom) for _ in range(2))
     other.approve(ask(one).id, by="olga")
     assert [one.redeem(ASKED) is not None, other.redeem(ASKED) is not None] == [True, False]
     one.close()
@@ -191,22 +192,22 @@ def test_two_processes_cannot_use_one_approval_up(tmp_path: Path, clock: Clock) 
 
 
 def test_a_decision_of_another_process_is_noticed_once(tmp_path: Path, clock: Clock) -> None:
-    one, other = (Approvals(tmp_path / "q.db", clock=clock, random=os.urandom) for _ in range(2))
+    one, other = (Approvals(state_in(tmp_path), clock=clock, random=os.urandom) for _ in range(2))
     made = ask(one)
     one.changed()
-    assert not one.changed()
+    assert not look(one).changed()
     other.deny(made.id, by="olga")
-    assert one.changed()
-    assert not one.changed()
+    assert look(one).changed()
+    assert not look(one).changed()
     one.close()
     other.close()
 
 
 def test_the_queue_survives_its_process(tmp_path: Path, clock: Clock) -> None:
-    first = Approvals(tmp_path / "q.db", clock=clock, random=os.urandom)
+    first = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
     made = ask(first)
     first.close()
-    second = Approvals(tmp_path / "q.db", clock=clock, random=os.urandom)
+    second = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
     assert second.waiting() == [made]
     second.close()
 
@@ -246,22 +247,58 @@ def test_every_step_is_told_once_for_the_record(queue: Approvals, clock: Clock) 
         ("expired", ""),
     ]
     assert {one.approval.tool for one in steps} == {"wipe"}
-    queue.recorded(steps[-2].number)
+    queue.recorded(one.number for one in steps[:-1])
     assert [one.action for one in queue.changes()] == ["expired"]
 
 
 def test_what_has_been_over_for_a_month_is_forgotten(queue: Approvals, clock: Clock) -> None:
     queue.deny(ask(queue).id, by="olga")
     clock.now += 40 * 86_400
-    queue.recorded(queue.changes()[-1].number)
+    queue.recorded(one.number for one in queue.changes())
     assert queue.all() == []
 
 
+def other(number: int) -> Asked:
+    return replace(ASKED, arguments_digest=f"{number:064x}")
+
+
+def test_what_ends_at_the_same_time_ends_some_at_a_time(queue: Approvals, clock: Clock) -> None:
+    """Nobody waits while hundreds of requests end; and none of them can be decided on any more."""
+    made = [ask(queue, replace(other(n), agent=f"agent-{n % 3}")) for n in range(250)]
+    clock.now += 4000
+    assert len(queue.changes()) == 250 + 100
+    last = made[-1]
+    with pytest.raises(CannotDecideError, match="expired already"):
+        queue.approve(last.id, by="olga")
+    assert queue.waiting() == []
+    assert queue.pending() == set()
+    assert len(queue.changes()) == 500
+
+
+def test_who_has_too_much_that_is_over_may_ask_again(queue: Approvals, clock: Clock) -> None:
+    for number in range(100):
+        ask(queue, other(number))
+    for number in range(100, 200):
+        ask(queue, replace(other(number), agent="bob"))
+    clock.now += 4000
+    assert ask(queue, other(1000)).state == "pending"
+    assert ask(queue, replace(other(1000), agent="bob")).state == "pending"
+
+
+def test_the_steps_of_one_request_are_written_down_without_those_of_others(
+    queue: Approvals,
+) -> None:
+    first, second = ask(queue), ask(queue, other(1))
+    assert [one.approval.id for one in queue.changes(second.id)] == [second.id]
+    assert [one.approval.id for one in queue.changes("", 1)] == [first.id]
+    queue.recorded(one.number for one in queue.changes(second.id))
+    assert [one.approval.id for one in queue.changes()] == [first.id]
+
+
 def test_a_damaged_file_is_a_named_error(tmp_path: Path, clock: Clock) -> None:
-    path = tmp_path / "q.db"
-    path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(StoreError, match=r"q\.db"):
-        Approvals(path, clock=clock, random=os.urandom)
+    (tmp_path / "state.db").write_bytes(NO_DATABASE)
+    with pytest.raises(StoreError, match=r"state\.db"):
+        Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
 
 
 def test_an_operator_may_change_the_arguments_and_the_call_gets_them_once(

@@ -11,7 +11,12 @@ import pytest
 
 from gatewright.call import Refusal, Unrecorded
 from gatewright.kernel import Kernel
-from gatewright.stores.errors import StoreBusyError, StoreDamagedError, StoreError, StoreTooNewError
+from gatewright.storage.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreTooNewError,
+)
 from gatewright.stores.records import INTENT, Actor, Subject
 from gatewright.stores.rows import DATABASE
 from gatewright.stores.segments import read_head, segment_path
@@ -259,7 +264,7 @@ async def test_rows_that_were_lost_are_reported_in_the_trail_itself(tmp_path: Pa
 
 
 async def test_a_database_of_a_newer_gatewright_is_refused(tmp_path: Path) -> None:
-    from gatewright.stores.database import Database  # noqa: PLC0415 - to play the newer one
+    from gatewright.storage.sqlite import Database  # noqa: PLC0415 - to play the newer one
 
     Database.open(tmp_path / DATABASE, [("CREATE TABLE a (b)",)] * 1 + [()] * 8).close()
     with pytest.raises(StoreTooNewError, match="update Gatewright"):

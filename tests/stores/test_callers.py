@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import Caller, UserContext
+from gatewright.storage.errors import StoreError, StoreTooNewError
 from gatewright.stores import callers as module
 from gatewright.stores.callers import Callers, Key, KeyChange
-from gatewright.stores.database import Database
-from gatewright.stores.errors import StoreError, StoreTooNewError
+from tests.storage.parts import state_in
 from tests.stores.parts import Clock, noise
 
 KEY = re.compile(r"gw_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}")
@@ -28,7 +28,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def callers(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
-    found = Callers(tmp_path / "keys.db", clock=clock, random=noise())
+    found = Callers(state_in(tmp_path), clock=clock, random=noise())
     yield found
     found.close()
 
@@ -36,7 +36,7 @@ def callers(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
 @pytest.fixture
 def elsewhere(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
     """The same keys in another process, as far as the first can tell."""
-    found = Callers(tmp_path / "keys.db", clock=clock, random=lambda size: b"\x77" * size)
+    found = Callers(state_in(tmp_path), clock=clock, random=lambda size: b"\x77" * size)
     yield found
     found.close()
 
@@ -89,7 +89,7 @@ def test_what_is_no_key_is_unknown(text: str) -> None:
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - a fresh folder for each example
 
     with TemporaryDirectory() as name:
-        callers = Callers(Path(name) / "keys.db", clock=Clock(), random=noise())
+        callers = Callers(state_in(Path(name)), clock=Clock(), random=noise())
         _, secret = callers.create("ann", by="ops")
         assert callers.verify(text) == "unknown"
         assert callers.verify(secret + text) == (
@@ -138,7 +138,7 @@ def test_keys_are_still_there_after_a_restart(
 ) -> None:
     key, secret = callers.create("ann", by="ops")
     callers.close()
-    again = Callers(tmp_path / "keys.db", clock=clock, random=noise())
+    again = Callers(state_in(tmp_path), clock=clock, random=noise())
     assert again.verify(secret) == Caller("ann", "agent", key.id)
     again.close()
 
@@ -285,21 +285,19 @@ def test_a_database_that_fails_is_a_store_error_and_known_keys_go_on(
     callers: Callers, tmp_path: Path
 ) -> None:
     _, secret = callers.create("ann", by="ops")
-    other = Database.open_to_read(tmp_path / "keys.db", len(module._MIGRATIONS))
-    other.close()
-    callers._database.execute("ALTER TABLE keys RENAME TO hidden")
+    callers._keys.execute("ALTER TABLE keys RENAME TO hidden")
     with pytest.raises(StoreError, match="the keys in"):
         callers.create("bob", by="ops")
     with pytest.raises(StoreError, match="the keys in"):
         callers.keys()
     assert isinstance(callers.verify(secret), Caller)
-    callers._database.execute("ALTER TABLE hidden RENAME TO keys")
+    callers._keys.execute("ALTER TABLE hidden RENAME TO keys")
 
 
 def test_keys_of_a_newer_gatewright_are_refused(tmp_path: Path, clock: Clock) -> None:
-    Database.open(tmp_path / "keys.db", [()] * 99).close()
+    state_in(tmp_path).engine.set_form(99)
     with pytest.raises(StoreTooNewError, match="update Gatewright"):
-        Callers(tmp_path / "keys.db", clock=clock, random=noise())
+        Callers(state_in(tmp_path), clock=clock, random=noise())
 
 
 def test_the_file_of_the_keys_belongs_to_its_owner_alone(callers: Callers, tmp_path: Path) -> None:
@@ -314,7 +312,7 @@ def test_a_key_says_what_its_caller_may_do_to_the_end(callers: Callers, tmp_path
     """GRH-sec-3 and GGEN-auth-2"""
     key, secret = callers.create("ann", user=SAID, by="ops")
     assert callers.verify(secret) == Caller("ann", "agent", key.id, user=(SAID,))
-    again = Callers(tmp_path / "keys.db", clock=Clock(1000.0), random=noise())
+    again = Callers(state_in(tmp_path), clock=Clock(1000.0), random=noise())
     try:
         assert again.keys() == [key]
         assert again.verify(secret) == Caller("ann", "agent", key.id, user=(SAID,))
@@ -372,20 +370,3 @@ def test_only_a_key_in_force_is_rotated_and_only_once(callers: Callers, clock: C
     with pytest.raises(KeyError):
         callers.rotate("nothing", by="ops")
     assert len(callers.keys()) == 2
-
-
-def test_keys_of_the_version_before_are_still_good(tmp_path: Path, clock: Clock) -> None:
-    """Their table has no column for what a key says, and none for its successor."""
-    secret = "gw_" + "a" * 8 + "_" + "b" * 43
-    path = tmp_path / "old.db"
-    before = Database.open(path, module._MIGRATIONS[:1])
-    before.execute(
-        "INSERT INTO keys (id, digest, name, kind, created) VALUES (?, ?, 'ann', 'agent', 1.0)",
-        ("a" * 8, sha256(secret.encode()).digest()),
-    )
-    before.close()
-    callers = Callers(path, clock=clock, random=noise())
-    try:
-        assert callers.verify(secret) == Caller("ann", "agent", "a" * 8)
-    finally:
-        callers.close()

@@ -1,15 +1,10 @@
-"""The errors of the stores say what to do."""
+"""The error for a damaged trail says what to do."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from gatewright.stores import errors
-
-
-def test_every_error_of_a_store_is_a_store_error() -> None:
-    kinds = (errors.StoreBusyError, errors.StoreDamagedError, errors.StoreTooNewError)
-    assert all(issubclass(kind, errors.StoreError) for kind in kinds)
 
 
 def test_a_damaged_trail_names_its_folder_its_damage_and_the_way_out() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.storage.errors import StoreDamagedError
+from gatewright.storage.sqlite import Database
 from gatewright.stores import journal as journal_module
-from gatewright.stores.database import Database
-from gatewright.stores.errors import StoreDamagedError
 from gatewright.stores.feeder import Feeder, follow_on
 from gatewright.stores.journal import Journal
 from gatewright.stores.recovery import recover

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gatewright.call import Refusal
-from gatewright.stores.errors import StoreDamagedError, StoreError
+from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.stores.intents import (
     INTENTS,
     SLOT_BYTES,

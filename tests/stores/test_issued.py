@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from msgspec.structs import replace
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.grants import EVERYBODY, Grant, Grants, Permission, Policy
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
+from tests.storage.parts import NO_DATABASE, look, state_in
 
 NOW = 1000.0
 
@@ -36,14 +37,14 @@ def clock() -> Clock:
 
 @pytest.fixture
 def issued(tmp_path: Path, clock: Clock) -> Iterator[Issued]:
-    found = Issued(tmp_path / DATABASE, clock=clock)
+    found = Issued(state_in(tmp_path), clock=clock)
     yield found
     found.close()
 
 
 def test_what_was_issued_is_there_after_a_restart(tmp_path: Path, clock: Clock) -> None:
     """MGP-5.4-2"""
-    first = Issued(tmp_path / DATABASE, clock=clock)
+    first = Issued(state_in(tmp_path), clock=clock)
     given = first.grant(
         Grant(
             "ann",
@@ -59,26 +60,23 @@ def test_what_was_issued_is_there_after_a_restart(tmp_path: Path, clock: Clock) 
     )
     first.grant(Grant("*", "web", None, "deny"), by="root")
     first.close()
-    again = Issued(tmp_path / DATABASE, clock=clock)
+    again = Issued(state_in(tmp_path), clock=clock)
     assert given.granted_at == NOW
     assert again.grants() == [Grant("*", "web", None, "deny", granted_at=NOW), given]
     assert sorted(one.agent for one in again.layer) == ["*", "ann"]
     again.close()
-    assert (tmp_path / DATABASE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "state.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_another_process_sees_a_change_when_it_looks(
     tmp_path: Path, clock: Clock, issued: Issued
 ) -> None:
-    other = Issued(tmp_path / DATABASE, clock=clock)
-    assert not other.refresh_if_changed()
+    other = Issued(state_in(tmp_path), clock=clock)
     issued.grant(Grant("ann", "files"), by="root")
     assert other.layer.get(("ann", "files", None), NOW) is None
-    assert other.refresh_if_changed()
-    assert other.layer.get(("ann", "files", None), NOW) is not None
+    assert look(other).layer.get(("ann", "files", None), NOW) is not None
     other.revoke(("ann", "files", None), by="root")
-    assert issued.refresh_if_changed()
-    assert list(issued.layer) == []
+    assert list(look(issued).layer) == []
     other.close()
 
 
@@ -155,9 +153,9 @@ def test_a_grant_that_cannot_be_is_refused_and_leaves_nothing(
 
 
 def test_a_database_that_cannot_be_used_is_named(tmp_path: Path, clock: Clock) -> None:
-    (tmp_path / DATABASE).write_text("this is no database, however long it may be " * 50)
-    with pytest.raises(StoreError, match=r"grants\.db"):
-        Issued(tmp_path / DATABASE, clock=clock)
+    (tmp_path / "state.db").write_bytes(NO_DATABASE)
+    with pytest.raises(StoreError, match=r"state\.db"):
+        Issued(state_in(tmp_path), clock=clock)
 
 
 # -- against a model -----------------------------------------------------------------------------
@@ -196,7 +194,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.folder.cleanup()
 
     def _opened(self) -> Issued:
-        return Issued(Path(self.folder.name) / DATABASE, clock=self.clock)
+        return Issued(state_in(Path(self.folder.name)), clock=self.clock)
 
     def _configure(self) -> None:
         self.tables = [Grants(self.intended, self.defaults, one.layer) for one in self.processes]
@@ -204,7 +202,7 @@ class AgainstTheModel(RuleBasedStateMachine):
     def _changed(self) -> None:
         AgainstTheModel.steps += 1
         for one in self.processes:
-            one.refresh_if_changed()
+            look(one)
 
     @rule(
         who=st.integers(0, 1),

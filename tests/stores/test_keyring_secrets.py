@@ -8,7 +8,7 @@ from pathlib import Path
 import keyring
 import pytest
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.keyring_secrets import KeyringSecrets, is_usable
 from tests.stores.ring import use
 

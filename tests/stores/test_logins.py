@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.protocol.oauth_client import Client, Grant
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.logins import Kept, Logins
 
 URL = "https://h.example/mcp"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.permissions import Permissions, Word
+from tests.storage.parts import look, state_in
 
 
 class Clock:
@@ -21,7 +22,7 @@ YES = Word("files", "camera", "approved", "olga")
 
 
 def opened(folder: Path, clock: Clock | None = None) -> Permissions:
-    return Permissions(folder / "p.db", clock=clock or Clock())
+    return Permissions(state_in(folder), clock=clock or Clock())
 
 
 def steps(store: Permissions) -> list[tuple[str, str]]:
@@ -42,11 +43,11 @@ def test_a_word_outlives_the_gateway_and_carries_its_time(tmp_path: Path) -> Non
 
 def test_another_process_is_noticed(tmp_path: Path) -> None:
     gateway, command = opened(tmp_path), opened(tmp_path)
-    assert not gateway.refresh_if_changed()
+    assert not look(gateway).refresh_if_changed()
     command.put(YES)
-    assert gateway.refresh_if_changed()
+    assert look(gateway).refresh_if_changed()
     assert gateway.word("files", "camera") is not None
-    assert not gateway.refresh_if_changed()
+    assert not look(gateway).refresh_if_changed()
 
 
 def test_a_no_to_what_was_approved_is_a_revocation(tmp_path: Path) -> None:
@@ -85,6 +86,6 @@ def test_names_that_nobody_could_be_shown_are_refused(tmp_path: Path, name: str)
 
 def test_a_store_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     store = opened(tmp_path)
-    store.close()
-    with pytest.raises(StoreError, match="permissions"):
-        store.refresh_if_changed()
+    store._rows.state.close()
+    with pytest.raises(StoreError, match="the permissions in"):
+        store.put(YES)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.pins import Pins, Seen, Standing
+from tests.storage.parts import NO_DATABASE, look, state_in
 
 
 @pytest.fixture
 def pins(tmp_path: Path) -> Iterator[Pins]:
-    made = Pins(tmp_path / "pins.db", clock=lambda: 100.0)
+    made = Pins(state_in(tmp_path), clock=lambda: 100.0)
     yield made
     made.close()
 
@@ -110,16 +111,14 @@ def test_many_tools_are_judged_like_few(pins: Pins) -> None:
 
 
 def test_pins_survive_their_process_and_another_one_notices_an_acceptance(tmp_path: Path) -> None:
-    path = tmp_path / "pins.db"
-    first = Pins(path, clock=lambda: 1.0)
+    first = Pins(state_in(tmp_path), clock=lambda: 1.0)
     judge(first, seen())
     judge(first, seen(says="two"))
-    first.changed()
-    assert not first.changed()
-    other = Pins(path, clock=lambda: 2.0)
+    assert not look(first).changed()
+    other = Pins(state_in(tmp_path), clock=lambda: 2.0)
     other.accept("files", "wipe", digest="digest of two", by="olga")
     other.close()
-    assert first.changed()
+    assert look(first).changed()
     assert judge(first, seen(says="two")) == ["pinned"]
     first.close()
 
@@ -132,10 +131,9 @@ def test_steps_are_told_until_they_are_recorded(pins: Pins) -> None:
 
 
 def test_a_damaged_file_is_a_named_error(tmp_path: Path) -> None:
-    path = tmp_path / "pins.db"
-    path.write_bytes(b"no database at all" * 100)
-    with pytest.raises(StoreError, match=r"pins\.db"):
-        Pins(path, clock=lambda: 1.0)
+    (tmp_path / "state.db").write_bytes(NO_DATABASE)
+    with pytest.raises(StoreError, match=r"state\.db"):
+        Pins(state_in(tmp_path), clock=lambda: 1.0)
 
 
 def test_to_forget_is_a_step_of_an_operator(pins: Pins) -> None:
@@ -149,7 +147,7 @@ def test_to_forget_is_a_step_of_an_operator(pins: Pins) -> None:
 
 
 def test_more_tools_than_are_remembered_are_held_and_push_nothing_out(tmp_path: Path) -> None:
-    pins = Pins(tmp_path / "few.db", clock=lambda: 100.0, most_tools=3)
+    pins = Pins(state_in(tmp_path), clock=lambda: 100.0, most_tools=3)
     assert judge(pins, seen("a"), seen("b")) == ["pinned", "pinned"]
     names = [f"junk{number}" for number in range(50)]
     standing = [judge(pins, seen(name))[0] for name in names]
@@ -163,7 +161,7 @@ def test_more_tools_than_are_remembered_are_held_and_push_nothing_out(tmp_path: 
 
 
 def test_longer_definitions_than_are_remembered_are_held(tmp_path: Path) -> None:
-    pins = Pins(tmp_path / "small.db", clock=lambda: 100.0, most_bytes=370)
+    pins = Pins(state_in(tmp_path), clock=lambda: 100.0, most_bytes=370)
     assert judge(pins, seen("a")) == ["pinned"]
     assert judge(pins, seen("a", "x" * 1000)) == ["crowded"]
     assert judge(pins, seen("b", "x" * 300)) == ["crowded"]
@@ -175,7 +173,7 @@ def test_longer_definitions_than_are_remembered_are_held(tmp_path: Path) -> None
 
 
 def test_what_tools_are_called_is_kept_whether_they_are_pinned_or_not(tmp_path: Path) -> None:
-    pins = Pins(tmp_path / "names.db", clock=lambda: 100.0)
+    pins = Pins(state_in(tmp_path), clock=lambda: 100.0)
     judge(pins, seen("old"), server="a")
     assert pins.names() == {"a": ["old"]}
     judge(pins, seen("old"), server="b")
@@ -183,7 +181,7 @@ def test_what_tools_are_called_is_kept_whether_they_are_pinned_or_not(tmp_path: 
     pins.keep_names("b", ["one", "\ud800"])
     pins.keep_names("c", ["x"])
     pins.close()
-    again = Pins(tmp_path / "names.db", clock=lambda: 100.0)
+    again = Pins(state_in(tmp_path), clock=lambda: 100.0)
     assert again.names() == {"a": ["old"], "b": ["one", "\ud800"], "c": ["x"]}
     again.forget("b", by="operator")
     assert again.names() == {"a": ["old"], "c": ["x"]}

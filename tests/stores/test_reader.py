@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gatewright.call import Refusal
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE, Query
 from gatewright.stores.segments import segment_numbers, segment_path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreDamagedError
+from gatewright.storage.errors import StoreDamagedError
 from gatewright.stores.journal import Journal
 from gatewright.stores.recovery import recover
 from gatewright.stores.segments import HEAD, Head, encode_head, read_head, segment_path

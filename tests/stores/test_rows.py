@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatewright.stores.database import Database, DatabaseError
+from gatewright.storage.sqlite import Database, DatabaseError
 from gatewright.stores.rows import Fed, Query, Rows, open_rows, open_rows_to_read
 from tests.stores.parts import body
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreDamagedError, StoreError
+from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.stores.sealed_file import SealedFile
 
 WRITER = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import keyring
 import pytest
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.keyring_secrets import KeyringSecrets
 from gatewright.stores.sealed_file import SealedFile
 from gatewright.stores.secrets import open_secrets

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.stores.errors import StoreDamagedError
+from gatewright.storage.errors import StoreDamagedError
 from gatewright.stores.segments import (
     HEAD,
     Head,

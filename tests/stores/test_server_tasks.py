@@ -8,23 +8,22 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Target
-from gatewright.stores.errors import StoreError
-from gatewright.stores.server_tasks import DATABASE, ServerTask, ServerTaskStore
+from gatewright.storage.errors import StoreError
+from gatewright.stores.server_tasks import ServerTask, ServerTaskStore
+from tests.storage.parts import state_in
 
 ONE = ServerTask("task_1", "srv", "", "T-1", ("agent", "ann", ""), "work", 200.0)
 TWO = replace(ONE, id="task_2", connection="s#p.1", owner=("anonymous", "anonymous", "s"), tool="")
 
 
 async def test_tasks_and_their_owners_survive_and_go_with_their_time(tmp_path: Path) -> None:
-    path = tmp_path / DATABASE
-    store = ServerTaskStore(path, clock=lambda: 100.0)
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
     await store.add(ONE)
     await store.add(TWO)
     await store.add(replace(ONE, id="task_3", ends=100.0))
     await store.drop(())
     store.close()
-    assert path.stat().st_mode & 0o777 == 0o600
-    again = ServerTaskStore(path, clock=lambda: 100.0)
+    again = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
     assert again.all() == [ONE, TWO]
     await again.drop(["task_1", "task_none"])
     assert again.all() == [TWO]
@@ -32,7 +31,7 @@ async def test_tasks_and_their_owners_survive_and_go_with_their_time(tmp_path: P
 
 
 async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
-    store = ServerTaskStore(tmp_path / DATABASE, clock=lambda: 100.0)
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
     await store.add(ONE)
     with pytest.raises(StoreError, match="the tasks of servers"):
         await store.add(ONE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.trust import Accepted, Trust
 
 FILE = Path("/p/mgp.toml")

@@ -48,10 +48,10 @@ class Heard:
         self.whole += 1
 
 
-def verdict(version: str, *headers: tuple[bytes, bytes]) -> int:
+def verdict(version: str, *headers: tuple[bytes, bytes], target: bytes = b"/") -> int:
     """The status of the flaw, 0 where there is none."""
     try:
-        judge(list(headers), dict(headers), version)
+        judge(list(headers), dict(headers), version, target)
     except Flaw as flaw:
         return flaw.status
     return 0
@@ -102,6 +102,33 @@ def test_a_head_that_could_be_read_in_two_ways_is_a_flaw(
 )
 def test_a_target_has_a_path_and_a_query(target: bytes, split: tuple[str, bytes, bytes]) -> None:
     assert split_target(target) == split
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        (b"http://a:1/mcp", 0),
+        (b"HTTPS://a:1?x", 0),
+        (b"http://a:1", 0),
+        (b"*", 0),
+        (b"//evil/mcp", 0),
+        (b"http://a/mcp", 400),
+        (b"http://A:1/mcp", 400),
+        (b"http://evil.example/mcp", 400),
+        (b"http://a:1@evil.example/mcp", 400),
+        (b"http://evil.example@a:1/mcp", 400),
+        (b"http://@a:1/mcp", 400),
+        (b"http://a:1#@evil.example/mcp", 400),
+        (b"ftp://a:1/mcp", 400),
+        (b"a:1", 400),
+        (b"http:/a:1", 400),
+        (b"", 400),
+    ],
+)
+def test_a_target_that_says_whom_it_is_for_says_what_host_says(target: bytes, status: int) -> None:
+    assert verdict("1.1", (b"host", b"a:1"), target=target) == status
+    if b"://" in target:
+        assert verdict("1.0", target=target) == 400
 
 
 def test_a_target_that_is_no_url_is_a_flaw() -> None:

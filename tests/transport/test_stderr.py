@@ -64,13 +64,28 @@ def test_what_a_flood_says_last_is_told_when_it_ends_however_it_comes_in_pieces(
     assert len(said) <= LAST_LINES + 2
 
 
+@given(st.lists(st.sampled_from([b"a", b"bc", b"\n", b"def\ng", b"hijk\nlmn\n"]), max_size=60))
+def test_each_of_the_last_lines_is_told_from_its_beginning_and_marked_where_it_is_cut(
+    pieces: list[bytes],
+) -> None:
+    """Whatever second a flood ends in, and however its lines lie in the pieces that are read."""
+    for second in (0, 1):
+        lines, said = log(Limits(stderr_lines_per_s=1, stderr_line_bytes=3))
+        for number, piece in enumerate(pieces):
+            lines.feed(piece, second * (number // 8))
+        lines.end()
+        whole = (line for line in b"".join(pieces).decode().split("\n") if line)
+        every = {line if len(line) <= 3 else f"{line[:3]}…" for line in whole}
+        assert {line for line in said if not line.startswith("(")} <= every
+
+
 def test_a_flood_costs_no_more_than_its_length_to_remember_its_end() -> None:
     lines, said = log(Limits(stderr_lines_per_s=1, stderr_line_bytes=10))
     for _ in range(50):
         lines.feed(b"x\n" * 30_000, 0)
     lines.feed(b"the reason is this\n", 0)
     lines.end()
-    assert said[-1] == "the reason"
+    assert said[-1] == "the reason…"
     assert (
         said[1]
         == f"({30_000 * 50 + 1 - 1 - LAST_LINES} more lines on standard error were left out)"

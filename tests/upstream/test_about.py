@@ -33,12 +33,13 @@ def tool(meta: Any) -> Tool:
 def test_a_foreign_tool_is_believed_about_words_and_not_about_trust() -> None:
     """GRH-msg-2."""
     found = about_tool(tool({META_TOOL: SAID}), ServerSpec(id="files"), HELLO)
-    assert found == About("list", "1.0.0", "us", ("filesystem",), "verified", "none", {})
+    assert found == About("t", "1.0.0", "us", ("filesystem",), "verified", "none", {})
 
 
 def test_a_tool_of_ours_is_what_it_says() -> None:
     found = about_tool(tool({META_TOOL: SAID}), ServerSpec(id="files", local=True), HELLO)
     assert (found.trust_level, found.sandbox_level) == ("system", "container")
+    assert found.name == "list"
     assert found.limits == {"max_memory": 5}
 
 

@@ -1,7 +1,6 @@
 """Getting into a protected upstream and staying in, against servers that check what they are sent."""
 
-from __future__ import annotations
-
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -158,6 +157,22 @@ async def test_a_refused_refresh_is_not_tried_again(pair: Pair, make: Make, cloc
         with pytest.raises(NotAuthorized, match="over; run: gatewright server login files"):
             await request(auth, server.url)
     assert issuer.count("/token") == 2
+
+
+async def test_a_login_that_two_processes_renew_at_once_is_kept(pair: Pair, make: Make) -> None:
+    """As the gateway and `doctor` beside it: a refresh token is good once, and who comes second has the grant of the first."""
+    server, issuer = pair
+    await request(make(), server.url)
+    issuer.tokens.clear()
+    one, other = make(browser=None), make(browser=None)
+    asked = (request(one, server.url), request(other, server.url))
+    assert [*await asyncio.gather(*asked)] == [200, 200]
+    assert [form["grant_type"] for path, form in issuer.heard if path == "/token"][1:] == [
+        "refresh_token",
+        "refresh_token",
+    ], "the two did not meet"
+    issuer.tokens.clear()
+    assert await request(make(browser=None), server.url) == 200
 
 
 async def test_an_issuer_in_trouble_costs_no_login(pair: Pair, make: Make, clock: Clock) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Caller
+from gatewright.call import Caller, Refusal, UserContext
 from gatewright.upstream.hub import AUDIT, UPDATED, Hub, Listener
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -67,11 +67,11 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None
     assert (len(mine), other, nobody) == (1, [], [])
 
 
-def test_a_changed_resource_is_told_by_every_name_that_leads_a_listener_there() -> None:
-    names = {"": ["x://a", "y://a"], "wide": []}
-    hub = Hub(lambda *_: True, lambda caller, profile, server, uri: names[profile])
-    plain, _ = listening(hub, ANN, "")
-    wide, _ = listening(hub, ANN, "wide")
+def test_a_changed_resource_is_told_by_every_name_that_was_granted_to_a_listener() -> None:
+    names = {"s": {"x://a", "y://a"}, "listen 1": set[str]()}
+    hub = Hub(lambda *_: True, names=lambda one, server, uri: names[str(one.holder)])
+    plain, _ = listening(hub, ANN, "", holder="s")
+    wide, _ = listening(hub, ANN, "wide", holder="listen 1")
     params = {"uri": "x://a", "vendor": None}
     hub.tell("open", UPDATED, params)
     hub.tell("open", UPDATED, {"uri": 7})
@@ -134,3 +134,37 @@ def test_what_may_not_travel_at_all_is_told_to_nobody() -> None:
     hub.tell("open", "notifications/x", {"bad": 1})
     hub.tell("open", "notifications/x", {"good": 1})
     assert heard == [("open", "notifications/x", {"good": 1})]
+
+
+def test_who_listens_hears_with_the_rights_that_it_has_now() -> None:
+    """And hears nothing as somebody else, or as nobody."""
+    narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
+    now: list[Caller | Refusal] = [ANN]
+    hub = Hub(lambda *_: True, lambda caller, server, uri: not caller.user, lambda *_: ["x://a"])
+    heard, _ = listening(hub, ANN, "", still=lambda: now[0])
+    before = len(heard)
+    for now[0], more in ((narrow, 0), (BOB, 0), (Refusal("auth_failed", "no"), 0), (ANN, 1)):
+        hub.tell("open", UPDATED, {"uri": "x://a"})
+        assert len(heard) == before + more
+
+
+def test_what_two_with_one_name_may_see_is_asked_for_each_of_their_rights() -> None:
+    """Two keys of one agent may have different ones."""
+    narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
+    hub = Hub(lambda caller, profile, server: not caller.user)
+    wide, _ = listening(hub, ANN, "")
+    less, _ = listening(hub, narrow, "")
+    hub.tell("open", "notifications/x", {})
+    assert (len(wide), len(less)) == (1, 0)
+
+
+def test_who_was_given_other_rights_is_known_by_both_until_that_was_told() -> None:
+    narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
+    now = [ANN]
+    hub = Hub(may_see)
+    heard, _ = listening(hub, ANN, "", still=lambda: now[0])
+    now[0] = narrow
+    assert hub.renewed() == [(ANN, narrow, "")]
+    assert hub.renewed() == [(narrow, narrow, "")]
+    hub.tell_audience(narrow, "", ["notifications/x"])
+    assert len(heard) == 1

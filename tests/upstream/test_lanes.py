@@ -31,19 +31,31 @@ def call(session: str | None, can: dict[str, Any] | None = None) -> Call:
     )
 
 
+class Named(str):
+    """A connection that has not been made yet."""
+
+    __slots__ = ()
+    link = None
+
+
 class Rig:
     """Lanes over connections that are names only."""
 
     def __init__(self, share: Any = "auto") -> None:
-        link = SimpleNamespace(asks=False, busy=False, wants_roots=False)
+        link = SimpleNamespace(asks=False, busy=False, haunted=False, wants_roots=False)
         main: Any = SimpleNamespace(link=link)
         self.main = main
         self.made: list[str] = []
-        self.lanes: Any = Lanes(ServerSpec(id="s", share=share), main, self.make)
+        self.ended: set[str] = set()
+        self.closed: list[Any] = []
+        spec = ServerSpec(id="s", share=share)
+        self.lanes: Any = Lanes(
+            spec, main, self.make, self.closed.append, lambda one: one not in self.ended
+        )
 
     def make(self, key: str, call: Call | None) -> Any:
         self.made.append(key)
-        return key
+        return Named(key)
 
     def take(self, session: str | None, can: dict[str, Any] | None = None) -> Any:
         return self.lanes.take(call(session, can))
@@ -156,3 +168,29 @@ def test_a_server_that_wants_roots_gets_each_sessions_own_and_nobody_elses() -> 
     rig.main.link.asks = True
     assert rig.take("c", {"sampling": {}}) == ("c", None)
     assert rig.take(None, {"roots": {}}) == ("lease 1", "lease 1")
+
+
+@pytest.mark.parametrize("share", ["auto", "session"])
+def test_nothing_is_made_for_a_session_that_has_ended(share: str) -> None:
+    """Nor is it remembered as one that shares."""
+    rig = Rig(share)
+    rig.main.link.asks = True
+    rig.take("a")
+    rig.lanes.drop("a")
+    rig.ended.add("a")
+    for _ in range(2):
+        assert rig.take("a").reason == "session_unknown"
+        assert rig.take("a", {}).reason == "session_unknown"
+    assert rig.made == ["a"]
+    assert rig.lanes.over("a").reason == "session_unknown"
+    assert rig.lanes.over("b") is None
+    assert rig.lanes.over(None) is None
+
+
+def test_nothing_is_made_by_a_server_that_was_stopped() -> None:
+    rig = Rig("session")
+    assert rig.take("a") == ("a", None)
+    assert rig.lanes.close() == ["a"]
+    for session in ("a", "b", None):
+        assert rig.take(session).reason == "upstream_unavailable"
+    assert rig.made == ["a"]

@@ -55,7 +55,7 @@ async def test_functions_are_tools_like_any_other() -> None:
         assert back.of("notifications/progress") == [{"progress": 1}]
         assert "here__add" in supervisor.catalogue.view("").tools
         described = await within(supervisor.describe("", tool_call(supervisor, "here/add").caller))
-        assert described[1] == "## here\n\nUse me."
+        assert described[1] == "## here\n\n> Use me."
         assert supervisor.states == {"here": "connected"}
         assert supervisor.status()[0].tools == 5
 

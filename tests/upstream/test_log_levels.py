@@ -88,6 +88,74 @@ async def test_a_level_that_the_server_refuses_is_in_nobodys_way(end: str) -> No
     await renewed
 
 
+AWAY = Failure("restarting", "it is started", {"sent": False})
+NO = Refusal("access_denied", "no")
+SILENT = Failure("upstream_timeout", "late")
+
+
+async def test_a_level_that_a_returning_server_refuses_is_in_nobodys_way() -> None:
+    """Neither in that of those who set one later, nor of those who had one before."""
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    for number, (holder, level) in enumerate((("a", "debug"), ("b", "info"), ("c", "warning"))):
+        sets(levels, holder, level)
+        await rest()
+        await way.answer(number, AWAY)
+    renewed = asyncio.ensure_future(levels.renew(way.link))
+    await rest()
+    for number, outcome in enumerate((NO, None), 3):
+        await way.answer(number, outcome)
+    await renewed
+    assert way.words[3:] == [("setLevel", "debug"), ("setLevel", "info")]
+    d = sets(levels, "d", "error")
+    await rest()
+    assert isinstance(d.result(), Answer)
+    assert len(way.words) == 5
+
+
+@pytest.mark.parametrize("later", [NO, SILENT])
+async def test_who_sets_a_level_is_answered_for_that_one_alone(later: Failure | Refusal) -> None:
+    """What others want is told after it, and what becomes of that is nobody's answer."""
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    sets(levels, "a", "debug")
+    await rest()
+    await way.answer(0, AWAY)
+    renewed = asyncio.ensure_future(levels.renew(way.link))
+    await rest()
+    await way.answer(1, SILENT)
+    await renewed
+    for number in (2, 4):
+        asked = sets(levels, "b", "error")
+        await rest()
+        assert way.words[number:] == [("setLevel", "error")]
+        await way.answer(number)
+        assert isinstance(asked.result(), Answer)
+        assert way.words[number + 1 :] == [("setLevel", "debug")]
+        await way.answer(number + 1, later)
+        if later is NO:
+            break
+    assert ("a" in levels.holders()) is (later is SILENT)
+    await way.stop()
+
+
+async def test_a_level_that_the_server_may_have_taken_is_set_anew_by_the_next() -> None:
+    """Somebody gives up on a level: how much the server says now nobody knows."""
+    way = FakeWay(logging={})
+    levels = LogLevels(way)
+    sets(levels, "a", "error")
+    await rest()
+    await way.answer(0)
+    given_up = sets(levels, "b", "debug")
+    await rest()
+    given_up.cancel()
+    await rest()
+    sets(levels, "c", "error")
+    await rest()
+    assert way.words == [("setLevel", level) for level in ("error", "debug", "error")]
+    await way.stop()
+
+
 @pytest.mark.parametrize(
     "way", [FakeWay, lambda: FakeWay(LATEST_MODERN, logging={})], ids=["no log", "modern"]
 )

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import gatewright.upstream.made_tasks
 from gatewright.call import ANONYMOUS, Caller, Target
@@ -224,3 +225,40 @@ async def test_what_is_forgotten_is_forgotten_everywhere_and_once() -> None:
     await book.forget(found)
     assert book.heard("one", "", "T-1") is None
     assert book.kept.rows == {}
+
+
+async def test_whoever_has_the_most_makes_room_and_of_its_sessions_the_one_with_the_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Callers without a name may have any number of sessions: together they are one caller."""
+    monkeypatch.setattr(gatewright.upstream.made_tasks, "EACH", 4)
+    monkeypatch.setattr(gatewright.upstream.made_tasks, "KEPT", 9)
+    book = Book()
+    hers = [await made(book, f"hers-{number}") for number in range(3)]
+    modest = await made(book, "modest", caller=ANONYMOUS, session="modest")
+    for session, number in itertools.product("abc", range(4)):
+        await made(book, f"{session}{number}", caller=ANONYMOUS, session=session)
+    assert [one.id for one in book.all_of(about())] == hers
+    assert book.of(about(modest, ANONYMOUS, "modest")) is not None
+    assert len(book._made) == len(book.kept.rows) == 9
+
+
+async def test_callers_who_cannot_be_told_apart_do_not_share_what_each_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gatewright.upstream.made_tasks, "EACH", 3)
+    book = Book()
+    first = await made(book, "first", caller=ANONYMOUS)
+    for number in range(5):
+        await made(book, f"t{number}", caller=ANONYMOUS)
+    assert book.of(about(first, ANONYMOUS)) is not None
+
+
+@pytest.mark.parametrize("elsewhere", [{"profile": "narrow"}, {"door": "websocket"}])
+async def test_a_task_is_asked_about_where_it_was_made(elsewhere: dict[str, str]) -> None:
+    """At another door or in another profile it is nobody's, also for its own caller."""
+    book = Book()
+    name = await made(book)
+    assert book.of(about(name)) is not None
+    assert book.of(replace(about(name), **elsewhere)) is None
+    assert book.all_of(replace(about(), **elsewhere)) == []

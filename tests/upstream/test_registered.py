@@ -70,9 +70,9 @@ async def test_the_newest_version_has_the_plain_name_and_the_others_their_own() 
     assert json.loads((await ran(registry)).raw)["structuredContent"]["version"] == "1.10.0"
     older = await ran(registry, "tool.v1.0.0", n=1)
     assert json.loads(older.raw)["structuredContent"] == {"version": "1.0.0", "n": 1}
-    registry.remove("tool", "1.10.0")
+    registry.remove(("tool", "1.10.0"))
     assert listed(registry) == {"tool": "1.9.0", "tool.v1.0.0": "1.0.0"}
-    registry.remove("tool", "1.10.0")
+    registry.remove(("tool", "1.10.0"))
     assert len(told) == 4
 
 
@@ -82,7 +82,7 @@ async def test_what_is_shipped_gives_way_and_comes_back() -> None:
     registry.add(one(fingerprint="ours", shipped=True, author="gateway"))
     registry.add(one(fingerprint="theirs", author="somebody"))
     assert [found.shipped for found in registry.tools] == [False]
-    registry.remove("tool", "1.0.0")
+    registry.remove(("tool", "1.0.0"))
     assert [found.shipped for found in registry.tools] == [True]
     assert listed(registry) == {"tool": "1.0.0"}
 
@@ -151,16 +151,16 @@ def test_a_name_stays_its_owners_while_nobody_answers_for_it(
     registry = Registry()
     mine = msgspec.structs.replace(one(), owner="agent ann")
     registry.add(mine)
-    registry.remove("tool", "1.0.0")
+    registry.remove(("tool", "1.0.0"))
     for owner in ("agent bob", ""):
         with pytest.raises(Conflict, match="who is not connected") as caught:
             registry.add(msgspec.structs.replace(one("2.0.0"), owner=owner))
         assert caught.value.field == "name"
     assert registry.add(msgspec.structs.replace(one("2.0.0"), owner="agent ann"))
-    registry.remove("tool", "2.0.0")
+    registry.remove(("tool", "2.0.0"))
     other = msgspec.structs.replace(one(), name="other", owner="agent ann")
     registry.add(other)
-    registry.remove("other", "1.0.0")
+    registry.remove(("other", "1.0.0"))
     assert registry.add(msgspec.structs.replace(one("3.0.0"), owner="agent bob"))
 
 
@@ -175,9 +175,34 @@ def test_whoever_leaves_names_without_end_pushes_out_only_its_own(
 
     for name, owner in (("pay", "ann"), *((f"m{n}", "mallory") for n in (1, 2, 1, 3, 4))):
         registry.add(offered(name, owner))
-        registry.remove(name, "1.0.0")
+        registry.remove((name, "1.0.0"))
     for name in ("pay", "m3", "m4"):
         with pytest.raises(Conflict):
             registry.add(offered(name, "bob"))
     assert registry.add(offered("m1", "bob"))
     assert registry.add(offered("pay", "ann"))
+
+
+def several(count: int) -> list[Registered]:
+    return [msgspec.structs.replace(one(), name=f"tool-{number}") for number in range(count)]
+
+
+def test_many_that_go_together_are_taken_from_the_list_once() -> None:
+    told: list[int] = []
+    registry = Registry(lambda: told.append(len(registry.listing.of("tools"))))
+    for each in several(5):
+        registry.add(each)
+    registry.remove(*((f"tool-{number}", "1.0.0") for number in range(4)), ("none", "1.0.0"))
+    assert told == [1, 2, 3, 4, 5, 1]
+
+
+def test_what_was_offered_before_is_not_made_again_for_a_new_tool() -> None:
+    """Or each registration would cost as much as all before it."""
+    registry = Registry()
+    *most, last = several(5)
+    for each in most:
+        registry.add(each)
+    before = list(registry.listing.of("tools"))
+    registry.add(last)
+    after = registry.listing.of("tools")
+    assert [known is found for known, found in zip(before, after, strict=False)] == [True] * 4

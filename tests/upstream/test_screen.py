@@ -14,7 +14,7 @@ from gatewright.links.link import Link
 from gatewright.protocol.eras import read_interim
 from gatewright.transport.slices import whole
 from gatewright.upstream.asking import COMPLETE, ELICIT
-from gatewright.upstream.screen import LOG, Screen, is_ours
+from gatewright.upstream.screen import LOG, Screen
 from gatewright.upstream.status import Told
 from tests.upstream.rig import LEGACY, MODERN, FakeBack, make_call, within
 from tests.upstream.scripted import linked, start
@@ -27,7 +27,8 @@ OURS = [
     "dev.cloto/mgp",
     "io.modelcontextprotocol/subscriptionId",
 ]
-FORM = {"method": ELICIT, "params": {"mode": "form", "message": "who?", "requestedSchema": {}}}
+NONE = {"type": "object", "properties": {}}
+FORM = {"method": ELICIT, "params": {"mode": "form", "message": "who?", "requestedSchema": NONE}}
 
 
 class House:
@@ -119,15 +120,18 @@ def test_members_of_meta_that_are_the_gateways_cannot_be_forged(key: str, spell:
 
 def test_the_words_of_mgp_are_for_servers_that_negotiated_it() -> None:
     assert json.loads(answered({"content": [], "_mgp": {"code": 1}}).raw) == {"content": []}
-    assert is_ours("dev.cloto/mgp", mgp=False)
-    assert not is_ours("dev.cloto/mgp", mgp=True)
 
 
 @pytest.mark.parametrize(
     "member",
     [
         {"_mgp": {"retryable": True}},
+        {"_MGP": {"retryable": True}},
+        {" _mgp": {"retryable": True}},
         {"status": "pending_approval"},
+        {"Status": " PENDING_APPROVAL"},
+        {"missing": "approval"},
+        {"Approval_ID": "a"},
         {"cacheScope": "public"},
         {"ttlMs": 5},
         {"requestState": "x"},
@@ -141,9 +145,39 @@ def test_the_words_of_mgp_are_for_servers_that_negotiated_it() -> None:
 def test_error_data_carries_no_member_of_the_gateways(member: dict[str, Any]) -> None:
     left: dict[str, Any] = {"_meta": {}} if "_meta" in member else {}
     assert failed({**member, "own": 1}) == {"code": 1, "message": "m", "data": {"own": 1, **left}}
+    inside = {"details": {"own": 1, **left}, "own": 1}
+    assert failed({"details": {**member, "own": 1}, "own": 1})["data"] == inside
 
 
-@pytest.mark.parametrize("data", [None, 5, "text", [1], {"status": "busy", "reason": "x"}])
+@pytest.mark.parametrize("more", ["", ',"data":{"own":1}', ',"data":[1]', ',"data":"x"'])
+@pytest.mark.parametrize("extra", ['"_mgp":{"retryable":true}', '"\\u005fmgp":{}', '"status":"x"'])
+def test_an_error_has_the_members_of_json_rpc_alone(more: str, extra: str) -> None:
+    error = f'{{"code":1,"message":"m"{more},{extra}}}'.encode()
+    found = House().screen.outcome(called(), Failure("upstream_error", error=error))
+    assert isinstance(found, Failure)
+    assert found.error == f'{{"code":1,"message":"m"{more}}}'.encode()
+
+
+def test_a_server_that_negotiated_mgp_says_its_words_in_their_own_spelling() -> None:
+    house = House()
+    house.screen._mgp = True
+    error = b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t","_MGP":{},"Trace_Id":"t"}}'
+    found = house.screen.outcome(called(), Failure("upstream_error", error=error))
+    assert isinstance(found, Failure)
+    assert found.error == b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t"}}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        5,
+        "text",
+        [1],
+        {"status": "busy", "reason": "x"},
+        {"status": 5, "missing": "file", "details": {"status": "open"}},
+    ],
+)
 def test_error_data_of_the_servers_own_stays_as_it_is(data: Any) -> None:
     assert failed(data)["data"] == data
 
@@ -175,7 +209,7 @@ def test_an_interim_result_is_nothing_for_a_legacy_caller(word: str, revision: s
 
 BAD_FORM = {
     "method": ELICIT,
-    "params": {"message": "", "requestedSchema": {"properties": {"password": {}}}},
+    "params": {"message": "", "requestedSchema": {**NONE, "properties": {"password": {}}}},
 }
 UNDECLARED = {"method": ELICIT, "params": {"mode": "url", "message": "", "url": "https://a.test"}}
 
@@ -249,7 +283,7 @@ def test_an_event_loses_what_is_the_gateways_and_nothing_else() -> None:
 @pytest.mark.parametrize("key", OURS)
 def test_a_question_loses_what_is_the_gateways_and_nothing_else(key: str) -> None:
     able = type(LEGACY)(LEGACY.revision, {"elicitation": {}, "sampling": {}, "roots": {}})
-    asked, form = called(client=able), {"message": "who?", "requestedSchema": {}}
+    asked, form = called(client=able), {"message": "who?", "requestedSchema": NONE}
     sample = {"messages": [], "maxTokens": 1}
     for method, params in ((ELICIT, form), ("sampling/createMessage", sample), ("roots/list", {})):
         screen, meta = House().screen, {"progressToken": 5, "y": 2}

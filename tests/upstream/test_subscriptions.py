@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from gatewright.call import Answer, Refusal
+from gatewright.call import Answer, Failure, Refusal
 from gatewright.upstream.subscriptions import Subscriptions
+from gatewright.wire.versions import LATEST_MODERN
 from tests.upstream.wishing import FakeWay, asks, rest
 
 NO = Refusal("access_denied", "no")
@@ -181,3 +182,73 @@ async def test_who_asked_of_a_connection_that_is_over_holds_nothing_of_it() -> N
     assert asked.done()
     assert wants.wanted() == []
     assert asyncio.all_tasks() - {asyncio.current_task()} == set()
+
+
+@pytest.mark.parametrize("end", ["given up", "late"])
+async def test_what_nobody_waits_for_any_more_is_taken_back_for_the_server_may_say_yes_yet(
+    end: str,
+) -> None:
+    """One resource after another: none of them stays with the server."""
+    way, wants = begun()
+    for number in range(3):
+        asked = asks(wants.subscribe, f"x:{number}", "a")
+        await rest()
+        if end == "given up":
+            asked.cancel()
+            await rest()
+        else:
+            await way.answer(len(way.said_) - 1, Failure("upstream_timeout", "late"))
+        assert way.words[-2:] == [("subscribe", f"x:{number}"), ("unsubscribe", f"x:{number}")]
+        await way.answer(len(way.said_) - 1)
+    assert len(way.words) == 6
+    await way.stop()
+
+
+async def test_what_was_refused_or_never_sent_or_is_wanted_by_another_is_not_taken_back() -> None:
+    way, wants = begun()
+    refused = Failure("upstream_error", "no", error=b'{"code":-32602,"message":"no"}')
+    for number, outcome in enumerate((refused, Failure("x", "", {"sent": False}), NO)):
+        asks(wants.subscribe, "x:1", "a")
+        await rest()
+        await way.answer(number, outcome)
+    asks(wants.subscribe, "x:1", "a")
+    other = asks(wants.subscribe, "x:1", "b")
+    await rest()
+    await way.answer(3, Failure("upstream_timeout", "late"))
+    assert [method for method, _ in way.words] == ["subscribe"] * 5
+    await way.answer(4)
+    assert isinstance(other.result(), Answer)
+    asks(wants.subscribe, "x:1", "c").cancel()
+    await rest()
+    assert len(way.words) == 5
+    await way.stop()
+
+
+async def test_a_modern_server_that_is_asked_for_what_nobody_waits_for_is_listened_to_without_it() -> (
+    None
+):
+    way = FakeWay(LATEST_MODERN)
+    wants = Subscriptions(way, changes=False)
+    asked = asks(wants.subscribe, "x:1", "a")
+    await rest()
+    asked.cancel()
+    await rest()
+    uris, told, _ = way.link.listens[0]
+    told.set_result({"resourceSubscriptions": uris})
+    await rest()
+    assert way.link.ended == [0]
+    assert len(way.link.listens) == 1
+    await way.stop()
+
+
+async def test_by_one_name_one_resource_is_heard_of() -> None:
+    way, wants = begun()
+    await held(way, wants, "x:1", "a", "name")
+    await held(way, wants, "x:2", "a", "name")
+    await rest()
+    assert way.words == [("subscribe", "x:1"), ("subscribe", "x:2"), ("unsubscribe", "x:1")]
+    assert (wants.names("x:1", "a"), wants.names("x:2", "a")) == (set(), {"name"})
+    assert wants.led("name", "a") == "x:2"
+    wants.forget("a")
+    assert (wants.held, wants.led("name", "a")) == ({}, None)
+    await way.stop()

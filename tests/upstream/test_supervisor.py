@@ -46,7 +46,7 @@ async def test_servers_are_described_together_and_one_alone_as_it_is() -> None:
             "completions": {},
         }
         assert instructions == (
-            "## asker\n\nAsk before you answer.\n\n## modern_asker\n\nCarry my state."
+            "## asker\n\n> Ask before you answer.\n\n## modern_asker\n\n> Carry my state."
         )
     profiles = {"": Profile(unprefixed=True)}
     async with running(python("extras"), profiles=profiles) as supervisor:

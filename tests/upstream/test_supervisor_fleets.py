@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from gatewright.call import ANONYMOUS, Answer, Outcome
 from gatewright.upstream.catalogue import EVERYTHING
 from gatewright.upstream.spec import Restart, ServerSpec
@@ -147,3 +149,23 @@ async def test_no_crowd_of_former_servers_waits_for_one_call_that_does_not_end()
         await gone(pids[0])
         await gone(pids[1])
         assert [alive(one) for one in pids[2:]] == [True] * RETIRING_MOST
+
+
+async def test_a_call_that_a_stopped_server_was_meant_for_makes_no_connection() -> None:
+    """It was judged by the configuration before, and held up for longer than that was kept."""
+    async with running(python("asker", share="session")) as supervisor:
+        server, dispatch = supervisor._servers["asker"], supervisor.dispatch
+        call, process = tool_call(supervisor, "asker/facts"), pid(supervisor, "asker")
+        await switched(supervisor, python("asker", env={"NEW": "1"}))
+        await gone(process)
+        outcome = await within(dispatch(call, FakeBack()))
+        assert not isinstance(outcome, Answer)
+        assert outcome.reason == "upstream_unavailable"
+        assert server.status().sessions == 0
+
+
+async def test_no_server_is_started_once_the_gateway_stops() -> None:
+    async with running(python("echo")) as supervisor:
+        await within(supervisor.close())
+        with pytest.raises(RuntimeError, match="the gateway stops"):
+            await supervisor.stage([python("asker")], {}, patience_s=DEADLINE)

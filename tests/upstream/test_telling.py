@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gatewright.call import Call
+from gatewright.call import Call, Failure
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.upstream.telling import roots_changed, tell
 from tests.upstream.rig import ask, make_call, python, result, running
@@ -25,13 +25,13 @@ async def test_a_session_with_a_connection_of_its_own_speaks_on_that() -> None:
     async with running(python("extras", share="session")) as supervisor:
         server = supervisor.fleet.servers["extras"]
         await ask(supervisor, "extras/spaced", session="a")
-        assert tell(server, said("notifications/acme.x", "a"), {})
+        assert await tell(server, said("notifications/acme.x", "a"), {}) is None
         roots_changed(server, "a", {})
         roots_changed(server, "stranger", {})  # whom no connection serves
         assert (await heard(supervisor, "a"))[-2:] == ["notifications/acme.x", NOTE]
         assert NOTE not in await heard(supervisor, "b")
         assert server.link is not None
-        assert tell(server, said("notifications/acme.y", None), {})
+        assert await tell(server, said("notifications/acme.y", None), {}) is None
 
 
 async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_nothing() -> None:
@@ -43,7 +43,7 @@ async def test_a_modern_server_is_not_told_of_roots_and_one_that_is_gone_of_noth
         assert link is not None
         link.notify = lambda method, params: told.append(method)  # type: ignore[method-assign]
         roots_changed(server, "a", {})
-        assert tell(server, said("notifications/acme.x", "a"), {})
-    assert not tell(server, said("notifications/acme.y", "a"), {})
+        assert await tell(server, said("notifications/acme.x", "a"), {}) is None
+    assert isinstance(await tell(server, said("notifications/acme.y", "a"), {}), Failure)
     # Listening to a server that is closed is given up.
     assert told == ["notifications/acme.x", "notifications/cancelled"]

@@ -79,7 +79,6 @@ def test_a_uri_keeps_its_form_unless_two_servers_have_it() -> None:
     assert len(set(shown)) == 3
     assert one.owners(shown[0]) == [Target("a", "x://1")]
     assert one.owners(shown[1]) == [Target("b", "x://1")]
-    assert shown[1] in one.spellings(Target("b", "x://1"))
     assert (one.shared(Target("b", "x://1")), one.shared(Target("b", "x://2"))) == (True, False)
 
 
@@ -113,8 +112,6 @@ def test_a_template_that_two_servers_have_is_told_apart() -> None:
     assert one.templated(shown[1]) == [Target("b", "x://{id}")]
     assert one.owners(shown[1].replace("{id}", "7")) == [Target("b", "x://7")]
     assert one.owners("gatewright://nobody/x%3A%2F%2F1") == []
-    assert shown[1].replace("{id}", "7") in one.spellings(Target("b", "x://7"))
-    assert one.spellings(Target("b", "gatewright://a/x"))[-1] != "gatewright://a/x"
 
 
 def test_mgp_1_3_2_nobody_sees_security_who_did_not_ask_for_mgp() -> None:
@@ -199,3 +196,32 @@ def test_the_names_of_a_view_are_made_in_small_steps(kind: str) -> None:
         count += 1
     assert count >= 1000
     assert sum(len(made.items(method)) for method in LISTS) in {501, 1001}  # of templates fewer
+
+
+SAID = {
+    "dev.cloto/security": {"risk_level": "safe"},
+    "dev.gatewright/tool": {"trust_level": "system"},
+    "vendor/x": 1,
+}
+
+
+def test_no_definition_of_a_server_has_words_of_the_gateway() -> None:
+    sections = {
+        "tools": [{**tool("t"), "_meta": SAID}],
+        "prompts": [{"name": "p", "_meta": SAID}],
+        "resources": [{"uri": "x://r", "_meta": SAID}],
+        "resourceTemplates": [{"uriTemplate": "x://{r}", "_meta": SAID}],
+    }
+    one = view(a=sections)
+    for method in LISTS:
+        for shown in listed(one, method):
+            assert shown["_meta"] == {"vendor/x": 1}
+    shown = listed(one, "tools/list", mgp=True)[0]
+    assert shown["_meta"] == {"vendor/x": 1, SECURITY_META: shown["security"]}
+
+
+def test_what_the_gateway_defines_itself_keeps_its_words() -> None:
+    spec = ServerSpec(id="a", local=True)
+    shelf = build_shelf(spec, listing(tools=[{**tool("t"), "_meta": SAID}]))
+    own = whole(view_of(Profile(), {"a": spec}, {"a": shelf}))
+    assert listed(own, "tools/list")[0]["_meta"] == SAID

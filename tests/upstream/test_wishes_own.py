@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.call import Answer
+from gatewright.call import Answer, Refusal
 from gatewright.upstream.wishes import Wishes, _Connection
 from tests.upstream.rig import DEADLINE, ask, python, running, said
 from tests.upstream.test_wishes import ALPHA, wish
@@ -65,3 +65,18 @@ async def test_all_that_a_session_wanted_goes_with_it_to_a_connection_of_its_own
         await wishes.renew_own("a", link)
         assert wishes.resources.wanted() == []
         assert sorted(wishes._own["a"].resources.wanted()) == ["x://common", "x://own"]
+
+
+async def test_a_session_that_has_ended_wants_nothing() -> None:
+    """Its call waited while it ended: what it would want now nobody would ever end."""
+    async with running(python("asker")) as supervisor:
+        ended = {"a"}
+        supervisor.opened = lambda session: session not in ended
+        for method in ("resources/subscribe", "logging/setLevel"):
+            outcome = await wish(supervisor, method, ALPHA["asker"], "a")
+            assert isinstance(outcome, Refusal)
+            assert outcome.reason == "session_unknown"
+        assert supervisor._servers["asker"].wishes.resources.wanted() == []
+        assert isinstance(
+            await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b"), Answer
+        )

@@ -66,9 +66,10 @@ class FakeWay:
         outcome: Outcome = await self._put(method, params)
         return outcome
 
-    async def said(self, link: Any, method: str, params: dict[str, Any]) -> bool:
+    async def said(self, link: Any, method: str, params: dict[str, Any]) -> bool | None:
         """Wait for the test's answer."""
-        return isinstance(await self._put(method, params), Answer)
+        outcome = await self._put(method, params)
+        return None if isinstance(outcome, Failure) else isinstance(outcome, Answer)
 
     def _put(self, method: str, params: dict[str, Any]) -> asyncio.Future[Any]:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

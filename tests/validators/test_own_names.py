@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.own_names import OWN, taken_for
+from gatewright.validators.own_names import OWN, begins_as_ours, taken_for
 
 _TWINS = {
     "a": "aA4",
@@ -42,3 +42,15 @@ def test_letters_of_other_scripts_that_look_the_same_are_taken(name: str) -> Non
 )
 def test_other_names_are_free(name: str) -> None:
     assert taken_for(name) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["mgp_approve", "gatewright_confirm", "MGP.x", "Gate-Wright__x", "gatevvright/x", "mgp"]
+)
+def test_a_tool_that_is_called_as_ours_are_is_seen(name: str) -> None:
+    assert begins_as_ours(name)
+
+
+@pytest.mark.parametrize("name", ["mgprint", "image_read", "gate_keeper", "read_mgp", "", "_"])
+def test_a_tool_of_another_name_is_not(name: str) -> None:
+    assert not begins_as_ours(name)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gatewright.validators.schema_cost import BUDGET, VALUE_DEPTH, Cost, affordable, cost_of
-from gatewright.validators.schema_graph import UnusableSchema
+from gatewright.validators.schema_graph import Graph, UnusableSchema
 
 
 def _chain(links: int, keyword: str = "anyOf") -> dict[str, Any]:
@@ -101,12 +101,13 @@ def test_the_deepest_value_that_was_weighed_is_affordable() -> None:
 
 
 def test_the_budget_itself_can_be_spent() -> None:
-    cost = Cost([1000, 1000], bounded=True, patterns=0)
+    graph = Graph({})
+    cost = Cost([1000, 1000], bounded=True, graph=graph)
     assert affordable(cost, [0] * (BUDGET // 1000 - 1))
     assert not affordable(cost, [0] * (BUDGET // 1000))
-    assert Cost([16], bounded=True, patterns=0).cheap
-    assert not Cost([17], bounded=True, patterns=0).cheap
-    assert not Cost([16], bounded=False, patterns=0).cheap
+    assert Cost([16], bounded=True, graph=graph).cheap
+    assert not Cost([17], bounded=True, graph=graph).cheap
+    assert not Cost([16], bounded=False, graph=graph).cheap
 
 
 def test_divisions_are_counted_for_what_they_take() -> None:

@@ -6,6 +6,7 @@ import os
 import time
 
 from gatewright.cli.output import note
+from gatewright.cli.states import seen
 from gatewright.configs.local_agents import AGENTS
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
@@ -14,22 +15,15 @@ from gatewright.validators.nearest import closest
 
 __all__ = ["agents_of", "note_unknown"]
 
-_KEYS = "keys.db"
 _ALWAYS = ("anonymous", "local")
 
 
 def agents_of(settings: Settings) -> set[str]:
     """Everybody who can be told to be somebody: keys that were ever made, hosts, and those of the configuration."""
     known = {*_ALWAYS, *AGENTS, *settings.agents, *(one.agent for one in settings.grants)}
-    path = settings.storage.path / _KEYS
-    if path.exists():
-        callers = Callers(path, clock=time.time, random=os.urandom)
-        try:
-            keys = callers.keys()
-            known |= {one.name for one in keys}
-        finally:
-            callers.close()
-    return known
+    with seen(settings.storage.path) as state:
+        keys = Callers(state, clock=time.time, random=os.urandom).keys()
+    return known | {one.name for one in keys}
 
 
 def note_unknown(settings: Settings, agent: str) -> None:

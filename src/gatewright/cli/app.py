@@ -216,7 +216,7 @@ def _known(problem: Exception) -> CliError:
     """What an exception of a lower layer means to whoever typed the command."""
     # Imported here: nobody pays for them but who has just seen one of them fail.
     from gatewright.settings import SettingsError  # noqa: PLC0415
-    from gatewright.stores.errors import StoreBusyError, StoreError  # noqa: PLC0415
+    from gatewright.storage.errors import StoreBusyError, StoreError  # noqa: PLC0415
 
     if isinstance(problem, SettingsError):
         return CliError(

@@ -7,7 +7,6 @@ an operator's: see `cli.operators`.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,14 +26,17 @@ from gatewright.cli.output import (
     note,
     one_line,
     print_document,
+    print_json,
     print_rows,
     visible,
 )
 from gatewright.cli.running import settings_here
+from gatewright.cli.states import has_state
+from gatewright.cli.states import opened as opened_state
 from gatewright.cli.subjects import spelled
 from gatewright.commands import to_type
 from gatewright.stores.approval import Approval, CannotDecideError, Scope
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
 
 __all__ = ["Queue", "app", "approve", "decision", "opened"]
 
@@ -147,7 +149,7 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
     """The queue of the configured gateway, for an operator. Raises `CliError`."""
     settings = settings_here(config)
     folder = settings.storage.path
-    if not (folder / DATABASE).exists():
+    if not has_state(folder):
         raise CliError(
             f"nothing has ever waited for a person in {folder}",
             code="not_found",
@@ -155,11 +157,8 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
             hint=f"the gateway makes the queue when it first runs: {to_type('serve')}",
         )
     by = require_operator(settings, key)
-    store = Approvals(folder / DATABASE, clock=time.time, random=os.urandom)
-    try:
-        yield Queue(store, by)
-    finally:
-        store.close()
+    with opened_state(folder) as state:
+        yield Queue(Approvals(state, clock=time.time, random=os.urandom), by)
 
 
 def decision(decide: Callable[[], Approval]) -> Approval:
@@ -278,8 +277,7 @@ def _watch(queue: Queue, *, json: bool) -> None:
                 continue
             seen.add(one.id)
             if json:
-                sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
-                sys.stdout.flush()
+                print_json(msgspec.json.encode(one))
             elif is_terminal(0):
                 if not _ask(queue, one, "new"):
                     return

@@ -19,7 +19,7 @@ from gatewright.cli.running import Endpoint
 from gatewright.commands import to_type
 from gatewright.patterns import Pattern
 from gatewright.wire import jsonrpc
-from gatewright.wire.codes import REASONS, reason_of
+from gatewright.wire.codes import REASONS, Reason, reason_of
 from gatewright.wire.mcp import (
     ERROR_ORIGIN,
     META_CLIENT_CAPABILITIES,
@@ -43,6 +43,8 @@ _NO_CAPABILITIES: Mapping[str, Any] = {}
 _SHOWN = Pattern(r"`[^`]*gatewright ([^`]+)`")
 _PLACE = Pattern(r"[A-Z]+(?:/[A-Z]+)?")
 """A word of a command that is still to be filled in."""
+_READS = frozenset(("list", "explain", "logs", "ping"))
+"""How methods end that do nothing; of all others nobody knows."""
 _CLEAR_TEXT = "WRONG_VERSION_NUMBER"
 """What TLS makes of an answer in clear text."""
 
@@ -77,7 +79,8 @@ def ask(
     }
     if endpoint.token:
         fields["Authorization"] = f"Bearer {endpoint.token}"
-    with _asked(endpoint, "POST", None, patience_s, frame, fields) as response:
+    acts = method.rpartition("/")[2] not in _READS
+    with _asked(endpoint, "POST", None, patience_s, frame, fields, acts=acts) as response:
         return _answer(response)
 
 
@@ -99,16 +102,25 @@ def _asked(
     patience_s: float,
     body: bytes | None = None,
     fields: Mapping[str, str] = _NO_FIELDS,
+    *,
+    acts: bool = False,
 ) -> Iterator[http.client.HTTPResponse]:
+    """`acts`: what is asked may do something, so that no answer to it is no failure to reach anybody."""
+    sent = False
     try:
         with contextlib.closing(_connect(endpoint, patience_s)) as connection:
             where = path or urlsplit(endpoint.url).path or "/"
+            connection.connect()
+            sent = acts
             connection.request(method, where, body, dict(fields))
             with contextlib.closing(connection.getresponse()) as response:
                 yield response
     except TimeoutError:
-        raise _unreachable(endpoint, f"said nothing for {patience_s:g} s") from None
+        silent = f"said nothing for {patience_s:g} s"
+        raise (_unanswered if sent else _unreachable)(endpoint, silent) from None
     except (OSError, http.client.HTTPException) as problem:
+        if sent:
+            raise _unanswered(endpoint, f"hung up: {problem}") from None
         raise _unreachable(
             endpoint,
             f"cannot be reached: {problem}",
@@ -150,13 +162,20 @@ def from_error(error: Any) -> CliError:
     row = row or reason_of("upstream_error")
     message = body.get("message")
     trace = data.get("trace_id")
+    once = row.exit == Exit.UNREACHABLE and _may_have_run(data, row)
     return CliError(
         message if isinstance(message, str) and message else row.mgp_name,
         code=row.name,
-        exit_code=row.exit,
+        exit_code=Exit.NOT_KNOWN if once else row.exit,
         hint=_hint(body.get("message"), row.name, data),
         request_id=trace if isinstance(trace, str) else "",
     )
+
+
+def _may_have_run(data: Mapping[str, Any], row: Reason) -> bool:
+    """Whether the gateway takes back that this may be asked again, as of a call that was handed on."""
+    help_ = data.get("_mgp")
+    return row.retryable and isinstance(help_, dict) and help_.get("retryable") is False
 
 
 def _hint(message: Any, reason: str, data: Mapping[str, Any]) -> str:
@@ -228,7 +247,9 @@ def _answer(response: http.client.HTTPResponse) -> dict[str, Any]:
             result = jsonrpc.decode_whole(message.result)
             return result if isinstance(result, dict) else {}
         else:
-            break
+            raise _stranger(response)
+    if kind == "text/event-stream":
+        raise http.client.HTTPException("its stream ended before the answer")
     raise _stranger(response)
 
 
@@ -258,6 +279,15 @@ def _tell(notification: jsonrpc.Notification) -> None:
     text = params.get("message", params.get("data")) if isinstance(params, dict) else None
     if isinstance(text, str):
         note(text)
+
+
+def _unanswered(endpoint: Endpoint, what: str) -> CliError:
+    return CliError(
+        f"the gateway at {endpoint.url} was asked and {what}: whether it was carried out is not known",
+        code="not_known",
+        exit_code=Exit.NOT_KNOWN,
+        hint=f"look before asking again: `{to_type('audit query')}` shows what ran",
+    )
 
 
 def _unreachable(endpoint: Endpoint, what: str, *, clear: bool = False) -> CliError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
@@ -32,6 +31,7 @@ from gatewright.cli.output import (
     is_terminal,
     note,
     print_document,
+    print_json,
     print_line,
 )
 from gatewright.cli.subjects import spelled
@@ -223,8 +223,7 @@ def _print(records: Iterable[Mapping[str, Any]], *, json: bool) -> None:
             print_line(_HEADING, widths=_WIDTHS, one_line=True)
         empty = False
         if json:
-            sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
-            sys.stdout.flush()
+            print_json(msgspec.json.encode(record))
         else:
             print_line(_shown(record), widths=_WIDTHS, one_line=True)
     if empty and is_terminal(2):

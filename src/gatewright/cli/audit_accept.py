@@ -24,7 +24,7 @@ def accept(key: KeyText = None, config: Config = None, json: Json = False) -> No
     from gatewright.stores.audit import AuditLog  # noqa: PLC0415
 
     settings = load(config)
-    folder, by = settings.storage.path, require_operator(settings, key)
+    folder, by = settings.storage.path, require_operator(settings, key, as_found=True)
     wrong = wrong_in(folder)
     if wrong:
         log = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)

@@ -26,9 +26,10 @@ from gatewright.cli.audit_filters import (
     reader_of,
 )
 from gatewright.cli.options import Config
-from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.output import CliError, Exit, is_terminal, note
 from gatewright.settings import load
 from gatewright.stores.formats import Format, heading, writer
+from gatewright.wire.visible import spelled
 
 __all__ = ["export"]
 
@@ -68,7 +69,7 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     lines = reader_of(config).lines(replace(asked, newest_first=False))
     gateway = load(config).gateway.name
     if out is None:
-        count = _write(lines, form, gateway, sys.stdout.buffer)
+        count = _write(lines, form, gateway, sys.stdout.buffer, seen=is_terminal(1))
         sys.stdout.buffer.flush()
     else:
         with _whole(out) as target:
@@ -76,10 +77,17 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     note(f"{count} records")
 
 
-def _write(lines: Iterable[bytes], form: Format, gateway: str, target: BinaryIO) -> int:
+def _write(
+    lines: Iterable[bytes], form: Format, gateway: str, target: BinaryIO, *, seen: bool = False
+) -> int:
+    """How many lines there were. What a person sees deceives nobody: `seen`."""
     put = writer(form, gateway)
     target.write(heading(form))
-    return sum(1 for line in lines if target.write(put(line)))
+    return sum(1 for line in lines if target.write(_harmless(put(line)) if seen else put(line)))
+
+
+def _harmless(line: bytes) -> bytes:
+    return spelled(line.decode(), keep="\n\t").encode()
 
 
 @contextmanager

@@ -46,7 +46,7 @@ from gatewright.cli.running import read_running
 from gatewright.settings import Problem, Settings, SettingsError, load
 from gatewright.settings.lookup import state_directory
 from gatewright.settings.model import Storage
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE
 

@@ -22,11 +22,12 @@ from gatewright.cli.names import grant_targets, key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.states import opened, seen
 from gatewright.cli.subjects import no_server, seen_subject, spelled, subject_of
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
 from gatewright.wire.permissions import canonical_permission
 
 __all__ = ["Word", "add", "app", "list_grants", "revoke", "show", "words_of"]
@@ -224,14 +225,9 @@ def words_of(settings: Settings) -> list[Word]:
         )
         for one in settings.grants
     ]
-    path = settings.storage.path / DATABASE
-    if not path.exists():
-        return written
-    issued = Issued(path, clock=time.time)
-    try:
-        return [*written, *(Word(one, "issued") for one in issued.grants())]
-    finally:
-        issued.close()
+    with seen(settings.storage.path) as state:
+        issued = Issued(state, clock=time.time).grants()
+    return [*written, *(Word(one, "issued") for one in issued)]
 
 
 @contextmanager
@@ -239,11 +235,8 @@ def _desk(config: Path | None, key: str | None) -> Iterator[_Desk]:
     settings = load(config)
     folder = settings.storage.path
     by = require_operator(settings, key)
-    issued = Issued(folder / DATABASE, clock=time.time)
-    try:
-        yield _Desk(settings, issued, by)
-    finally:
-        issued.close()
+    with opened(folder) as state:
+        yield _Desk(settings, Issued(state, clock=time.time), by)
 
 
 def _key(agent: str, where: str) -> Key:

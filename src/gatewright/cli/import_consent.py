@@ -1,4 +1,5 @@
-"""Whether variables that choose what a program loads may come with an imported server: named on the command line, or asked for."""
+"""What an imported server may set or be given: variables that choose what a program loads, and secrets and files that are there
+already. Named on the command line, or asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class Consent:
         self._answers: dict[tuple[str, tuple[str, ...]], bool] = {}
 
     def __call__(self, server: str, names: tuple[str, ...]) -> bool:
-        """Whether this server may set these variables."""
+        """Whether this server may set these variables, or be given what these references name."""
         missing = tuple(name for name in names if name not in self._named)
         if not missing:
             return True
@@ -33,5 +34,11 @@ def _ask(server: str, names: tuple[str, ...]) -> bool:
     if not (is_terminal(0) and is_terminal(2)):
         return False
     listed = ", ".join(map(one_line, names))
-    text = f"{server} sets {listed}, which chooses what a program loads. Import it?"
+    given = names[0].startswith(("secret:", "file:"))  # no name of a variable has a colon
+    text = (
+        f"is given {listed} of yours"
+        if given
+        else f"sets {listed}, which chooses what a program loads"
+    )
+    text = f"{server} {text}. Import it?"
     return typer.confirm(text, default=False, err=True)

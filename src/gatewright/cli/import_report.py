@@ -18,7 +18,7 @@ from gatewright.configs.substitution import Piece, pieces
 from gatewright.configs.variables import loads_code, moves_traffic
 from gatewright.settings import Settings
 from gatewright.settings.secret_users import allow, is_for_alone
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.secrets import Secrets, open_secrets
 
 __all__ = ["COLUMNS", "Store", "comment", "document", "remarks", "rows"]

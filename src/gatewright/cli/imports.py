@@ -47,7 +47,7 @@ app = typer.Typer(
 
 
 @app.command()
-def import_servers(
+def import_servers(  # noqa: PLR0913 - one argument for each option
     sources: Annotated[
         list[str] | None,
         typer.Argument(
@@ -76,6 +76,14 @@ def import_servers(
             help="Take servers that set this variable, e.g. LD_PRELOAD or PATH: it chooses what a program loads.",
         ),
     ] = None,
+    allow_reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-reference",
+            metavar="secret:NAME",
+            help="Take servers that are given this secret of yours, or this file (file:PATH).",
+        ),
+    ] = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
@@ -92,7 +100,7 @@ def import_servers(
         replace=replace,
         only=only or (),
         dry_run=dry_run,
-        permits=Consent(allow_env or ()),
+        permits=Consent([*(allow_env or ()), *(allow_reference or ())]),
     )
     if json:
         print_document(document(done.plan, done.path, done.store, dry_run=dry_run))
@@ -127,7 +135,7 @@ def bring_in(
     """Servers of these sources into mgp.toml, their secrets into the store; all of it or nothing.
 
     `only` are ids to choose from what was read; `permits` says whether a server may set variables that choose what
-    a program loads. Raises `CliError` where the only source cannot be read,
+    a program loads, or be given what is there already. Raises `CliError` where the only source cannot be read,
     `SettingsError` where our file cannot be, `StoreError` and `OSError`.
     """
     settings = _settings(config)

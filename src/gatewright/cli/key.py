@@ -11,7 +11,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +34,7 @@ from gatewright.cli.output import (
     print_rows,
 )
 from gatewright.cli.rights import as_document, as_text, calls_blindly, takes_rights
+from gatewright.cli.states import opened
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
 from gatewright.stores.callers import Callers, Key, NameTaken
@@ -262,13 +263,11 @@ def _misuse(message: str) -> CliError:
 @contextmanager
 def _store(config: Path | None) -> Iterator[tuple[Callers, Settings]]:
     settings = load(config)
-    folder = settings.storage.path
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
-    try:
+    with (
+        opened(settings.storage.path) as state,
+        closing(Callers(state, clock=time.time, random=os.urandom)) as callers,
+    ):
         yield callers, settings
-    finally:
-        callers.close()
 
 
 def _operator(callers: Callers, key: str | None, settings: Settings, *, first: bool = False) -> str:

@@ -109,13 +109,8 @@ def _secrets() -> Iterable[object]:
 
 def _keys() -> Sequence[Key]:
     # Only who completes a key opens the store.
+    from gatewright.cli.states import seen  # noqa: PLC0415
     from gatewright.stores.callers import Callers  # noqa: PLC0415
 
-    path = load().storage.path / "keys.db"
-    if not path.exists():
-        return []
-    callers = Callers(path, clock=time.time, random=os.urandom)
-    try:
-        return callers.keys()
-    finally:
-        callers.close()
+    with seen(load().storage.path) as state:
+        return Callers(state, clock=time.time, random=os.urandom).keys()

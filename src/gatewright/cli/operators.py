@@ -18,6 +18,7 @@ from pathlib import Path
 from gatewright.call import Caller
 from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
+from gatewright.cli.states import opened, seen
 from gatewright.commands import to_type
 from gatewright.settings import Settings
 from gatewright.stores.callers import Callers
@@ -70,15 +71,15 @@ def local_user() -> str:
         return f"{LOCAL}:{number}"
 
 
-def require_operator(settings: Settings, key: str | None) -> str:
-    """The same, by the keys in the state folder, which is made where there is none."""
+def require_operator(settings: Settings, key: str | None, *, as_found: bool = False) -> str:
+    """The same, by the keys in the state folder, which is made where there is none; or, `as_found`, is left as it is."""
     folder = settings.storage.path
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
-    try:
-        return operator(callers, key, folder, only_keys=keys_alone(settings))
-    finally:
-        callers.close()
+    with (seen if as_found else opened)(folder) as state:
+        callers = Callers(state, clock=time.time, random=os.urandom)
+        who = operator(callers, key, folder, only_keys=keys_alone(settings))
+        if not as_found:
+            callers.save_last_used()
+    return who
 
 
 def keys_alone(settings: Settings) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from gatewright.cli.habits import HABITS
 from gatewright.cli.log_lines import clean
 from gatewright.redaction.invisible import hidden
-from gatewright.wire.visible import is_unseen
+from gatewright.wire.visible import is_unseen, spelled
 
 __all__ = [
     "CliError",
@@ -29,6 +29,7 @@ __all__ = [
     "note",
     "one_line",
     "print_document",
+    "print_json",
     "print_line",
     "print_rows",
     "print_text",
@@ -50,6 +51,7 @@ class Exit:
     DENIED = 6
     WAITING = 7
     PROBLEMS = 8
+    NOT_KNOWN = 9
     INTERRUPTED = 130
 
 
@@ -130,7 +132,13 @@ def print_document(value: Any) -> None:
     text = msgspec.json.encode(value, order="deterministic")
     if is_terminal(1):
         text = msgspec.json.format(text, indent=2)
-    sys.stdout.write(text.decode() + "\n")
+    print_json(text)
+
+
+def print_json(text: bytes) -> None:
+    """JSON as it is for a program; on a terminal with nothing that hides or steers, in the escapes of JSON itself."""
+    shown = text.decode()
+    sys.stdout.write((spelled(shown, keep="\n") if is_terminal(1) else shown) + "\n")
     sys.stdout.flush()
 
 

@@ -24,7 +24,6 @@ from gatewright.participants import (
 )
 from gatewright.participants.dial import join
 from gatewright.participants.participant import Heard
-from gatewright.patterns import Pattern
 from gatewright.protocol.room_payload import (
     Chat,
     Operation,
@@ -36,12 +35,11 @@ from gatewright.protocol.room_payload import (
 )
 from gatewright.transport.websocket import CannotConnect
 from gatewright.wire import jsonrpc
+from gatewright.wire.visible import spelled
 
 __all__ = ["cells", "one_line", "room", "run"]
 
 _SHOWN = 120
-_ODD = Pattern(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""What ends a line for some readers, or steers a terminal: in JSON it can only stand in a text, where it can be escaped."""
 _CODES: tuple[tuple[type[RoomError], str, int], ...] = (
     (NotAllowedError, "permission_denied", Exit.DENIED),
     (RoomRefusedError, "permission_denied", Exit.DENIED),
@@ -97,7 +95,7 @@ def one_line(text: bytes) -> str:
     """A message, which is JSON, in one line of what a terminal can show. White space between its members may be line
     ends, and what stands between two of them could be taken for a message of somebody else."""
     flat = text.decode("utf-8", "replace").replace("\r", " ").replace("\n", " ")
-    return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", flat)
+    return spelled(flat)
 
 
 def cells(heard: Heard) -> tuple[str, str, str, str]:

@@ -30,7 +30,7 @@ from gatewright.settings import Settings, load
 from gatewright.settings.build import build
 from gatewright.settings.lookup import STDIN, state_directory
 from gatewright.settings.secret_users import allow, configurations, disallow, for_new_value, users
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
 from gatewright.stores.secrets import Secrets, open_secrets
 

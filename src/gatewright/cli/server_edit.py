@@ -216,7 +216,7 @@ def _switch_tool(tool: str, config: Path | None, *, json: bool, enabled: bool) -
 
 
 def _tool(settings: Settings, tool: str) -> tuple[str, str]:
-    """Server and tool of `files/read`, `files__read` or `files.read`; the longest id that fits."""
+    """Server and tool of `files/read`, `files__read` or `files.read`."""
     found = seen_subject(settings, tool)
     if found is not None and found.tool is not None and settings.server(found.server) is not None:
         return found.server, found.tool

@@ -19,10 +19,11 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.states import has_state, opened
 from gatewright.cli.subjects import no_server
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
-from gatewright.stores.permissions import DATABASE, Permissions, Word
+from gatewright.stores.permissions import Permissions, Word
 from gatewright.wire.permissions import declared_permissions, permission_risk
 
 __all__ = ["permit"]
@@ -93,16 +94,12 @@ def _check(settings: Settings, id: str) -> None:
 @contextmanager
 def _store(folder: Path, server: str, *, new: bool) -> Iterator[Permissions]:
     """The store; where there is none yet, only a decision makes one."""
-    if not new and not (folder / DATABASE).exists():
+    if not new and not has_state(folder):
         raise CliError(
             f"no operator has said anything about permissions yet in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
             hint=to_type("server permit {} PERMISSION", server),
         )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    store = Permissions(folder / DATABASE, clock=time.time)
-    try:
-        yield store
-    finally:
-        store.close()
+    with opened(folder) as state:
+        yield Permissions(state, clock=time.time)

@@ -21,10 +21,11 @@ from gatewright.cli.names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
+from gatewright.cli.states import has_state, opened
 from gatewright.cli.subjects import no_server, seen_subject, spelled
 from gatewright.commands import to_type
 from gatewright.settings import Settings, load
-from gatewright.stores.pins import DATABASE, Pin, Pins
+from gatewright.stores.pins import Pin, Pins
 
 __all__ = ["pin"]
 
@@ -176,18 +177,15 @@ def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[P
 
 @contextmanager
 def _store(folder: Path) -> Iterator[Pins]:
-    if not (folder / DATABASE).exists():
+    if not has_state(folder):
         raise CliError(
             f"no gateway has seen a tool yet in {folder}",
             code="not_found",
             exit_code=Exit.UNREACHABLE,
             hint=f"the gateway pins what it sees when it first runs: {to_type('serve')}",
         )
-    pins = Pins(folder / DATABASE, clock=time.time)
-    try:
-        yield pins
-    finally:
-        pins.close()
+    with opened(folder) as state:
+        yield Pins(state, clock=time.time)
 
 
 def _unknown(name: str) -> CliError:

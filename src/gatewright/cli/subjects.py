@@ -17,23 +17,24 @@ from gatewright.cli.habits import HABITS
 from gatewright.cli.held import unseen
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint, read_running
+from gatewright.cli.states import seen
 from gatewright.commands import to_type
 from gatewright.patterns import Pattern
 from gatewright.settings import Settings, SettingsError, load
-from gatewright.stores.pins import DATABASE as PINS
 from gatewright.stores.pins import Pins
 from gatewright.validators.nearest import closest
 
 __all__ = [
+    "Shown",
     "Subject",
     "absent",
-    "known_prefixes",
     "listed",
     "no_server",
     "own_name",
     "prefixes_of",
     "seen_subject",
     "servers_of",
+    "shown_by",
     "spelled",
     "split",
     "subject_of",
@@ -90,41 +91,77 @@ def absent(where: Endpoint, name: str) -> str:
 def split(settings: Settings, text: str) -> Subject | None:
     """Server and tool of `files/read`, `files__read` or `files.read`, or a server alone; the longest id that fits. None
     where no server is called so."""
+    return next(iter(_readings(settings, text)), None)
+
+
+def _readings(settings: Settings, text: str) -> list[Subject]:
+    """All that a text can mean, longest id first. More than one where ids begin alike: `a__b__c` is a tool of `a` or of `a__b`; with
+    a slash it is one alone, as no id has any."""
     names = servers_of(settings)
     if text in names:
-        return Subject(text)
+        return [Subject(text)]
     prefixes = [(one, one) for one in names]
     prefixes += [(one.tool_prefix, one.id) for one in settings.servers if one.tool_prefix]
+    found: dict[Subject, str] = {}
     for prefix, server in sorted(prefixes, key=lambda one: -len(one[0])):
         for mark in _MARKS:
-            begin, found, tool = text.partition(prefix + mark)
-            if found and not begin and tool:
-                return Subject(server, tool)
-    return None
+            begin, between, tool = text.partition(prefix + mark)
+            if between and not begin and tool:
+                found.setdefault(Subject(server, tool), mark)
+    by_mark = ([one for one, each in found.items() if each == mark] for mark in _MARKS)
+    return next((some for some in by_mark if some), [])
+
+
+def _two_meanings(text: str, found: Iterable[Subject]) -> CliError:
+    meant = " or ".join(f"{one.server}/{one.tool}" for one in found)
+    return CliError(
+        f"{text!r} can mean {meant}",
+        code="ambiguous",
+        exit_code=Exit.USAGE,
+        hint="write SERVER/TOOL: that is one tool alone",
+    )
 
 
 def spelled(server: str, tool: str | None, settings: Settings | None = None) -> str:
     """How every command shows a tool, or a server alone: as lists of tools do. Where lists show another name (cut, mapped, with a
-    prefix of the `settings`), and for the gateway's own, as they are called like methods, which is taken everywhere."""
+    prefix of the `settings` or none), and for the gateway's own, as they are called like methods, which is taken everywhere."""
     if tool is None:
         return server
     shown = f"{server}__{tool}"
     known = None if settings is None else settings.server(server)
     prefixed = known is not None and known.tool_prefix not in {None, server}
-    plain = len(shown) <= _BUDGET and _FOREIGN.search(shown) is None
+    prefixed |= settings is not None and server in _bare(settings)
+    # With a second `__`, lists may show another name and ids that begin alike may claim it.
+    one_mark = shown.find("__") == shown.rfind("__")
+    plain = one_mark and len(shown) <= _BUDGET and _FOREIGN.search(shown) is None
     return shown if plain and not prefixed and server != KERNEL else f"{server}/{tool}"
 
 
 def seen_subject(settings: Settings, text: str) -> Subject | None:
     """The same as `split`, and a tool by the server's own name for it also where lists show another: one that hosts take
-    (`café` as `caf_`, a long one cut). Which tools there are say the pins; without a gateway, and of tools that are gone, too."""
-    found = split(settings, text)
-    if found is not None and found.tool is None:
-        return found
-    owners = _bare(settings) if found is None else [found.server]
+    (`café` as `caf_`, a long one cut). Which tools there are say the pins; without a gateway, and of tools that are gone, too.
+    Raises `CliError` (exit code 2) where two tools can be meant."""
+    found = _readings(settings, text)
+    if found and found[0].tool is None:
+        return found[0]
+    bare = _bare(settings)
+    owners = [*(one.server for one in found), *bare]
     seen = {one: tools for one in owners if (tools := _seen(settings, one))}
-    if not seen or (found is not None and found.tool in seen[found.server]):
-        return found
+    own = [Subject(one, text) for one in bare if text in seen.get(one, ())]
+    if own and settings.gateway.unprefixed:
+        return own[0]
+    known = [*own, *(one for one in found if one.tool in seen.get(one.server, ()))]
+    if len(known) == 1:
+        return known[0]
+    if seen and not known and (target := _exposed(settings, seen, text)) is not None:
+        return target
+    if len(found) > 1:
+        raise _two_meanings(text, known or found)
+    return found[0] if found else None
+
+
+def _exposed(settings: Settings, seen: Mapping[str, set[str]], text: str) -> Subject | None:
+    """The tool that lists show under this name."""
     # Only a name that is nobody's own pays for the table.
     from gatewright.transport.slices import whole  # noqa: PLC0415
     from gatewright.upstream.names import expose_names  # noqa: PLC0415
@@ -132,14 +169,18 @@ def seen_subject(settings: Settings, text: str) -> Subject | None:
     targets = [Target(server, one) for server, tools in seen.items() for one in tools]
     names = whole(expose_names(targets, prefixes=prefixes_of(settings), bare=_bare(settings)))
     target = names.find(text)
-    return found if target is None else Subject(target.server, target.name)
+    return None if target is None else Subject(target.server, target.name)
 
 
-def listed(
-    tools: Sequence[Mapping[str, Any]], text: str, prefixes: Mapping[str, str]
-) -> Mapping[str, Any] | None:
-    """The tool that a name means, of those that a gateway lists; None where it is none of them. `prefixes` are those of servers that
-    have another than their id."""
+class Shown(NamedTuple):
+    """How lists show tools of servers that are not shown by their id: with which prefix, and whose have none."""
+
+    prefixes: Mapping[str, str] = {}
+    bare: Sequence[str] = ()
+
+
+def listed(tools: Sequence[Mapping[str, Any]], text: str, shown: Shown) -> Mapping[str, Any] | None:
+    """The tool that a name means, of those that a gateway lists; None where it is none of them."""
     known = {str(one.get("name")): one for one in tools}
     if text in known:
         return known[text]
@@ -150,8 +191,9 @@ def listed(
         at = text.find(mark)
         while at > 0:
             server, own = text[:at], text[at + len(mark) :]
-            shown = spellings(Target(server, own), prefixes.get(server))
-            found = next((known[one] for one in shown if own and one in known), None)
+            names = [own] if server in shown.bare else []
+            names += spellings(Target(server, own), shown.prefixes.get(server))
+            found = next((known[one] for one in names if own and one in known), None)
             if found is not None:
                 return found
             at = text.find(mark, at + 1)
@@ -163,12 +205,13 @@ def prefixes_of(settings: Settings) -> dict[str, str]:
     return {one.id: one.tool_prefix for one in settings.servers if one.tool_prefix}
 
 
-def known_prefixes(config: Path | None) -> dict[str, str]:
-    """The same as far as a configuration is at hand: a gateway elsewhere is asked without one."""
+def shown_by(config: Path | None) -> Shown:
+    """How lists show tools as far as a configuration is at hand: a gateway elsewhere is asked without one."""
     try:
-        return prefixes_of(load(config))
+        settings = load(config)
     except (CliError, SettingsError, OSError):
-        return {}
+        return Shown()
+    return Shown(prefixes_of(settings), _bare(settings))
 
 
 def _bare(settings: Settings) -> list[str]:
@@ -180,34 +223,43 @@ def _bare(settings: Settings) -> list[str]:
 
 
 def _seen(settings: Settings, server: str) -> set[str]:
-    path = settings.storage.path / PINS
-    if not path.exists():
-        return set()
-    pins = Pins(path, clock=time.time)
-    try:
-        return {one.tool for one in pins.of(server)}
-    finally:
-        pins.close()
+    with seen(settings.storage.path) as state:
+        return {one.tool for one in Pins(state, clock=time.time).of(server)}
 
 
 def subject_of(settings: Settings, text: str, config: Path | None) -> Subject:
-    """What a name means. Raises `CliError` (exit code 2) where nothing is called so, with the names that come close."""
-    found = split(settings, text)
+    """What a name means. Raises `CliError` (exit code 2) where nothing is called so, with the names that come close, or two are."""
+    readings = _readings(settings, text)
+    found = next(iter(readings), None)
     if found is not None and found.tool is None:
         return found
     where = _running(config)
     if where is None:
         if found is None:
             raise _nothing(settings, text)
+        if len(readings) > 1:
+            raise _two_meanings(text, readings)
         note(
             f"no gateway runs here, so it is not known whether {found.server} has a tool {found.tool!r}"
         )
         return found
     said = _asked(where, text)
-    if found is not None and not said.get("tool_name"):
-        said = _asked(where, f"{found.server}/{found.tool}")  # the one spelling that every tool has
     if said.get("tool_name"):
         return Subject(str(said["server_id"]), str(said["tool_name"]))
+    # `SERVER/TOOL` is the one spelling that every tool has.
+    again = {one: _asked(where, f"{one.server}/{one.tool}") for one in readings}
+    there = [one for one in again.values() if one.get("tool_name")]
+    if len(there) == 1:
+        return Subject(str(there[0]["server_id"]), str(there[0]["tool_name"]))
+    if len(readings) > 1:
+        raise _two_meanings(text, readings)
+    return _not_there(settings, text, found, where, again.get(found, {}) if found else {})
+
+
+def _not_there(
+    settings: Settings, text: str, found: Subject | None, where: Endpoint, said: dict[str, Any]
+) -> Subject:
+    """A tool that the gateway does not have now, as it was written, with a note where it may have it later. Raises `CliError`."""
     if found is not None and _reason(said) in _LATER:
         note(
             f"{found.server} is not connected, so it is not known whether it has a tool {found.tool!r}"

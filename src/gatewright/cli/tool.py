@@ -15,7 +15,7 @@ from gatewright.cli.output import CliError, Exit, note, print_document, print_ro
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.server_edit import disable_tool, enable_tool
-from gatewright.cli.subjects import known_prefixes, listed
+from gatewright.cli.subjects import listed, shown_by
 from gatewright.cli.tool_export import export
 from gatewright.cli.typed import SINGLE, typed
 from gatewright.commands import to_type
@@ -256,7 +256,7 @@ def _headers(schema: Any) -> dict[tuple[str, ...], str]:
 
 def find_tool(where: Endpoint, name: str, config: Path | None) -> dict[str, Any] | None:
     """The definition of a tool, by any of its names, as the gateway lists it to whoever asks; None where it does not."""
-    found = listed(ask_all(where, "tools/list", "tools"), name, known_prefixes(config))
+    found = listed(ask_all(where, "tools/list", "tools"), name, shown_by(config))
     return None if found is None else dict(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +14,7 @@ from gatewright.cli.names import tool_names
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import endpoint
-from gatewright.cli.subjects import known_prefixes, listed
+from gatewright.cli.subjects import Shown, listed, shown_by
 from gatewright.commands import to_type
 from gatewright.sdk.export import FORMS, catalogue, tool_document
 from gatewright.sdk.export.catalogue import Exportable, definition_of
@@ -70,16 +70,14 @@ def export(  # noqa: PLR0917 - one argument for each option
     else:
         tools = _declared(from_)
     if name is not None:
-        tools = _named(tools, name, known_prefixes(config) if from_ is None else {})
+        tools = _named(tools, name, shown_by(config) if from_ is None else Shown())
     if not tools or (form is Form.TOOL and len(tools) > 1):
         raise _wanting(name, tools)
     print_document(_written(form, tools))
 
 
-def _named(
-    tools: Sequence[Exportable], name: str, prefixes: Mapping[str, str]
-) -> Sequence[Exportable]:
-    found = listed([definition_of(one) for one in tools], name, prefixes)
+def _named(tools: Sequence[Exportable], name: str, shown: Shown) -> Sequence[Exportable]:
+    found = listed([definition_of(one) for one in tools], name, shown)
     return [one for one in tools if found is not None and definition_of(one) == found]
 
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,27 +18,41 @@ import msgspec
 from gatewright.call import Call, Outcome, Unrecorded
 from gatewright.commands import to_type
 from gatewright.settings import Settings
+from gatewright.storage.errors import StoreDamagedError, StoreError
+from gatewright.storage.lock import FolderLock
+from gatewright.storage.opening import Check, Glimpse, open_state
+from gatewright.storage.sqlite import SQLITE
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.anchors import (
     ACCEPTED,
     ANCHORED,
-    STORES,
     Anchor,
+    Found,
     Heads,
     anchors_of,
     behind,
     bereft,
     forgotten,
+    found_in,
+    place_in,
 )
 from gatewright.stores.audit import AuditLog
-from gatewright.stores.errors import StoreDamagedError, StoreError
-from gatewright.stores.lock import FolderLock
 from gatewright.stores.recorded import note, outrun
 from gatewright.stores.records import Actor
 from gatewright.stores.retention import Keep
 from gatewright.stores.rows import DATABASE
 from gatewright.stores.segments import Head
 
-__all__ = ["POLLED_S", "Anchoring", "accept", "anchoring_of", "record_of", "wrong_in"]
+__all__ = [
+    "POLLED_S",
+    "Anchoring",
+    "accept",
+    "anchoring_of",
+    "check_of",
+    "record_of",
+    "state_of",
+    "wrong_in",
+]
 
 POLLED_S = 0.25
 """How soon a store that goes back bars all calls."""
@@ -53,8 +67,33 @@ def _do() -> str:
     )
 
 
+def state_of(folder: Path) -> StateDatabase:
+    """The state of a folder, opened for reading and writing. Where it has to be made, or brought to the form of this version, it is
+    first held against the record. Raises `StoreError`."""
+    return open_state(folder, check_of(folder))
+
+
+def check_of(folder: Path) -> Check:
+    """Refuses a state that is behind the record of its folder, or whose record is gone."""
+
+    def check(found: Glimpse) -> None:
+        lost = bereft(folder, found)
+        if lost:
+            raise _is_lost(folder, lost)
+        wrong = (
+            _wrong(folder, anchors_of(folder), found_in(found), place_in(found))
+            if _has_record(folder)
+            else []
+        )
+        if wrong:
+            raise _is_behind(folder, wrong)
+
+    return check
+
+
 def record_of(
     settings: Settings,
+    database: StateDatabase,
     random: Callable[[int], bytes],
     *,
     took: Callable[[Call, Outcome, float], None],
@@ -62,15 +101,23 @@ def record_of(
 ) -> AuditLog:
     """The record of the configured state folder. `taken` is the last record that every sink has.
 
-    Raises `StoreDamagedError` where there was another one that is gone, and what `AuditLog` raises.
+    Raises `StoreDamagedError` where there was another one that is gone, and what `AuditLog` raises; the `database` is closed then.
     """
+    with _closed_where_it_fails(database):
+        return _record_of(settings, random, took, taken)
+
+
+def _record_of(
+    settings: Settings,
+    random: Callable[[int], bytes],
+    took: Callable[[Call, Outcome, float], None],
+    taken: Callable[[], int],
+) -> AuditLog:
     state, said = settings.storage.path, settings.audit
     why = bereft(state)
     if why:
         FolderLock(state).release()  # another gateway that just starts there is the nearer reason
-        raise StoreDamagedError(
-            f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_do()}"
-        )
+        raise _is_lost(state, why)
     return AuditLog(
         state,
         clock=time.time,
@@ -82,13 +129,23 @@ def record_of(
     )
 
 
-async def anchoring_of(state: Path, audit: AuditLog) -> Anchoring:
-    """The stores of a folder held against the record that was just opened, which is closed where they are behind it.
+async def anchoring_of(state: Path, audit: AuditLog, database: StateDatabase) -> Anchoring:
+    """The state of a folder held against the record that was just opened; both are closed where it is behind.
     Raises `StoreError`."""
+    with _closed_where_it_fails(database):
+        try:
+            return Anchoring(state, audit)
+        except StoreError:
+            await audit.close()
+            raise
+
+
+@contextlib.contextmanager
+def _closed_where_it_fails(database: StateDatabase) -> Iterator[None]:
     try:
-        return Anchoring(state, audit)
-    except StoreError:
-        await audit.close()
+        yield
+    except BaseException:
+        database.close()
         raise
 
 
@@ -101,15 +158,12 @@ class Anchoring:
         self._state = state
         self._heads = Heads(state)
         self._known = anchors_of(state)
-        self._unnoted: list[Path] = []
+        self._unnoted = False
         self._from = 0
-        wrong = _wrong(state, self._known, self._heads)
+        wrong = _wrong(state, self._known, self._heads.found(), self._heads.place())
         if wrong:
             self._heads.close()
-            raise StoreDamagedError(
-                f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
-                f"again: {_do()}"
-            )
+            raise _is_behind(state, wrong)
         audit.anchored = _spelled(self._known)
 
     async def follow(self) -> None:
@@ -129,23 +183,22 @@ class Anchoring:
 
     def look(self) -> None:
         """Bar all calls while a store is behind the record; let the record know of steps. Raises `Unrecorded`."""
-        heads, problems = self._heads.found()
-        wrong = [*behind(self._known, heads, problems), *map(_replaced, self._heads.moved())]
+        found = self._heads.found()
+        wrong = [*behind(self._known, found), *([_replaced()] if self._heads.moved() else [])]
         if wrong:
             self._bar("; ".join(wrong))
             return
         if self._audit.barred is not None:
             log.warning("the stores are again what the record says, and calls are taken")
             self._audit.barred = None
-        steps = {name: one for name, one in heads.items() if one.steps or name in self._known}
+        steps = {name: one for name, one in found.heads.items() if one.steps or name in self._known}
         if steps != self._known:
             self._from = self._audit.event(ANCHORED, details={"stores": _spelled(steps)})
-            changed = [name for name in steps if steps[name] != self._known.get(name)]
-            self._unnoted = [*{*self._unnoted, *_files(self._state, changed)}]
+            self._unnoted = True
             self._known = steps
             self._audit.anchored = _spelled(steps)
         if self._unnoted and self._audit.synced.seq >= self._from:
-            self._unnoted = note(self._unnoted, self._audit.synced)
+            self._unnoted = not note(self._state, self._audit.synced)
 
     def close(self) -> None:
         """Let the record know of the last steps, and let go of the files. How far it came the stores hear when it is closed."""
@@ -171,11 +224,11 @@ def wrong_in(state: Path) -> list[str]:
     lost = bereft(state)
     if lost:
         return [f"the record is gone, though {lost}"]
-    if not (state / DATABASE).exists():
+    if not _has_record(state):
         return []
     heads = Heads(state)
     try:
-        return _wrong(state, anchors_of(state), heads)
+        return _wrong(state, anchors_of(state), heads.found(), heads.place())
     finally:
         heads.close()
 
@@ -184,34 +237,46 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
     """Let the record say that the stores are right as they are, though this is wrong of them. Raises `Unrecorded`."""
     heads = Heads(state)
     try:
-        found, _ = heads.found()
+        found = heads.found()
     finally:
         heads.close()
-    said = {"stores": _spelled(found), "were": _spelled(anchors_of(state)), "wrong": wrong}
+    said = {"stores": _spelled(found.heads), "were": _spelled(anchors_of(state)), "wrong": wrong}
     audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
     audit.ending = _ending(state)
 
 
-def _wrong(state: Path, known: Mapping[str, Anchor], heads: Heads) -> list[str]:
-    found = [*forgotten(state, known), *behind(known, *heads.found())]
+def _has_record(state: Path) -> bool:
+    return (state / DATABASE).exists()
+
+
+def _wrong(state: Path, known: Mapping[str, Anchor], found: Found, place: Head | None) -> list[str]:
+    wrong = [*forgotten(state, known), *behind(known, found)]
     try:
-        return [*found, *outrun(state, heads.places())[:1]]
+        return [*wrong, *outrun(state, SQLITE.file, place)]
     except OSError as problem:
         raise StoreError(f"the record in {state} cannot be read: {problem}") from problem
 
 
-def _files(state: Path, names: Iterable[str]) -> list[Path]:
-    """The files among the stores in which the place of the record is noted."""
-    return [state / name for name in names if name.endswith(".db")]
-
-
 def _ending(state: Path) -> Callable[[Head], object]:
-    return lambda place: note(_files(state, STORES), place)
+    return lambda place: note(state, place)
+
+
+def _is_lost(state: Path, why: str) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_do()}"
+    )
+
+
+def _is_behind(state: Path, wrong: Sequence[str]) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
+        f"again: {_do()}"
+    )
 
 
 def _spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:
     return {name: msgspec.to_builtins(one) for name, one in anchors.items()}
 
 
-def _replaced(name: str) -> str:
-    return f"another file stands in the place of {name}, which the gateway has open: start it again"
+def _replaced() -> str:
+    return f"another file stands in the place of {SQLITE.file}, which the gateway has open: start it again"

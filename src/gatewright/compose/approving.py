@@ -13,8 +13,9 @@ from gatewright.commands import to_type
 from gatewright.compose.changes import policy_version
 from gatewright.compose.desk import Desk, Record, Tell
 from gatewright.settings import Settings
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.approval import Approval
-from gatewright.stores.approvals import DATABASE, Approvals
+from gatewright.stores.approvals import Approvals
 from gatewright.transport.egress import Egress, EgressFailed
 from gatewright.wire import jsonrpc
 
@@ -25,9 +26,9 @@ log = logging.getLogger("gatewright.approvals")
 _TRIES = 3
 
 
-def desk_of(settings: Settings, record: Record) -> Desk:
-    """The queue of a state folder. Raises `StoreError`."""
-    store = Approvals(settings.storage.path / DATABASE, clock=time.time, random=os.urandom)
+def desk_of(settings: Settings, state: StateDatabase, record: Record) -> Desk:
+    """The queue in a state. Raises `StoreError`."""
+    store = Approvals(state, clock=time.time, random=os.urandom)
     desk = Desk(store, record)
     adopt(desk, settings)
     return desk
@@ -48,12 +49,12 @@ def queue_of(settings: Settings, desk: gates.Desk) -> gates.Queue:
 
 def rules_of(settings: Settings) -> Callable[[Target], gates.Rule]:
     """Who has to agree to the calls of which tool."""
-    said, tools = settings.approvals, {one.id: one.tools for one in settings.servers}
+    said, servers = settings.approvals, {one.id: one for one in settings.servers}
     general = gates.Rule(said.approver, said.quorum)
 
     def rule(target: Target) -> gates.Rule:
-        words = tools.get(target.server, {})
-        word = words.get(target.name) or words.get("*")
+        server = servers.get(target.server)
+        word = None if server is None else server.rule(target.name)
         if word is None or word.approver is None:
             return general
         return gates.Rule(word.approver, said.quorum)

@@ -2,20 +2,27 @@
 and whoever wants to know of a new request is told.
 
 `gatewright approve` decides in a process of its own. The gateway looks several times a second whether something was
-decided (`look`); a look at a queue that nobody touched costs a few microseconds.
+decided (`look`); a look at a queue that nobody touched costs no statement.
+
+Many requests may end at once, and many calls may wait for one: a look writes a bounded number of steps down, and who waits is let go
+a few in each turn of the loop. What a call asks of the queue waits for the disk, on the loop: so calls ask one after the other, with a rest between
+in which everybody else has their turn (`in_turn`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any, Protocol
 
+from gatewright.storage.errors import StoreError
 from gatewright.stores.approval import Approval, ApprovalChange, Asked
 from gatewright.stores.approvals import Approvals
-from gatewright.stores.errors import StoreError
 from gatewright.stores.records import Actor, Subject
 
 __all__ = ["Desk", "Record", "Tell"]
@@ -24,6 +31,13 @@ log = logging.getLogger("gatewright.approvals")
 
 WISH_S = 30 * 86_400.0
 """How long a request of a server waits. The server waits with it, and asks again when it has ended."""
+
+STEPS_A_LOOK = 32
+LET_GO_A_TURN = 4
+"""A call that goes on costs some tenths of a millisecond."""
+
+_REST, _LONGEST_REST_S = 2, 0.05
+"""A rest is so many times as long as what was before it took."""
 
 Tell = Callable[[Approval], Awaitable[None]]
 """Tells somebody outside of a new request. Must not raise."""
@@ -45,12 +59,20 @@ class Desk:
     """How long a request waits before it ends undecided."""
     tell: Tell | None = None
 
-    def __init__(self, store: Approvals, record: Record) -> None:
+    def __init__(
+        self, store: Approvals, record: Record, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`clock` gives seconds of any origin."""
         self._store = store
         self._record = record
-        self._news = asyncio.Event()
+        self._waiters: dict[str, set[asyncio.Future[None]]] = {}
+        """By request: the calls that wait for what becomes of it."""
+        self._free: deque[asyncio.Future[None]] = deque()
         self._telling: set[asyncio.Task[None]] = set()
         self._writing = False
+        self._clock = clock
+        self._line = asyncio.Lock()
+        self._free_at = 0.0
         self.page: Callable[[Approval], str] = lambda _: ""
         """Gives the URL of a page on which an operator decides; empty where there is none."""
         self.ruled: Callable[[Approval], None] = lambda _: None
@@ -58,11 +80,28 @@ class Desk:
 
     # -- for the gate --------------------------------------------------------------------------------
 
+    @property
+    def rests_s(self) -> float:
+        """How long it is until the next call may ask."""
+        return max(0.0, self._free_at - self._clock())
+
+    @asynccontextmanager
+    async def in_turn(self) -> AsyncIterator[None]:
+        """While inside, it is this call's turn to ask of the queue, without waiting for anything meanwhile."""
+        async with self._line:
+            await asyncio.sleep(self.rests_s)
+            began = self._clock()
+            try:
+                yield
+            finally:
+                now = self._clock()
+                self._free_at = now + min(_REST * (now - began), _LONGEST_REST_S)
+
     def redeem(self, asked: Asked) -> Approval | None:
         """Use an approval of this very question up, where there is one."""
         used = self._store.redeem(asked)
         if used is not None:
-            self._write_down()  # before the call runs: no use without its record
+            self._write_down(used.id)  # before the call runs: no use without its record
         return used
 
     def ask(
@@ -77,24 +116,31 @@ class Desk:
             quorum=quorum,
             lasts_s=self.lasts_s,
         )
-        self._write_down()
+        if made is not None:
+            self._write_down(made.id)
         return made
 
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
-        while True:
-            news = self._news
-            one = self._store.get(id)
-            if one is None or one.state != "pending":
-                return
-            await news.wait()
+        one = self._store.get(id)
+        if one is None or one.state != "pending":
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiters = self._waiters.setdefault(id, set())
+        waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            waiters.discard(waiter)
+            if not waiters and self._waiters.get(id) is waiters:
+                del self._waiters[id]
 
     # -- for tasks (`compose.tasks`) -----------------------------------------------------------------
 
     def withdraw(self, id: str) -> None:
         """Whoever asked takes its request back, where nobody has decided on it."""
         if self._store.withdraw(id):
-            self._write_down()
+            self._write_down(id)
             self._wake()
 
     # -- for operators (`doors.approval_page`) -------------------------------------------------------
@@ -111,7 +157,7 @@ class Desk:
             found = self._store.approve(id, by=by, comment=comment, edited=edited, seen=seen)
         else:
             found = self._store.deny(id, by=by, comment=comment)
-        self._write_down()
+        self._write_down(id)
         self._wake()
         return found
 
@@ -141,7 +187,7 @@ class Desk:
     def waiting(self) -> int:
         """How many requests wait for a decision; none where the store cannot say."""
         try:
-            return len(self._store.waiting())
+            return len(self._store.pending())
         except StoreError:
             return 0
 
@@ -160,11 +206,24 @@ class Desk:
         self._store.close()
 
     def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        if self._waiters:
+            pending = self._store.pending()
+            for id, waiters in self._waiters.items():
+                if id not in pending:
+                    self._free.extend(waiters)
+            self._let_go()
 
-    def _write_down(self) -> bool:
-        """Put every step that is not yet there into the audit trail; whether there was one.
+    def _let_go(self) -> None:
+        for _ in range(min(LET_GO_A_TURN, len(self._free))):
+            waiter = self._free.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+        if self._free:
+            asyncio.get_running_loop().call_soon(self._let_go)
+
+    def _write_down(self, of: str = "") -> bool:
+        """Put steps that are not yet there into the audit trail, oldest first: some, and every one of the request `of`. Whether
+        there was one.
 
         Raises `Unrecorded` (of `call`).
         """
@@ -172,13 +231,31 @@ class Desk:
             return False
         self._writing, found = True, False
         try:
-            while changes := self._store.changes():
+            changes = self._store.changes("", STEPS_A_LOOK)
+            while changes:
                 found = True
-                for change in changes:
-                    self._write(change)
+                self._write_all(changes)
+                changes = self._store.changes(of, STEPS_A_LOOK) if of else []
         finally:
             self._writing = False
         return found
+
+    def _write_all(self, changes: list[ApprovalChange]) -> None:
+        done: list[ApprovalChange] = []
+        try:
+            for change in changes:
+                self._write(change)
+                done.append(change)
+        finally:
+            if done:  # also where one after them could not be written
+                self._store.recorded(one.number for one in done)
+                self._tell_of(done)
+
+    def _tell_of(self, changes: list[ApprovalChange]) -> None:
+        tell = self.tell
+        for change in changes:
+            if change.action == "requested" and tell is not None:
+                self._tell(tell, change.approval)
 
     def _write(self, change: ApprovalChange) -> None:
         one = change.approval
@@ -190,9 +267,6 @@ class Desk:
         )
         if one.kind == "server" and change.action in ("approved", "denied"):
             self.ruled(one)
-        self._store.recorded(change.number)
-        if change.action == "requested" and self.tell is not None:
-            self._tell(self.tell, one)
 
     def _tell(self, tell: Tell, approval: Approval) -> None:
         task = asyncio.ensure_future(tell(approval))

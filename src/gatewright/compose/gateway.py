@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from gatewright import __version__, gates
-from gatewright.call import Caller, Refusal, Who
+from gatewright.call import Who
 from gatewright.commands import typed_as
 from gatewright.compose.addresses import urls_of
 from gatewright.compose.administration import Administration
-from gatewright.compose.anchoring import anchoring_of, record_of
+from gatewright.compose.anchoring import anchoring_of, record_of, state_of
 from gatewright.compose.announcing import announced
 from gatewright.compose.approving import adopt, desk_of
 from gatewright.compose.beside import Beside, workers
@@ -41,7 +41,7 @@ from gatewright.compose.parts import (
     spec_of,
 )
 from gatewright.compose.permitting import permitting_of
-from gatewright.compose.pinning import Pinning
+from gatewright.compose.pinning import pinning_of
 from gatewright.compose.policy import Judges, Revoked, Table, filters_of, table_of
 from gatewright.compose.preparing import prepare_slowly
 from gatewright.compose.randomness import Pool
@@ -72,8 +72,6 @@ from gatewright.serving.nearby import Nearby
 from gatewright.serving.stdio import serve_stdio
 from gatewright.settings import Settings, is_loopback
 from gatewright.settings.reaching import typed_for
-from gatewright.stores.pins import DATABASE as PINS
-from gatewright.stores.pins import Pins
 from gatewright.transport import http_server
 from gatewright.upstream.fleet import Fleet
 from gatewright.upstream.local import LocalServer
@@ -111,33 +109,32 @@ class Gateway:
 
     async def __aenter__(self) -> Gateway:
         typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.listener: http_server.HttpServer | None = None
+        self.database = state_of(self._state)
         self.counted = Counted()
-        self.groundhog = GroundhogSide(self.settings)
+        self.groundhog = GroundhogSide(self.settings, self.database)
         self.sinks = sinks_of(
             self.settings,
             lambda *told: self.supervisor.tell_audit(*told),  # noqa: PLW0108 - it comes later
         )
         self.audit = record_of(
             self.settings,
+            self.database,
             self._random,
             took=self.groundhog.took(self.counted, lambda: self.audit),
             taken=self.sinks.taken,
         )
-        self._anchoring = await anchoring_of(self._state, self.audit)
+        self._anchoring = await anchoring_of(self._state, self.audit, self.database)
         self.events = Events(self.audit)
-        self._office = Office(self._state, self.events)
-        self.desk = desk_of(self.settings, self.audit.event)
+        self._office = Office(self.database, self.events)
+        self.desk = desk_of(self.settings, self.database, self.audit.event)
         self.beside = Beside(workers())
-        self.pinning = Pinning(
-            Pins(self._state / PINS, clock=time.time),
-            self.audit.event,
+        self.pinning = pinning_of(
+            *(self.settings, self.database, self.audit.event),
             kernel_names_of(self._office),
             self.beside.read,
         )
-        self.pinning.adopt(self.settings)
-        self.permitting = permitting_of(self.settings, self.desk, self.audit.event)
+        self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
@@ -161,8 +158,9 @@ class Gateway:
         await self.app.close()
         await self._tasks.close()
         await self.supervisor.close()
-        for one in (self._anchoring, self._office, self.desk, self.pinning, self.permitting):
-            one.close()  # in this order: who closes a store last brings its log into its file
+        parts = (self._anchoring, self._office, self.desk, self.pinning, self.permitting)
+        for one in (*parts, self.database):  # who closes it last brings its log into its file
+            one.close()
         await self.beside.workers.close()
         self.watchdog.close()
         await self.sinks.close()
@@ -194,10 +192,10 @@ class Gateway:
             self.pinning.shelved,
             self.pinning.reserved(),
         )
-        self.supervisor.permits = self.permitting
+        owners: dict[str, Who] = {}
+        self.supervisor.opened, self.supervisor.permits = owners.__contains__, self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
-        owners: dict[str, Who] = {}
         own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
         own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
         self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
@@ -235,7 +233,7 @@ class Gateway:
             self.supervisor,
             lambda: self.settings,
             self._random,
-            state=self._state,
+            state=self.database,
         )
         self.permitting.changed = self._permitted
         self._office.open(
@@ -272,15 +270,16 @@ class Gateway:
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )
         self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.tokens)
-        self.app.approvals = page = ApprovalPage(self.desk, self._identified, os.urandom)
+        self.app.approvals = page = ApprovalPage(
+            self.desk,
+            lambda door, key: self.front.identify(door, key),  # noqa: PLW0108 - it changes
+            os.urandom,
+        )
         self.desk.page = page.url
         self.app.rooms = rooms_of(
             settings,
-            House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self._state),
+            House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self.database),
         )
-
-    def _identified(self, door: str, key: str | None) -> Caller | Refusal:
-        return self.front.identify(door, key)
 
     def _look(self) -> None:
         """Notice what operators decided in processes of their own."""

@@ -32,6 +32,7 @@ from gatewright.serving.front import Front
 from gatewright.settings import Settings, is_loopback
 from gatewright.settings.groundhog import Protocol, Transport
 from gatewright.settings.joining import DOOR
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.audit import AuditLog
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
@@ -85,7 +86,7 @@ class Slow:
 class GroundhogSide:
     """Made before the servers are; opened once the kernel is there."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, state: StateDatabase) -> None:
         self.settings = settings
         self._protocol = settings.protocol or Protocol()
         self._supervisor: Supervisor | None = None
@@ -93,9 +94,7 @@ class GroundhogSide:
         self.listener: http_server.HttpServer | tcp.LineServer | None = None
         """Addresses of the protocol's own that others reach without TLS."""
         self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
-        self._registrations = Registrations(
-            self.registry, settings.storage.path, self._shipped(settings)
-        )
+        self._registrations = Registrations(self.registry, state, self._shipped(settings))
 
     @property
     def local(self) -> Sequence[LocalServer]:

@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from itertools import count
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -23,9 +22,10 @@ from gatewright.compose.events import Events
 from gatewright.compose.granted import granted
 from gatewright.configs.local_agents import AGENTS
 from gatewright.settings import Settings
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.callers import Callers
 from gatewright.stores.grants import Decision, Grant, Key
-from gatewright.stores.issued import DATABASE, Issued
+from gatewright.stores.issued import Issued
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.validators.definition import definition_digest
 
@@ -41,14 +41,15 @@ log = logging.getLogger("gatewright")
 
 
 class Office:
-    """The stores of one state folder. `settings`, `access`, `catalogue` give the present ones;
+    """Keys and grants of one state, and the one look at it. `settings`, `access`, `catalogue` give the present ones;
     `end_refused` ends calls that may not go on."""
 
-    def __init__(self, state: Path, events: Events) -> None:
+    def __init__(self, state: StateDatabase, events: Events) -> None:
         """Raises `StoreError`."""
+        self._state = state
         self._events = events
-        self.callers = Callers(state / "keys.db", clock=time.time, random=os.urandom)
-        self.issued = Issued(state / DATABASE, clock=time.time)
+        self.callers = Callers(state, clock=time.time, random=os.urandom)
+        self.issued = Issued(state, clock=time.time)
         self._applied: tuple[int, int] | None = None
 
     def open(
@@ -93,8 +94,7 @@ class Office:
 
     def look(self, trace_id: str | None = None) -> None:
         """Apply and record what has changed. `trace_id` is of the call that changed it."""
-        self.callers.refresh_if_changed()
-        self.issued.refresh_if_changed()
+        self._state.look()
         self._bind()
         now = self._access().version(), self.callers.loads
         if now != self._applied:

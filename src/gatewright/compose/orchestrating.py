@@ -12,8 +12,8 @@ from gatewright.participants.rules import RuleBook
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.inside import Inside
 from gatewright.settings.rooms import RoomOrchestratorTable
+from gatewright.storage.errors import StoreError
 from gatewright.stores.audit import AuditLog
-from gatewright.stores.errors import StoreError
 from gatewright.stores.private_file import replace_file
 from gatewright.stores.records import Actor, Subject
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
+import unicodedata
 from collections.abc import Callable
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewright.compose.identity import base_of
 from gatewright.compose.redaction import hold_secrets, said_of
 from gatewright.doors.approval_page import PATH
-from gatewright.protocol.web_address import is_loopback
 from gatewright.settings import Settings
 from gatewright.upstream.hub import Hub
 
 __all__ = ["adopt_words", "ours_of"]
 
-_ANY = frozenset({"0.0.0.0", "::", "[::]"})  # noqa: S104 - compared, not bound
 _PORTS = {"http": 80, "https": 443}
+_DOTS = str.maketrans("\u3002\uff61", "..")
+"""What browsers take for a dot, besides what is one by its compatibility form."""
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def adopt_words(hub: Hub, settings: Settings, key: bytes) -> None:
@@ -31,35 +35,76 @@ def ours_of(settings: Settings) -> Callable[[str], bool]:
     """Whether a URL leads to the gateway: to where it listens, to its public address or another name of it, or on this
     machine to the path of the page where operators decide, at whichever port that was opened."""
     gateway, public = settings.gateway, urlsplit(base_of(settings))
-    names = {one.lower().rpartition(":")[0] or one.lower() for one in gateway.allowed_hosts}
-    names |= {gateway.host.lower(), (public.hostname or "").lower()}
-    places = {
-        (gateway.host.lower(), gateway.port),
-        _place(public.hostname, public.port, public.scheme),
-    }
+    names = {_host(_split(f"http://{one}").hostname) for one in gateway.allowed_hosts}
+    names |= {_host(gateway.host), _host(public.hostname)}
+    names.discard("")
+    places = {(_host(gateway.host), gateway.port), _place(public)}
+    everywhere = _is_any(_address(gateway.host.strip("[]")))
 
     def ours(url: str) -> bool:
-        parts = urlsplit(url)
-        host, port = _place(parts.hostname, parts.port, parts.scheme)
-        here = _is_here(host)
-        if (host, port) in places or (here and (port == gateway.port or _is_page(parts.path))):
+        parts = _split(url)
+        if not parts.netloc:
+            return False
+        host, port = _place(parts)
+        if (host, port) in places:
             return True
-        return host in names and not here and (port == gateway.port or _is_page(parts.path))
+        here = _is_here(host) or (everywhere and _is_near(host))
+        return (here or host in names) and (port == gateway.port or _is_page(parts.path))
 
     return ours
 
 
-def _place(host: str | None, port: int | None, scheme: str) -> tuple[str, int]:
-    return (host or "").rstrip(".").lower(), port or _PORTS.get(scheme, 0)
+def _split(url: str) -> SplitResult:
+    """A URL in its parts; without any where it cannot be read."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - it raises
+    except ValueError:
+        return urlsplit("")
+    return parts
+
+
+def _place(parts: SplitResult) -> tuple[str, int]:
+    return _host(parts.hostname), parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def _host(written: str | None) -> str:
+    """A host as browsers read it: escapes decoded, in compatibility form, without what shows nothing, addresses in their one
+    spelling (127.1, 0x7f.1 and 2130706433 are 127.0.0.1)."""
+    shown = unicodedata.normalize("NFKC", unquote(written or ""))
+    plain = "".join(one for one in shown if unicodedata.category(one) not in ("Cf", "Mn"))
+    host = plain.translate(_DOTS).rstrip(".").casefold()
+    address = _address(host)
+    return host if address is None else str(address)
+
+
+def _address(host: str) -> Address | None:
+    with contextlib.suppress(OSError, ValueError, UnicodeError):
+        host = host if ":" in host else socket.inet_ntoa(socket.inet_aton(host))
+    with contextlib.suppress(ValueError):
+        found = ipaddress.ip_address(host)
+        return (isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped) or found
+    return None
+
+
+def _is_any(address: Address | None) -> bool:
+    return address is not None and address.is_unspecified
 
 
 def _is_here(host: str) -> bool:
-    """Whether a browser takes the name for this machine, also as browsers read addresses: 127.1, 0x7f.1, 2130706433."""
-    if host in _ANY or host.endswith(".localhost"):
-        return True
-    with contextlib.suppress(OSError):
-        host = socket.inet_ntoa(socket.inet_aton(host))
-    return host in _ANY or is_loopback(f"http://[{host}]/" if ":" in host else f"http://{host}/")
+    """Whether a browser takes the name for this machine."""
+    address = _address(host)
+    if address is not None:
+        return address.is_loopback or address.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def _is_near(host: str) -> bool:
+    """Whether it may be one of this machine's addresses or names, where the gateway listens at all of them."""
+    address = _address(host)
+    if address is not None:
+        return address.is_private or address.is_link_local
+    return host.partition(".")[0] == socket.gethostname().partition(".")[0].casefold()
 
 
 def _is_page(path: str) -> bool:

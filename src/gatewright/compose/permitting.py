@@ -25,8 +25,9 @@ from gatewright.commands import to_type
 from gatewright.compose.desk import Desk
 from gatewright.settings import Settings
 from gatewright.settings.oversight import PermissionPolicy
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.approval import Approval
-from gatewright.stores.permissions import DATABASE, PermissionChange, Permissions, Word
+from gatewright.stores.permissions import PermissionChange, Permissions, Word
 from gatewright.stores.records import GATEWAY, Actor, Subject
 from gatewright.upstream.admission import Standing, TooManyPermissions
 from gatewright.wire.permissions import MOST, Value, permission_risk
@@ -340,9 +341,11 @@ class Permitting:
         self._record(event, actor=actor, target=Subject(server_id=server), details=told)
 
 
-def permitting_of(settings: Settings, desk: Desk, record: Record) -> Permitting:
-    """The permissions of a state folder. Raises `StoreError`."""
-    store = Permissions(settings.storage.path / DATABASE, clock=time.time)
+def permitting_of(
+    settings: Settings, state: StateDatabase, desk: Desk, record: Record
+) -> Permitting:
+    """The permissions in a state. Raises `StoreError`."""
+    store = Permissions(state, clock=time.time)
     found = Permitting(store, desk, record)
     found.adopt(settings)
     desk.ruled = found.ruled

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -16,7 +17,8 @@ import msgspec
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.commands import to_type
 from gatewright.settings import Settings
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.pins import Pins, Seen, Standing
 from gatewright.stores.records import Actor, Subject
 from gatewright.transport.slices import in_slices
@@ -26,7 +28,7 @@ from gatewright.upstream.reserved import Reserved
 from gatewright.validators.lookalike import keys, twins
 from gatewright.validators.read_definition import Read, read_definition
 
-__all__ = ["Pinning", "Reading", "Record", "pinned_sight"]
+__all__ = ["Pinning", "Reading", "Record", "pinned_sight", "pinning_of"]
 
 log = logging.getLogger("gatewright.pins")
 
@@ -288,6 +290,19 @@ class Pinning:
                     | ({"why": step.why} if step.why else {}),
                 )
             self._store.recorded(steps[-1].number)
+
+
+def pinning_of(
+    settings: Settings,
+    state: StateDatabase,
+    record: Record,
+    own: Collection[str],
+    beside: Reading,
+) -> Pinning:
+    """The pins in a state. Raises `StoreError`."""
+    found = Pinning(Pins(state, clock=time.time), record, own, beside)
+    found.adopt(settings)
+    return found
 
 
 def pinned_sight(

@@ -48,11 +48,9 @@ def redaction_of(settings: Settings, key: bytes) -> Rules:
         whole = said.level if one.redaction is None else one.redaction
         if one.redaction is not None or one.hidden is not None:
             servers[one.id] = made(whole, wanted.servers.get(one.id, wanted.default))
-        every = one.tools.get("*")
         for name, rule in one.tools.items():
-            words = (rule.redaction, rule.hidden, every and every.redaction, every and every.hidden)
-            if any(word is not None for word in words):
-                level = rule.redaction or (every and every.redaction) or whole
+            if (rule.redaction, rule.hidden) != (None, None):
+                level = rule.redaction or whole
                 tools[one.id, name] = made(level, wanted.of(one.id, name))
     return Rules(made(said.level, wanted.default), servers, tools)
 

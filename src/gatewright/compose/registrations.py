@@ -1,6 +1,6 @@
 """What is registered while the gateway runs, kept over a restart, and the connections that stand behind tools.
 
-A registration of a shipped tool is a request that was found good, so the file keeps the requests, and the next
+A registration of a shipped tool is a request that was found good, so the state keeps the requests, and the next
 start finds them good again or says why not. A tool behind a connection lives as long as the connection.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.registered import RegisteredRequests
 from gatewright.upstream.builtin.register import Shipped, registered_of
 from gatewright.upstream.builtin.registration import Flawed, read_registration
@@ -29,18 +29,20 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 class Registrations:
     """See the module's text. `shipped` are the tools that can be stood behind, by name."""
 
-    def __init__(self, registry: Registry, folder: Path, shipped: Mapping[str, Shipped]) -> None:
+    def __init__(
+        self, registry: Registry, state: StateDatabase, shipped: Mapping[str, Shipped]
+    ) -> None:
         """Raises `StoreError` where what was registered cannot be read."""
         self.shipped = shipped
         self._registry = registry
-        self._kept = RegisteredRequests(folder)
+        self._kept = RegisteredRequests(state)
         self._connections: dict[str, Ask] = {}
         self._behind: dict[tuple[str, str], list[str]] = {}
         """Name and version of a tool → the connections that answer for it, the first first."""
         self._load()
 
     def store(self) -> None:
-        """Keep what is registered. Raises `OSError`."""
+        """Keep what is registered. Raises `StoreError`."""
         self._kept.put(
             [dict(one.request) for one in self._registry.tools if one.request is not None]
         )
@@ -64,12 +66,14 @@ class Registrations:
     def gone(self, connection: str) -> None:
         """It cannot any more: what no other connection stands behind is gone with it."""
         self._connections.pop(connection, None)
+        alone = []
         for tool, behind in list(self._behind.items()):
             if connection in behind:
                 behind.remove(connection)
                 if not behind:
                     del self._behind[tool]
-                    self._registry.remove(*tool)
+                    alone.append(tool)
+        self._registry.remove(*alone)
 
     def stands_behind(self, connection: str, name: str, version: str) -> None:
         """It answers for this tool, which was registered; another one that does so already is asked first."""

@@ -27,6 +27,7 @@ from gatewright.rooms.promotion import Promotion
 from gatewright.serving.front import Front
 from gatewright.settings import Settings
 from gatewright.settings.rooms import Rooms, RoomsTable
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.records import Actor, Subject
 from gatewright.stores.room_trust import RoomTrust
@@ -48,8 +49,7 @@ class House(msgspec.Struct, frozen=True):
     audit: AuditLog
     callers: RoomCallers
     rehearse: Rehearse
-    state: Path
-    """Where the rules of orchestrators are kept."""
+    database: StateDatabase
 
 
 def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
@@ -59,7 +59,7 @@ def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
     rooms = settings.rooms
     if rooms is None:
         return None
-    policy, trust = policy_of(rooms), RoomTrust(house.state)
+    policy, trust = policy_of(rooms), RoomTrust(house.database)
     hub = Hub(
         policy,
         journal=RoomJournal(house.audit, time.monotonic),
@@ -74,7 +74,7 @@ def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
         random=os.urandom,
         signed=_signed(rooms),
     )
-    for seat in _seats(rooms.table, hub, house):
+    for seat in _seats(rooms.table, hub, house, settings.storage.path):
         try:
             seat.sit()
         except NoPlace as no:  # an operator keeps it out, for example: everything else goes on
@@ -87,7 +87,8 @@ def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
     return RoomsDoor(hub, identities, admin)
 
 
-def _seats(table: RoomsTable, hub: Hub, house: House) -> Iterator[Inside]:
+def _seats(table: RoomsTable, hub: Hub, house: House, state: Path) -> Iterator[Inside]:
+    """`state` is the folder in which the rules of orchestrators are kept."""
     if table.kernel is not None:
         for topic in table.kernel.topics:
             kernel = KernelInRoom(
@@ -102,7 +103,7 @@ def _seats(table: RoomsTable, hub: Hub, house: House) -> Iterator[Inside]:
             yield kernel.seat
     if table.orchestrator is not None:
         for topic in table.orchestrator.topics:
-            yield orchestrator_in(hub, table.orchestrator, topic, house.audit, house.state)
+            yield orchestrator_in(hub, table.orchestrator, topic, house.audit, state)
 
 
 def policy_of(rooms: Rooms) -> Policy:

@@ -52,10 +52,11 @@ _COLLECT_AFTER = 20_000
 
 @contextlib.contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Look for cycles after 20,000 new objects, not 700, and never among those that the start left.
+    """Look for cycles after 20,000 new objects, not 700, and never among those that the start left, to the end of the process.
 
     A few calls at once are more objects than 700, though calls leave no cycles: every burst of them had all young objects
-    looked through for nothing, and now and then all objects, which held up every call for 26 ms.
+    looked through for nothing, and now and then all objects, which held up every call for 26 ms. Python looks through all once
+    more when it ends, which was most of what a stop cost.
     """
     before = gc.get_threshold()
     gc.collect()
@@ -65,7 +66,6 @@ def collecting_rarely() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 @contextlib.asynccontextmanager

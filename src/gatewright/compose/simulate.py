@@ -111,7 +111,7 @@ def _judged(
             return "refused", "server is not configured"
         if not known.enabled:
             return "refused", "server is disabled"
-        rule = known.tools.get(tool)
+        rule = known.rule(tool)
         if rule is not None and not rule.enabled:
             return "refused", "tool is disabled"
     allowed, source, _ = access.of_tool(caller, server, tool, None)

@@ -16,7 +16,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -42,9 +41,11 @@ from gatewright.doors.table import SPEAKING_MCP
 from gatewright.protocol import tasks, verdicts
 from gatewright.serving.front import Handler
 from gatewright.settings import Settings
+from gatewright.storage.opening import beside
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.approval import Approval
 from gatewright.stores.looks import Looks
-from gatewright.stores.server_tasks import DATABASE, ServerTaskStore
+from gatewright.stores.server_tasks import ServerTaskStore
 from gatewright.upstream.made_tasks import EACH
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire import jsonrpc
@@ -291,10 +292,9 @@ def tasks_of(
     settings: Callable[[], Settings],
     random: Callable[[int], bytes],
     *,
-    state: Path | None = None,
+    state: StateDatabase | None = None,
 ) -> Tasks:
-    """The tasks of one gateway, of which its servers' dispatch knows from now on. Those that servers made are kept in the
-    folder `state`."""
+    """The tasks of one gateway, of which its servers' dispatch knows from now on. Those that servers made are kept in `state`."""
 
     def found(call: Call) -> Tool | None:
         catalogue = supervisor.catalogue
@@ -313,7 +313,7 @@ def tasks_of(
     supervisor.dispatch.shared = made.methods
     if state is not None:
         theirs = supervisor.dispatch.tasks.made
-        theirs.keep = made.store = store = ServerTaskStore(state / DATABASE, clock=time.time)
+        theirs.keep = made.store = store = ServerTaskStore(beside(state), clock=time.time)
         theirs.know(store.all())
     return made
 

@@ -26,10 +26,12 @@ from gatewright.redaction.invisible import visible_value
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators import Checks, checks_for
 from gatewright.validators.misfits import MOST, misfits
+from gatewright.validators.objection import Objection
 from gatewright.validators.read_definition import read_definition
 from gatewright.validators.schema import CompiledSchema, compile_schema
 from gatewright.validators.schema_graph import UnusableSchema
 from gatewright.wire import jsonrpc
+from gatewright.wire.spellings import RESULT, misread
 
 __all__ = ["MODULE", "answered", "main"]
 
@@ -142,7 +144,12 @@ def _check(order: Mapping[str, Any], load: bytes) -> Answered:
 
 def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     """`schema` (its text), `depth` and `subschemas`; the load is a result, whose `structuredContent` has to fit."""
-    found = jsonrpc.decode_members(load).get("structuredContent")
+    members = jsonrpc.decode_members(load)
+    twice = misread(members, RESULT)
+    if twice is not None:
+        said = f"beside it stands {twice[0]!a}, which reads as {twice[1]}"
+        return {"objection": msgspec.to_builtins(Objection("", "names", said))}, b""
+    found = members.get("structuredContent")
     if found is None:
         return {"ok": True}, b""
     try:

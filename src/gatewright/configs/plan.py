@@ -12,14 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.commands import to_type
-from gatewright.configs.credentials import is_placeholder, looks_secret, mask
+from gatewright.configs.credentials import is_placeholder, looks_secret, mask, mask_reference
 from gatewright.configs.model import Note, Reading, Server, Source, Suggestion
 from gatewright.configs.packages import Unpinned, unpinned
 from gatewright.configs.secure import secure
 from gatewright.configs.shown import shown
 from gatewright.configs.substitution import pieces, references
 from gatewright.configs.tables import connection, table_of, unsaid
-from gatewright.configs.variables import is_ours, loads_code
+from gatewright.configs.variables import assigned, is_ours, loads_code
 from gatewright.patterns import Pattern
 
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
@@ -33,7 +33,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is there: tables of the file by id, values of secrets by name, whether only this file uses
     a secret, the gateway's own addresses,
     the folder of the file, which version of a package ran here last, what would keep a table from being
-    loaded ("" for nothing), and whether somebody wants the variables of a server that choose what a program loads."""
+    loaded ("" for nothing), and whether somebody wants what a server names: variables that choose what a program loads,
+    and references (`secret:NAME`, `file:PATH`) to what is there already."""
 
     tables: Mapping[str, Mapping[str, Any]] = {}
     secret: Callable[[str], str | None] = lambda _: None
@@ -165,7 +166,7 @@ class _Making:
         if flaw := self.known.flaw(table):
             self._leave(server, "refused", "our file could not hold it", flaw)
             return ""
-        if objection := self._objection(server.id, table):
+        if objection := self._objection(server.id, table, mine):
             self._leave(server, "refused", *objection)
             return ""
         self.secrets |= mine
@@ -184,18 +185,43 @@ class _Making:
         self.notes += unsaid(server)
         return server.id
 
-    def _objection(self, server: str, table: Mapping[str, Any]) -> tuple[str, str] | None:
+    def _objection(
+        self, server: str, table: Mapping[str, Any], mine: Mapping[str, str]
+    ) -> tuple[str, str] | None:
         """Why what a server is given of us, or is to load, keeps it out, and what to do."""
         ours = [name for name in _reads(table) if is_ours(name)]
         if ours:
             what = f"it would be given {', '.join(ours)}, which belongs to the gateway"
             return what, "take it out there, or write a value of its own"
-        chosen = tuple(name for name in table.get("env", {}) if loads_code(name))
+        given = tuple(dict.fromkeys(self._given(server, table, mine)))
+        if given and not self.known.permits(server, given):
+            named = ", ".join(f"${{{mask_reference(one)}}}" for one in given)
+            options = "import FILE" + " --allow-reference {}" * len(given)
+            return (
+                f"it would be given {named} of yours",
+                f"if it is meant: `{to_type(options, *given)}`",
+            )
+        typed = assigned(table.get("command", ""), table.get("args", ()))
+        variables = dict.fromkeys((*table.get("env", {}), *typed))
+        chosen = tuple(name for name in variables if loads_code(name))
         if not chosen or self.known.permits(server, chosen):
             return None
         options = "import FILE" + " --allow-env {}" * len(chosen)
         what = f"it sets {', '.join(chosen)}, which chooses what a program loads"
         return what, f"if it is meant: `{to_type(options, *chosen)}`"
+
+    def _given(
+        self, server: str, table: Mapping[str, Any], mine: Mapping[str, str]
+    ) -> Iterator[str]:
+        """What it would read of us that did not come with it, and that our own server of this id does not read already."""
+        before = set(_reads(self.known.tables.get(server, {})))
+        for one in _reads(table):
+            kind, _, name = one.partition(":")
+            held = kind == "secret" and name not in mine and self.known.own(name)
+            if one not in before and (
+                kind == "file" or (held and self.known.secret(name) is not None)
+            ):
+                yield one
 
     def _pinned(self, loose: Unpinned) -> Unpinned:
         pin = loose.pin.replace("VERSION", self.known.version(loose) or "VERSION")

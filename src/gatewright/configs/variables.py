@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
 from gatewright.patterns import IGNORECASE, Pattern
 
-__all__ = ["is_ours", "loads_code", "moves_traffic"]
+__all__ = ["assigned", "is_ours", "loads_code", "moves_traffic"]
 
 _CODE = Pattern(
     r"LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|GLIBC_TUNABLES|LOCPATH|NLSPATH"
@@ -16,16 +19,30 @@ _CODE = Pattern(
     r"|DOTNET_.*|COREHOST_.*|CORECLR_.*|COR_.*|COMPLUS_.*|NUGET_.*"
     r"|GO(?:FLAGS|PROXY|PATH|ROOT|TOOLCHAIN|SUMDB|NOSUMDB|PRIVATE|INSECURE)|CARGO_.*|RUST.*|CC|CXX|LD|AR|MAKEFLAGS"
     r"|GIT_.*|SSH_ASKPASS|SUDO_ASKPASS|EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|MANPAGER|OPENSSL_.*|GTK_.*|QT_.*"
+    r"|PUPPETEER_.*|PLAYWRIGHT_.*|CHROME_.*|SVN_SSH|RSYNC_RSH|CVS_RSH|HG(?:RCPATH|MERGE|EDITOR)?"
+    r"|GIO_.*|GST_.*|ERL_.*|TCL(?:LIBPATH|_LIBRARY)|MONO_.*|ANSIBLE_.*|TF_(?:CLI|PLUGIN)_.*"
+    r"|PKG_CONFIG.*|KRB5_CONFIG|AWS_CONFIG_FILE"
     r"|DOCKER_.*|CONTAINERS_.*|KUBECONFIG|NIX_.*|GUIX_.*|VK_.*|OCL_.*|HOME|USERPROFILE|APPDATA|XDG_.*|TMPDIR|TEMP|TMP",
     IGNORECASE,
 )
 _TRAFFIC = Pattern(
     r"(?:HTTPS?|ALL|FTP|WSS?|NO)_PROXY|SSL_CERT_(?:FILE|DIR)|SSLKEYLOGFILE|REQUESTS_CA_BUNDLE|CURL_(?:CA_BUNDLE|HOME)"
-    r"|AWS_(?:CA_BUNDLE|CONFIG_FILE|SHARED_CREDENTIALS_FILE|ENDPOINT_URL.*)|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED"
+    r"|AWS_(?:CA_BUNDLE|SHARED_CREDENTIALS_FILE|ENDPOINT_URL.*)|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED"
     r"|.*_(?:BASE_URL|API_BASE|ENDPOINT)|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN",
     IGNORECASE,
 )
 _OURS = Pattern(r"GATEWRIGHT_.*|MGP_.*", IGNORECASE)
+
+
+_ASSIGNMENT = Pattern(r"([A-Za-z_][A-Za-z0-9_]*)=.*")
+_ASSIGNING = frozenset({"env", "sudo", "doas"})
+"""Programs that take `NAME=value` before the program that they start."""
+
+
+def assigned(command: str, args: Sequence[str]) -> Iterator[str]:
+    """The variables that a command line sets by itself, as `env NAME=value program` does."""
+    if PurePosixPath(command).name in _ASSIGNING:
+        yield from (found[1] for one in args if (found := _ASSIGNMENT.fullmatch(one)))
 
 
 def loads_code(name: str) -> bool:

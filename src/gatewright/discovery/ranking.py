@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable
 
 import msgspec
 
@@ -40,15 +40,22 @@ def words(text: str) -> list[str]:
     return [one.casefold() for one in " ".join(_WORD.findall(said)).replace("_", " ").split()]
 
 
-def ranked(query: str, texts: Sequence[Text]) -> list[int]:
-    """The numbers of the texts that fit at all, the best first; equals stay in their order."""
+def ranked(query: str, texts: Iterable[Text]) -> Generator[None, None, list[int]]:
+    """The numbers of the texts that fit at all, the best first; equals stay in their order. Step by step (`slices`)."""
     wanted = list(dict.fromkeys(words(query)))[:_QUERY_WORDS]
-    bags = [_bag(one) for one in texts]
+    bags = []
+    for one in texts:
+        yield
+        bags.append(_bag(one))
     lengths = [sum(bag.values()) for bag in bags]
     average = sum(lengths) / len(lengths) if lengths else 0.0
     scores = [0.0] * len(bags)
     for word in wanted:
-        hits = [(number, count) for number, bag in enumerate(bags) if (count := _hits(word, bag))]
+        hits = []
+        for number, bag in enumerate(bags):
+            yield
+            if count := _hits(word, bag):
+                hits.append((number, count))
         rarity = math.log(1 + (len(bags) - len(hits) + 0.5) / (len(hits) + 0.5))
         for number, count in hits:
             norm = _K1 * (1 - _B + _B * lengths[number] / average)

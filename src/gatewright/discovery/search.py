@@ -7,13 +7,14 @@ Decision C-34: the members are the same at every door, and the result always has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Tool
 from gatewright.discovery.ranking import Text, ranked
+from gatewright.transport.slices import in_slices
 from gatewright.wire import jsonrpc
 from gatewright.wire.groundhog import LISTED_MOST, META_TOOL, About
 
@@ -77,22 +78,30 @@ class Search:
         flaw = _flaw(call.params)
         if flaw:
             return Failure("invalid_params", flaw)
-        wishes, offer = call.params, self._offer()
-        usable = self._usable(call, offer)
-        fitting = _fitting(usable, wishes.get("category"), wishes.get("trust_level"))
-        best = _best(fitting, wishes.get("query"))
-        limit = wishes.get("limit")
-        shown = best if limit is None else best[:limit]
-        members = [_described(*one) for one in shown]
-        head = {"total_matches": len(best), "search_time": self._clock() - began}
+        members, total = await in_slices(self._found(call, self._offer()))
+        head = {"total_matches": total, "search_time": self._clock() - began}
         return Answer(jsonrpc.encode({"tools": members, **head}), own=True)
 
-    def _usable(self, call: Call, offer: Offer) -> list[_Found]:
-        return [
-            (item, item.tool, offer.about(item.tool))
-            for item in offer.visible(call.profile, call.caller)
-            if item.tool is not None and self._may_use(call.caller, item.tool, call.requested)
-        ]
+    def _found(
+        self, call: Call, offer: Offer
+    ) -> Generator[None, None, tuple[list[dict[str, Any]], int]]:
+        """What is shown, and how much fits. Step by step: there may be many tools, with long descriptions."""
+        wishes, usable = call.params, []
+        for one in self._usable(call, offer):
+            yield
+            usable.append(one)
+        fitting = _fitting(usable, wishes.get("category"), wishes.get("trust_level"))
+        best = yield from _best(fitting, wishes.get("query"))
+        members = []
+        for item, tool, about in best[: wishes.get("limit")]:
+            yield
+            members.append(_described(item, tool, about))
+        return members, len(best)
+
+    def _usable(self, call: Call, offer: Offer) -> Iterator[_Found]:
+        for item in offer.visible(call.profile, call.caller):
+            if item.tool is not None and self._may_use(call.caller, item.tool, call.requested):
+                yield item, item.tool, offer.about(item.tool)
 
 
 def _fitting(found: Sequence[_Found], category: str | None, trust: str | None) -> list[_Found]:
@@ -106,11 +115,12 @@ def _fitting(found: Sequence[_Found], category: str | None, trust: str | None) -
     ]
 
 
-def _best(found: list[_Found], query: str | None) -> list[_Found]:
+def _best(found: list[_Found], query: str | None) -> Generator[None, None, list[_Found]]:
     if not query:
         return found
-    texts = [Text(about.name, _description(tool), about.categories) for _, tool, about in found]
-    return [found[number] for number in ranked(query, texts)]
+    texts = (Text(about.name, _description(tool), about.categories) for _, tool, about in found)
+    numbers = yield from ranked(query, texts)
+    return [found[number] for number in numbers]
 
 
 def _description(tool: Tool) -> str:

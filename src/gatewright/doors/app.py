@@ -256,8 +256,10 @@ class App:
             return
         headers = dict(scope["headers"])
         if self.rooms is not None and scope["path"] in PATHS:
-            # No page has a participant's token unless it was given one, and nobody comes in without.
-            await self.rooms(scope, receive, send, flaw=self._ours[0].refuses(headers))
+            # No page has a participant's token unless it was given one; who comes in without may be any page.
+            guard = self._ours[0]
+            flaw, of_page = guard.refuses(headers), guard.refuses_page(headers)
+            await self.rooms(scope, receive, send, flaw=flaw, of_page=of_page)
             return
         flaw = self._ours[0].refuses_page(headers)
         credential = bearer(headers)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import ipaddress
 from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from hashlib import sha256
 from html import escape
 from typing import Any, Protocol
-from urllib.parse import parse_qs
+from urllib.parse import unquote_to_bytes
 
 from gatewright.call import Caller, Refusal
 from gatewright.commands import to_type
@@ -24,6 +24,7 @@ from gatewright.serving.http_reply import send_plain
 from gatewright.serving.http_request import Connection
 from gatewright.stores.approval import Approval, CannotDecideError
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
+from gatewright.transport.slices import in_slices
 from gatewright.wire.visible import spelled
 
 __all__ = ["PATH", "ApprovalPage", "Decides"]
@@ -32,6 +33,8 @@ PATH = "/approvals/"
 _KEPT = 1000
 _KEEP = "\n"
 _FORM_BYTES = 256 * 1024
+_FIELDS_MOST = 16
+_PIECE = 2048
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}"
     "pre,textarea,input{font:14px/1.4 ui-monospace,monospace;width:100%;box-sizing:border-box}"
@@ -171,8 +174,34 @@ async def _read(connection: Connection) -> Mapping[str, str] | None:
     except (BodyTooLarge, BodyTimeout):
         await send_plain(connection.send, 413, b"the form did not arrive whole\n")
         return None
-    found = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=16)
-    return {name: values[0] for name, values in found.items()}
+    parts = body.split(b"&", _FIELDS_MOST)
+    if len(parts) > _FIELDS_MOST:
+        await send_plain(connection.send, 400, b"this is no form of this page\n")
+        return None
+    return await in_slices(_fields(parts))
+
+
+def _fields(parts: list[bytes]) -> Generator[None, None, dict[str, str]]:
+    """What a form says, by name; of a name that stands twice the first. What is not encoded well is read as it is."""
+    found: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition(b"=")
+        said = yield from _decoded(value)
+        found.setdefault((yield from _decoded(name)), said)
+    return found
+
+
+def _decoded(text: bytes) -> Generator[None, None, str]:
+    """One text of a form, a piece at a time."""
+    pieces, at = [], 0
+    while at < len(text):
+        end = at + _PIECE
+        cut = text.rfind(b"%", end - 2, end)  # an escape has three bytes, which stay together
+        end = cut if cut > at and end < len(text) else end
+        pieces.append(unquote_to_bytes(text[at:end].replace(b"+", b" ")))
+        at = end
+        yield
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _form(one: Approval, flaw: str = "") -> str:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, Refusal
+from gatewright.doors.in_flight import InFlight
 from gatewright.doors.unasked import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
 from gatewright.protocol import ggen
 from gatewright.serving.front import Front, Presented
@@ -97,7 +98,8 @@ class Ggen:
     async def serve(self, http: HttpRequest, body: bytes) -> None:
         """Answer a body that has been read."""
         batch = body.lstrip()[:1] == b"["
-        work = (self._batch if batch else self._one)(body, http.credential, http.profile)
+        serve = self._batch if batch else self._one
+        work = serve(body, http.credential, http.profile, InFlight())
         said = await unless_gone(http, work)
         if said is None:
             return  # nobody is there any more
@@ -110,18 +112,22 @@ class Ggen:
         more = challenge(row.name, said.scope) if row is not None and challenged else ()
         await send_pieces(http.send, said.frame, status, more)
 
-    async def _batch(self, body: bytes, header: str | None, profile: str) -> _Said:
+    async def _batch(
+        self, body: bytes, header: str | None, profile: str, flight: InFlight
+    ) -> _Said:
         texts = jsonrpc.split(body, self._front.limits)
         if isinstance(texts, jsonrpc.Malformed):
             return self._error(texts.id, ggen.refusal_of(texts), self._fresh())
-        done = await asyncio.gather(*(self._one(text, header, profile) for text in texts))
+        done = await asyncio.gather(*(self._one(text, header, profile, flight) for text in texts))
         frames = [one.frame for one in done if one.frame]
         known = any(one.known for one in done)
         return _Said(b"[" + b",".join(frames) + b"]" if frames else b"", known=known)
 
     # -- one message
 
-    async def _one(self, text: bytes | msgspec.Raw, header: str | None, profile: str) -> _Said:
+    async def _one(
+        self, text: bytes | msgspec.Raw, header: str | None, profile: str, flight: InFlight
+    ) -> _Said:
         """The answer to one message; an empty frame where it has none."""
         path = f"/rpc/{profile}" if profile else "/rpc"
         early = await self._early(text, header, path) if len(text) > _LONG else None
@@ -136,6 +142,13 @@ class Ggen:
         ident = asked.inbound.id
         if isinstance(caller, Refusal):
             return self._error(ident, caller, self._fresh())
+        twice = flight.taken(ident)
+        if twice is not None:
+            return self._flawed(ggen.Flawed(ident, twice), asked.credential)
+        return await flight.through(ident, self._handled(asked, caller, profile))
+
+    async def _handled(self, asked: ggen.Asked, caller: Caller, profile: str) -> _Said:
+        ident = asked.inbound.id
         who = Who(caller, asked.credential, profile)
         try:
             call, outcome = await self._calls.handle(asked.inbound, who)
@@ -215,10 +228,12 @@ class Ggen:
             None if isinstance(found, Refusal) else Presented(self._calls.door, found, credential)
         )
 
-    async def reply(self, data: bytes, header: str | None, profile: str) -> tuple[bytes, bool]:
+    async def reply(
+        self, data: bytes, header: str | None, profile: str, flight: InFlight
+    ) -> tuple[bytes, bool]:
         """The answer to one frame, and whether it was given to somebody who is known."""
         batch = data.lstrip()[:1] == b"["
-        said = await (self._batch if batch else self._one)(data, header, profile)
+        said = await (self._batch if batch else self._one)(data, header, profile, flight)
         return said.frame, said.known
 
     async def close(self) -> None:
@@ -235,6 +250,7 @@ class _Socket:
         self._profile = profile
         self._pipe: Pipe | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._flight = InFlight()
         self._opened = door.knows(credential)
         self._known = self._opened is not None
         self._patience: asyncio.TimerHandle | None = None
@@ -267,7 +283,7 @@ class _Socket:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, data: bytes) -> None:
-        frame, known = await self._door.reply(data, self._credential, self._profile)
+        frame, known = await self._door.reply(data, self._credential, self._profile, self._flight)
         if known and not self._known:
             self._known = True
             self._calm()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
@@ -125,11 +125,12 @@ class KernelInRoom:
         ):
             self.start(self._rehearse(envelope, content))
 
-    def start(self, work: Any) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside everything else."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # -- dry runs
 
@@ -192,6 +193,8 @@ class _Host:
         self._ids = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
         self._named: dict[bytes, bytes] = {}
+        self._asked: dict[bytes, asyncio.Task[None]] = {}
+        """Questions that the participant has not answered, by the ids that they have inside; in the room each has one of its own."""
         self.duplex = self._fresh()
         self.duplex.peer.conversation.assume(_REVISION)
 
@@ -274,12 +277,18 @@ class _Host:
             if future is not None and not future.done():
                 future.set_result(parsed)
         elif isinstance(parsed, jsonrpc.Request):
-            self._kernel.start(self._question(parsed))
+            self._asked[parsed.id] = task = self._kernel.start(self._question(parsed))
+            task.add_done_callback(lambda _: self._asked.pop(parsed.id, None))
         elif isinstance(parsed, jsonrpc.Notification):
             self._tell(parsed)
 
     def _tell(self, notification: jsonrpc.Notification) -> None:
         params = jsonrpc.decode(notification.params) if notification.params else {}
+        if notification.method == "notifications/cancelled":
+            task = self._asked.get(jsonrpc.encode(params.get("requestId")))
+            if task is not None:
+                task.cancel()  # which tells the participant, under the id that it knows
+            return
         try:
             self._kernel.participant.notify(self._participant, notification.method, params)
         except RoomError as problem:
@@ -305,6 +314,8 @@ class _Host:
         self.duplex.closed("the participant left the room")
         for future in self._waiting.values():
             future.cancel()
+        for task in self._asked.values():
+            task.cancel()
 
     async def wait_closed(self) -> str:
         """A pipe's; nobody waits for this one."""

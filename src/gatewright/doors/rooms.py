@@ -72,11 +72,13 @@ class RoomsDoor:
         return isinstance(found, Identity) and found.id == identity.id
 
     async def __call__(
-        self, scope: dict[str, Any], receive: Receive, send: Send, *, flaw: str
+        self, scope: dict[str, Any], receive: Receive, send: Send, *, flaw: str, of_page: str = ""
     ) -> None:
-        """Seat one client, or refuse it. `flaw` is what is wrong with its Host or Origin."""
+        """Seat one client, or refuse it. `flaw` is what is wrong with its Host or Origin, `of_page` the same for a page of another
+        origin, which may come in with a token alone."""
         headers = dict(scope["headers"])
         asked = _asked(scope, headers, token_in_query=self.hub.policy.token_in_query)
+        flaw = flaw or (of_page if isinstance(asked, _Asked) and asked.token is None else "")
         if flaw:
             asked = Refusal(flaw, "this Host or Origin is not served; see allowed_hosts")
         if isinstance(asked, Refusal):
@@ -97,7 +99,7 @@ class RoomsDoor:
         identity = self.identities.of(asked.token)
         if isinstance(identity, Refusal):
             return identity
-        if asked.mode is not None:
+        if asked.mode == "directed":  # who may not hear everything does not by asking for it
             identity = replace(identity, mode=asked.mode)
         return self.hub.admits(identity, asked.topic) or identity
 

@@ -22,7 +22,7 @@ from gatewright.rooms.hub import Hub
 from gatewright.rooms.promotion import Promotion
 from gatewright.serving.http_reply import Send, challenge, send_json
 from gatewright.serving.http_request import Connection
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import reason_of

@@ -16,6 +16,7 @@ from gatewright.transport.slices import in_slices, whole
 from gatewright.validators.compiled import Compiled
 from gatewright.validators.objection import Objection
 from gatewright.wire import jsonrpc
+from gatewright.wire.spellings import RESULT, misread
 
 __all__ = ["AT_ONCE", "Fitting", "OutputSchema"]
 
@@ -92,6 +93,9 @@ class OutputSchema:
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
         members = jsonrpc.decode_members(answer.raw)
+        twice = misread(members, RESULT)
+        if twice is not None:
+            return _unfit("", "names", f"it has {twice[0]!a}, which reads as {twice[1]}")
         found = members.get("structuredContent")
         if found is None:
             return None

@@ -42,14 +42,15 @@ _PIECE = 4 * 1024
 _MANY_OUTSIDE = 512
 """Places to look at in what a server says outside a call, where nobody does it beside the loop."""
 _AUDIT = "notifications/mgp.audit"
-_HANDLES = ("progressToken",)
-"""What of an event its receiver has to recognise. Every progress has one: they cost no second look."""
-_HANDLES_OF = {
+_PROGRESS = "notifications/progress"
+_HANDLES: Mapping[str, tuple[str, ...]] = {
+    # The client's own, which the gateway has put there: every progress has one, and they cost no second look.
+    _PROGRESS: ("progressToken",),
     "notifications/resources/updated": ("uri",),
     "elicitation/create": ("elicitationId", "url"),
     "notifications/elicitation/complete": ("elicitationId",),
 }
-"""The same for what a client has asked for by this name, or has to open as it is."""
+"""What of an event its receiver has to recognise: what it has asked for by this name, or has to open as it is."""
 
 
 class Cleaning(Protocol):
@@ -169,8 +170,11 @@ class Redact:
 
     def _whole(
         self, call: Call, event: Event, redactor: Redactor
-    ) -> Event | Awaitable[Event | None]:
+    ) -> Event | Awaitable[Event | None] | None:
         params, handle = _text(event.method, event.params)
+        if _tells(event.method, handle, redactor):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, _TELLING)
+            return None
         if not redactor.worth_a_look(params):
             return event
         if self._beside is not None and _is_long(redactor, params):
@@ -215,12 +219,12 @@ class Redact:
     async def _large_text(
         self,
         call: Call,
-        rest: Event | Awaitable[Event | None],
+        rest: Event | Awaitable[Event | None] | None,
         redactor: Redactor,
         text: str,
     ) -> Event | None:
         """Piece by piece, so that others have their turn between two of them."""
-        event = rest if isinstance(rest, Event) else await rest
+        event = await rest if isinstance(rest, Awaitable) else rest
         if event is None:
             return None
         said, open_end = [], {**event.params, "done": False}
@@ -285,10 +289,19 @@ def _known(redactor: Redactor) -> int:
 
 def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """The params of a message as JSON, without its handles, and those."""
-    handles = _HANDLES_OF.get(method, _HANDLES)
+    handles = _HANDLES.get(method, ())
     handle = {name: params[name] for name in handles if name in params}
     rest = {name: one for name, one in params.items() if name not in handle}
     return jsonrpc.encode(rest), handle
+
+
+_TELLING = "a secret stands in what has to arrive as it is"
+
+
+def _tells(method: str, handle: Mapping[str, Any], redactor: Redactor) -> bool:
+    """Whether a value that is known to be a secret stands in what cannot be cleaned. What only looks like one stays: addresses to
+    log in at have such parts."""
+    return bool(handle) and method != _PROGRESS and redactor.holds(jsonrpc.encode(handle))
 
 
 def _told(method: str, params: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
@@ -307,7 +320,9 @@ def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -
     """What a server may not say outside a call, because it would be cleaned while everybody waits; empty where it may."""
     if outweighs(params, _WITHOUT_A_PLACE):
         return f"{_WITHOUT_A_PLACE} bytes at most"
-    raw = _text(method, params)[0]
+    raw, handle = _text(method, params)
+    if _tells(method, handle, redactor):
+        return "no secret in what has to arrive as it is"
     many = len(raw) > _FREE and redactor.has_many(raw, _MANY_OUTSIDE)
     return f"at most {_MANY_OUTSIDE} places that look like secrets" if many else ""
 

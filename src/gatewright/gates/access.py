@@ -248,7 +248,10 @@ class Access:
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
         named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
         found = Checks(named, {"declared": pointers}).objection(call.arguments)
-        return None if found is None else _outside(call, found[1].details, found[1].path)
+        if found is None:
+            return None
+        details = found[1].details or {"reason": f"It {found[1].message}"}
+        return _outside(call, details, found[1].path)
 
     def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
         key = caller.user, server

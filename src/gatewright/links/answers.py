@@ -17,6 +17,7 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.foreign_json import MOST_MEMBERS
 from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.jsonrpc import Notification, Response
+from gatewright.wire.spellings import SAID, flaw_of_params
 
 __all__ = ["ask_all", "is_large", "params_of", "read_large", "read_reply"]
 
@@ -147,4 +148,7 @@ def params_of(note: Notification) -> dict[str, Any] | str:
         return f"a notification whose params cannot be read: it {problem}"
     except ValueError:
         params = None
-    return params if type(params) is dict else "a notification whose params cannot be read"
+    if type(params) is not dict:
+        return "a notification whose params cannot be read"
+    flaw = flaw_of_params(note.method, params, SAID)
+    return f"a notification that can be read in two ways: {flaw}" if flaw else params

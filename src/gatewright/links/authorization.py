@@ -32,5 +32,6 @@ class Authorizer(Protocol):
         gives now. False: the status is none of our business. `turn` counts from 0 for each request,
         `challenges` are its `WWW-Authenticate` headers, `used` is what it carried.
 
-        A 401 or 403 was not processed, so every request may be repeated. Raises `NotAuthorized`.
+        A 401 or 403 was not processed, so a request may be repeated, unless it is answered in the same breath: then what is
+        returned does not count, and the token is for later ones. Raises `NotAuthorized`.
         """

@@ -46,6 +46,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     face: Face | None = None
     """What we offer of MGP; None: then the server never hears of it."""
+    connect_s: float = 20.0
+    """From start to hello, and from the loss of a session to the next. Package runners download on their first start."""
     probe_s: float = 2.0
     """How long a stdio server may leave `server/discover` unanswered before it is asked the old way."""
     methods: tuple[str, ...] | None = None

@@ -194,6 +194,7 @@ class HttpLink(Link):
         headers = self._headers(exchange, method, params)
         take = partial(self._arrived, exchange)
         judged = exchange.call is not None and exchange.call.tool is not None
+        acts = not may_repeat(exchange.call)
         renewed = repeated = False
         while True:
             waited = self._renewing is not None and await self._renewal()
@@ -202,7 +203,7 @@ class HttpLink(Link):
                 return
             session = self.wire.session
             try:
-                posted = await self.wire.post(body, headers, take)
+                posted = await self.wire.post(body, headers, take, acts=acts)
                 if not renewed and await self._is_lost(posted, session, exchange.ident):
                     renewed = True
                     await self._renew(session)
@@ -285,10 +286,11 @@ class HttpLink(Link):
         if self._listening is not None:
             self._listening.cancel()
         try:
-            await self.start()
-        except UpstreamFailed as problem:
-            self._retire(str(problem))
-            raise LinkClosed(str(problem)) from None
+            async with asyncio.timeout(limit := self.spec.connect_s):
+                await self.start()
+        except (TimeoutError, UpstreamFailed) as problem:
+            self._retire(str(problem) or f"no new session within {limit:g} s")
+            raise LinkClosed(self._closing) from None
         self._renumber()
         self.sink.renewed(self)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gatewright.call import Call, Failure
 from gatewright.wire import jsonrpc
+from gatewright.wire.sse import SseParser
 
 __all__ = [
     "SESSION",
@@ -19,6 +20,7 @@ __all__ = [
     "is_no_method",
     "may_repeat",
     "messages",
+    "names_a_request",
     "refusal",
     "session_is_lost",
     "speaks_of_session",
@@ -57,9 +59,27 @@ def error_in(body: bytes) -> jsonrpc.Response | None:
 
 def answer_in(body: bytes, ident: int) -> jsonrpc.Response | None:
     """What an HTTP refusal says of the request `ident`: its answer, or an error whatever its id."""
-    found = [one for one in messages(body) if isinstance(one, jsonrpc.Response)]
+    found = _answers_in(body)
     own = (one for one in found if _is_own(one, ident))
     return next(own, next((one for one in found if one.error), None))
+
+
+def names_a_request(body: bytes) -> bool:
+    """Whether an HTTP refusal has the answer to a request in it, which only somebody gives who has read that."""
+    return any(one.id != b"null" for one in _answers_in(body))
+
+
+def _answers_in(body: bytes) -> list[jsonrpc.Response]:
+    """The answers in the body of a refusal, which may be that of an event stream."""
+    text = body.strip()
+    said = [body]
+    if text and text[:1] not in b"{[":
+        try:
+            said = [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
+        except ValueError:
+            said = []
+    found = [one for each in said for one in messages(each)]
+    return [one for one in found if isinstance(one, jsonrpc.Response)]
 
 
 def session_is_lost(

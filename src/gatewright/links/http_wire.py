@@ -5,14 +5,18 @@ Below the link, which knows messages, and above the transport, which knows conne
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from gatewright.links.authorization import Authorizer
-from gatewright.links.http_rules import SESSION, VERSION
+from gatewright.links.http_rules import SESSION, VERSION, names_a_request
 from gatewright.transport.http_client import HttpUpstream, OnMessage, OnOpen, Posted
 
 __all__ = ["HttpWire", "challenges"]
+
+log = logging.getLogger("gatewright.links")
 
 
 class HttpWire:
@@ -32,6 +36,7 @@ class HttpWire:
         self._http = http
         self._own = dict(headers)
         self._authorizer = authorizer
+        self._renewals: set[asyncio.Task[bool]] = set()
 
     def post(
         self,
@@ -39,10 +44,13 @@ class HttpWire:
         headers: Mapping[str, str],
         on_message: OnMessage,
         on_open: OnOpen | None = None,
+        *,
+        acts: bool = False,
     ) -> Coroutine[Any, Any, Posted]:
-        """Send one message and follow its answer to the end; see `HttpUpstream.post`."""
+        """Send one message and follow its answer to the end; see `HttpUpstream.post`. One that `acts` is not sent again after an
+        answer to it, whatever the status of that."""
         return self._authorized(
-            headers, lambda whole: self._http.post(body, whole, on_message, on_open=on_open)
+            headers, lambda whole: self._http.post(body, whole, on_message, on_open=on_open), acts
         )
 
     async def listen(self, on_message: OnMessage, last_event_id: str = "") -> Posted:
@@ -60,10 +68,15 @@ class HttpWire:
 
     async def close(self) -> None:
         """Close all connections."""
+        for task in self._renewals:
+            task.cancel()
         await self._http.close()
 
     async def _authorized(
-        self, headers: Mapping[str, str], send: Callable[[dict[str, str]], Awaitable[Posted]]
+        self,
+        headers: Mapping[str, str],
+        send: Callable[[dict[str, str]], Awaitable[Posted]],
+        acts: bool = False,
     ) -> Posted:
         whole = {**self._own, **headers}
         if self.session is not None:
@@ -72,18 +85,43 @@ class HttpWire:
             whole.setdefault(VERSION, self.revision)
         if self._authorizer is None:
             return await send(whole)
+        return await self._with_tokens(self._authorizer, whole, send, acts)
+
+    async def _with_tokens(
+        self,
+        authorizer: Authorizer,
+        whole: dict[str, str],
+        send: Callable[[dict[str, str]], Awaitable[Posted]],
+        acts: bool,
+    ) -> Posted:
         turn = 0
         while True:
-            used = await self._authorizer.authorization()
+            used = await authorizer.authorization()
             if used is not None:
                 whole["Authorization"] = used
             posted = await send(whole)
             if posted.status not in (401, 403):
                 return posted
-            given = challenges(posted)
-            if not await self._authorizer.challenged(turn, posted.status, given, used):
+            answered = acts and names_a_request(posted.body or b"")
+            renewing = authorizer.challenged(turn, posted.status, challenges(posted), used)
+            if answered:
+                self._renew(renewing)
+                return posted
+            if not await renewing:
                 return posted
             turn += 1
+
+    def _renew(self, renewing: Coroutine[Any, Any, bool]) -> None:
+        """See to a token for later requests; nobody waits for it."""
+        task = asyncio.ensure_future(renewing)
+        self._renewals.add(task)
+        task.add_done_callback(self._renewed)
+
+    def _renewed(self, task: asyncio.Task[bool]) -> None:
+        self._renewals.discard(task)
+        problem = None if task.cancelled() else task.exception()
+        if problem is not None:
+            log.warning("no other token: %s", problem)
 
 
 def challenges(posted: Posted) -> list[str]:

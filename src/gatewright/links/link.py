@@ -32,7 +32,7 @@ from gatewright.protocol.mcp_client import Hello
 from gatewright.wire import jsonrpc
 from gatewright.wire.versions import is_modern
 
-__all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed"]
+__all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed", "UpstreamRefused"]
 
 log = logging.getLogger("gatewright.links")
 
@@ -47,6 +47,10 @@ _numbers = itertools.count(1)
 
 class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
     """What the gateway itself asked for did not come. The text says why."""
+
+
+class UpstreamRefused(UpstreamFailed):
+    """The server said no to it."""
 
 
 class LinkClosed(UpstreamFailed):
@@ -148,6 +152,11 @@ class Link(abc.ABC):
         """Whether a call is in flight."""
         return any(one.call is not None for one in self._pending.values())
 
+    @property
+    def haunted(self) -> bool:
+        """Whether the server may still ask for somebody of whom no call is in flight."""
+        return self._questions.haunted
+
     @abc.abstractmethod
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent, returns at once."""
@@ -206,7 +215,7 @@ class Link(abc.ABC):
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
-            raise UpstreamFailed(f"{method}: {outcome.error[:500].decode(errors='replace')}")
+            raise UpstreamRefused(f"{method}: {outcome.error[:500].decode(errors='replace')}")
         raise UpstreamFailed(f"{method}: {outcome.message or outcome.reason}")
 
     async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:

@@ -229,6 +229,11 @@ class Questions:
         """A party said something that nobody answers: no end of that is known."""
         self.stays(f"{TOLD}{party}", party)
 
+    @property
+    def haunted(self) -> bool:
+        """Whether anybody may be meant by a question who has no call in flight."""
+        return self._crowd or bool(self._ghosts)
+
     def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
         """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
         if reply is not None and type(ident) is int:

@@ -49,10 +49,10 @@ from gatewright.protocol.room_payload import (
     kind_of,
 )
 from gatewright.wire import jsonrpc
-from gatewright.wire.mcpx import Envelope, compose, read
+from gatewright.wire.mcpx import Envelope, Flaw, compose, read
 from gatewright.wire.mcpx_capabilities import Capabilities
 
-__all__ = ["ANSWER_S", "Heard", "Participant"]
+__all__ = ["ANSWER_S", "Heard", "Participant", "understood"]
 
 log = logging.getLogger("gatewright.participants")
 
@@ -64,6 +64,12 @@ class Heard(msgspec.Struct, frozen=True):
 
     envelope: Envelope
     content: Content | Unfit
+
+
+def understood(text: bytes) -> Heard | Flaw:
+    """A message, and what it says; or why it is none."""
+    envelope = read(text)
+    return envelope if isinstance(envelope, Flaw) else Heard(envelope, examine(envelope))
 
 
 class Participant:
@@ -116,11 +122,14 @@ class Participant:
 
     def receive(self, text: bytes) -> None:
         """Take one message. Total: whatever comes, nothing is raised."""
-        envelope = read(text)
-        if not isinstance(envelope, Envelope):
-            log.debug("a message that is no envelope was dropped: %s", envelope.message)
+        self.hear(understood(text))
+
+    def hear(self, heard: Heard | Flaw) -> None:
+        """The same of one that was read already (`understood`)."""
+        if isinstance(heard, Flaw):
+            log.debug("a message that is no envelope was dropped: %s", heard.message)
             return
-        content = examine(envelope)
+        envelope, content = heard.envelope, heard.content
         try:
             if isinstance(content, Said):
                 self._said(envelope, content)
@@ -130,7 +139,7 @@ class Participant:
             log.debug("nothing was said to a message of %s: %s", envelope.sender, problem)
         for watcher in list(self.watchers):
             try:
-                watcher(Heard(envelope, content))
+                watcher(heard)
             except Exception:  # a bug of one who watches costs nobody their place
                 log.exception("a watcher broke on a message of %s", envelope.sender)
 
@@ -236,9 +245,8 @@ class Participant:
             async with asyncio.timeout(timeout_s):
                 await self._welcomed.wait()
         except TimeoutError:
-            raise AnswerTimeoutError(
-                f"the gateway sent no welcome within {timeout_s:g} s"
-            ) from None
+            said = f"the gateway sent no welcome within {timeout_s:g} s"
+            raise AnswerTimeoutError(said) from None
         if self._lost is not None:
             raise GoneError(f"the place in the room is lost: {self._lost}")
 
@@ -248,12 +256,7 @@ class Participant:
         raise GoneError(f"the place in the room is lost: {self._lost}")
 
     def say(
-        self,
-        kind: str,
-        payload: bytes,
-        *,
-        to: Sequence[str] = (),
-        about: str | None = None,
+        self, kind: str, payload: bytes, *, to: Sequence[str] = (), about: str | None = None
     ) -> str:
         """Send one message, whose id is the result. `payload` is the JSON text of an object; `about` becomes its
         `correlation_id`. Raises `NotAllowedError` for a kind that this participant may not send, and `GoneError`."""
@@ -321,9 +324,8 @@ class Participant:
             async with asyncio.timeout(timeout_s):
                 return await future
         except TimeoutError:
-            raise AnswerTimeoutError(
-                f"{to} did not answer {method} within {timeout_s:g} s"
-            ) from None
+            said = f"{to} did not answer {method} within {timeout_s:g} s"
+            raise AnswerTimeoutError(said) from None
         finally:
             self._requests.forget(id)
             if future.cancelled() and about is None and method != "initialize":

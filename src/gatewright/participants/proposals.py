@@ -147,8 +147,8 @@ class Ledger:
         nobody can fulfil it any more: who heard only one of the two would agree to the other."""
         known = self.find(id)
         if known is not None:
-            same = known.proposer, known.operation, known.target
-            if self.is_open(known) and same != (proposer, operation, target):
+            same = known.proposer, known.operation.essence, known.target
+            if self.is_open(known) and same != (proposer, operation.essence, target):
                 known.status, known.decided_by = "rejected", proposer
                 known.reason = "its id was used again for something else"
             return known
@@ -181,7 +181,7 @@ class Ledger:
     ) -> bool:
         """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
         found = self.find(id)
-        if found is None or found.operation != operation or not self.is_open(found):
+        if found is None or found.operation.essence != operation.essence or not self.is_open(found):
             return False
         self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request

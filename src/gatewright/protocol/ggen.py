@@ -19,10 +19,11 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Client, Failure, Refusal
 from gatewright.protocol.eras import to_caller
 from gatewright.protocol.mcp_server import Inbound
-from gatewright.protocol.promises import COME_AGAIN
+from gatewright.protocol.promises import COME_AGAIN, ONCE
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import Reason, reason_of
 from gatewright.wire.json_bounds import Limits
+from gatewright.wire.spellings import flaw_of_params
 from gatewright.wire.versions import LATEST_LEGACY, Method
 from gatewright.wire.versions import METHODS as OF_MCP
 
@@ -171,7 +172,7 @@ def _inbound(request: jsonrpc.Request) -> Inbound | Refusal:
             "method_not_found", f"there is no method {request.method[:100]!r}; there is {known}"
         )
     params = jsonrpc.decode(request.params) if request.params else {}
-    flaw = _flaw_of(request.method, spec, params)
+    flaw = _flaw_of(request.method, spec, params) or flaw_of_params(request.method, params)
     if flaw:
         return Refusal("invalid_params", flaw)
     return Inbound(request.id, request.method, params, CLIENT, spec, request.trace_id)
@@ -277,7 +278,7 @@ def error_of(
 
 def _answered(row: Reason) -> Reason:
     """The row of a call that may have been carried out, without a status that makes clients send it again."""
-    http = 403 if row.http == 401 else row.http
+    http = ONCE if row.http in COME_AGAIN else row.http
     return replace(row, http=http, mcp_http=200 if row.mcp_http in COME_AGAIN else row.mcp_http)
 
 

@@ -392,9 +392,9 @@ class Conversation:
         return ident, jsonrpc.request(ident, method, params)
 
     def wants_log(self, client: Client, level: Any) -> bool:
-        """Whether a log line of this level is for the host: modern hosts ask with each request,
-        legacy ones once per session or not at all, and then get everything."""
+        """Whether a log line of this level, or of none, is for the host: modern hosts ask with each request, legacy ones once."""
         wanted = client.log_level if is_modern(client.revision) else self.log_level
         if wanted is None:
             return not is_modern(client.revision)
-        return level not in LOG_LEVELS or LOG_LEVELS.index(level) >= LOG_LEVELS.index(wanted)
+        said = level if level in LOG_LEVELS else "info"
+        return LOG_LEVELS.index(said) >= LOG_LEVELS.index(wanted)

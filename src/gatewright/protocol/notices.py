@@ -12,8 +12,9 @@ import msgspec
 from gatewright.call import Client
 from gatewright.wire import jsonrpc
 from gatewright.wire.methods import NOTIFICATIONS, flaw_of
+from gatewright.wire.spellings import META, PLAIN, TAKEN, flaw_of_params
 
-__all__ = ["Dropped", "Notice", "no_request", "params_of", "read_notice"]
+__all__ = ["Dropped", "MisreadError", "Notice", "no_request", "params_of", "read_notice"]
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -31,8 +32,12 @@ class Dropped(msgspec.Struct, frozen=True):
     message: str
 
 
+class MisreadError(ValueError):
+    """Two readers could take params for two different ones."""
+
+
 def params_of(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
-    """The decoded params, where they have the shape of any. Raises `ValueError`."""
+    """The decoded params, where they have the shape of any and no second spelling of what is read. Raises `ValueError`."""
     if not request.params:
         return {}
     params = jsonrpc.decode(request.params)
@@ -41,6 +46,11 @@ def params_of(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]
     meta = params.get("_meta")
     if meta is not None and type(meta) is not dict:
         raise ValueError("params._meta must be an object")
+    plain = params.keys() <= TAKEN.get(request.method, PLAIN)
+    if not (plain and (meta is None or meta.keys() <= META)):
+        flaw = flaw_of_params(request.method, params)
+        if flaw:
+            raise MisreadError(flaw)
     return params
 
 
@@ -63,5 +73,7 @@ def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | 
         return Dropped(jsonrpc.METHOD_NOT_FOUND, flaw)
     try:
         return Notice(method, params_of(notification), client)
+    except MisreadError as problem:
+        return Dropped(jsonrpc.INVALID_PARAMS, f"{method}: {problem}; nothing was done")
     except ValueError:
         return None

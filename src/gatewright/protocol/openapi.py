@@ -28,6 +28,10 @@ _REFUSALS: Mapping[str, tuple[str, str]] = {
     "413": ("TooLarge", "The body is too long"),
     "415": ("UnsupportedMedia", "The body is not JSON"),
     "429": ("RateLimitExceeded", "Too many calls; data.retry_after_ms says when to come back"),
+    "422": (
+        "NotAgain",
+        "The call may have been carried out, and then failed; sending it again may do it twice",
+    ),
     "500": ("InternalError", "The gateway is broken"),
     "502": ("ToolExecution", "The tool failed, or answered with something that cannot be used"),
     "503": ("Unavailable", "The tool's server is not there, or there is no room"),

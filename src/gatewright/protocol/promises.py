@@ -12,18 +12,25 @@ from typing import Any
 
 from gatewright.wire import jsonrpc
 from gatewright.wire.codes import UNTOUCHED
+from gatewright.wire.spellings import misread
 
-__all__ = ["COME_AGAIN", "MIRROR", "renamed", "unpromised"]
+__all__ = ["COME_AGAIN", "MIRROR", "ONCE", "renamed", "unpromised"]
 
 MIRROR = "dev.cloto/mgp"
 """Where an error repeats its `_mgp` below `_meta`, for stacks that drop what they do not know."""
 
-COME_AGAIN = frozenset({401, 403, 503})
+COME_AGAIN = frozenset({401, 403, 408, 409, 425, 429, 500, 502, 503, 504})
 """The statuses after which HTTP clients get another token, or wait, and send the same request again by themselves. They are not
 for a call that may have been carried out."""
 
+ONCE = 422
+"""What such a call is answered with where the status has to say that it failed: nobody sends it again for that."""
+
 _PROMISES = ("retry_after_ms", "retry_strategy", "max_retries", "fallback_tool")
 _FALLBACK = "fallback_tool"
+
+_READ = frozenset((*_PROMISES, "retryable", "details", "_mgp", "_meta"))
+"""What clients read; what reads as one of these and is spelled otherwise goes as well."""
 
 _Change = Callable[[dict[str, Any]], None]
 
@@ -80,7 +87,8 @@ def _ran(data: dict[str, Any]) -> bool:
 
 
 def _unpromise(holder: dict[str, Any]) -> None:
-    told = [holder.pop(name) for name in _PROMISES if name in holder]
+    others = [name for name in [*holder] if misread((name,), _READ)]
+    told = [holder.pop(name) for name in (*_PROMISES, *others) if name in holder]
     if told or "retryable" in holder:
         holder["retryable"] = False
     details = holder.get("details")

@@ -4,10 +4,13 @@ A response names the envelope that it is to (MCPx §3.1.2). Where the gateway ha
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response
 by its correlation alone would otherwise believe anybody in the topic: ids are there for all to read.
 
-An id belongs to whoever used it first: a second request under it could make its sender the one who was asked.
+An id belongs to whoever used it first: a second request under it could make its sender the one who was asked. A response names
+it letter by letter: who reads ids as UUIDs takes `{AB…}` for `ab…`, and would believe whoever spells it so.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from gatewright.wire.mcpx import Envelope
 
@@ -20,6 +23,8 @@ _TOLD = f"{REQUEST}:notifications/"
 KEPT_EACH = 1024
 """So many requests of one participant are remembered. Whoever asks more loses its own oldest, and nobody else's."""
 ASKERS = 20_000
+_MARKS = str.maketrans("", "", "{}- ")
+"""What readers of UUIDs overlook."""
 
 
 class _Request:
@@ -41,6 +46,8 @@ class Asked:
         self._requests: dict[str, _Request] = {}
         self._by: dict[str, dict[str, None]] = {}
         """Asker → ids of its requests, oldest first."""
+        self._folded: Counter[str] = Counter()
+        """How many of them read alike."""
 
     def objection(self, envelope: Envelope) -> str:
         """Why a message must not pass; empty where it may."""
@@ -53,8 +60,12 @@ class Asked:
         return ""
 
     def _not_asked(self, envelope: Envelope) -> str:
-        request = self._requests.get(envelope.correlation_id or "")
-        if request is None or request.proposed:
+        named = envelope.correlation_id or ""
+        request = self._requests.get(named)
+        if request is None:
+            alike = bool(named) and self._folded[_fold(named)] > 0
+            return "correlation_id has to be spelled as the id of the request is" if alike else ""
+        if request.proposed:
             return ""
         sender = envelope.sender
         if sender not in request.to if request.to else sender == request.asker:
@@ -85,17 +96,30 @@ class Asked:
             mine = self._by.pop(asker, {})
             if len(mine) >= self._kept_each:
                 oldest = next(iter(mine))
-                del mine[oldest], self._requests[oldest]
+                del mine[oldest]
+                self._forget(oldest)
             mine[envelope.id] = None
             self._by[asker] = mine  # who asked last is forgotten last
+            self._folded[_fold(envelope.id)] += 1
             if len(self._by) > self._askers:
                 for one in self._by.pop(next(iter(self._by))):
-                    del self._requests[one]
+                    self._forget(one)
         request = _Request(asker, envelope.to, proposed=proposed)
         known = self._requests.get(envelope.id)
         if known is not None:
             request.answered = known.answered  # said once more, it is answered no second time
         self._requests[envelope.id] = request
+
+    def _forget(self, id: str) -> None:
+        del self._requests[id]
+        folded = _fold(id)
+        self._folded[folded] -= 1
+        if not self._folded[folded]:
+            del self._folded[folded]
+
+
+def _fold(id: str) -> str:
+    return "".join(id.casefold().removeprefix("urn:uuid:").split()).translate(_MARKS)
 
 
 def _is(kind: str, family: str) -> bool:

@@ -20,6 +20,7 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.foreign_json import MOST_NS
 from gatewright.wire.json_bounds import Limits, flaw_of
 from gatewright.wire.mcpx import GATEWAY, Envelope, Kind, split_kind
+from gatewright.wire.spellings import flaw_of_members, flaw_of_params
 
 __all__ = [
     "Chat",
@@ -48,6 +49,8 @@ _NAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Method → where in its params the context stands."""
 _LIMITS = Limits()
 """Of what is read here: as much as of any other call."""
+_BESIDE = frozenset({"_meta", "task", "trace_id"})
+"""Members of params that say how an operation is to be answered, and not what it does."""
 _OF_RESOURCE = ("ref", "uri")
 """Where it stands for `completion/complete` of a resource; the other references are to prompts."""
 
@@ -62,6 +65,15 @@ class Operation(msgspec.Struct, frozen=True):
     def context(self) -> str | None:
         """What it is about: a tool's or a prompt's name, or a URI; None for methods that name nothing."""
         return context_of(self.method, self.params)
+
+    @property
+    def essence(self) -> tuple[str, dict[str, Any]]:
+        """What two messages about one operation have in common: clients add a progress token or a trace id by themselves, and leave
+        out arguments that are empty."""
+        kept = {name: value for name, value in self.params.items() if name not in _BESIDE}
+        if kept.get("arguments") in ({}, None):
+            kept.pop("arguments", None)
+        return self.method, kept
 
 
 class Requested(msgspec.Struct, frozen=True):
@@ -213,7 +225,8 @@ def _operation(kind: Kind, payload: dict[str, Any]) -> Operation | Unfit:
             f"the kind is about {kind.context[:128]!r}, the payload about {(context or '')[:128]!r}"
         )
         return Unfit(said, forged=True)
-    return Operation(method, params)
+    flaw = flaw_of_params(method, params)
+    return Unfit(flaw, forged=True) if flaw else Operation(method, params)
 
 
 def _response(envelope: Envelope, kind: Kind, payload: dict[str, Any]) -> Responded | Unfit:
@@ -228,11 +241,17 @@ def _response(envelope: Envelope, kind: Kind, payload: dict[str, Any]) -> Respon
     return Responded(message.id, payload.get("result"), payload.get("error"))
 
 
+_OF_PROPOSAL = frozenset(("method", "params", "jsonrpc", "id"))
+
+
 def _proposal(envelope: Envelope, kind: Kind, payload: dict[str, Any]) -> Proposed | Unfit:
     if envelope.correlation_id is not None:
         return Unfit("a proposal begins something new and has no correlation_id")
     if "jsonrpc" in payload or "id" in payload:
         return Unfit("a proposal is {method, params}: it is no request yet")
+    flaw = flaw_of_members("the proposal", payload, _OF_PROPOSAL)
+    if flaw:
+        return Unfit(flaw, forged=True)
     found = _operation(kind, payload)
     return found if isinstance(found, Unfit) else Proposed(found)
 

@@ -84,6 +84,8 @@ class Redactor:
         if self.held is not None:
             self._scanner = WithHeld(self._scanner, self.held)
         self._mark = marker(key)
+        self.holds = self._scanner.holds
+        """Whether a value stands in a text that is known to be a secret, and does not only look like one."""
         self._terms = (*terms, *(one for one in own if is_telling(one) and len(one.split()) > 1))
         self._hidden = hidden
         self.worth_a_look = _always if hidden else self._scanner.worth_a_look

@@ -217,6 +217,11 @@ class WithHeld(Scanner):
         more = [] if looking is None else looking.find(text)
         return self.apart([*found, *more]) if more else found
 
+    def holds(self, text: bytes) -> bool:
+        """See `Scanner`."""
+        looking = self._held.looking()
+        return self._of.holds(text) or (looking is not None and bool(looking.find(text)))
+
 
 def passwords_in(url: str) -> tuple[str, ...]:
     """The passwords in a URL or DSN, before its host and in its query: as they are written, and as they are meant."""

@@ -3,7 +3,7 @@
 The text is scanned as it came. Only where that finds something worth a look, the strings around it are decoded and
 judged, alone and as members (a `password` member needs no pattern in its value). Numbers, structure, spaces and
 the order of members are never touched, so types stay as they were. Handles that a client must give
-back as they came are left alone where the protocol puts them.
+back as they came are left alone where the protocol puts them, unless a value stands in them that is known to be a secret.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Text:
             at = max(end, self._tokens[last - 1][1] if last else 0)
 
     def _judge(self, at: int) -> None:
-        if at in self._new or self._is_handle(at):
+        if at in self._new or self._stays(at):
             return
         name = self._is_name(at)
         if name:
@@ -136,7 +136,7 @@ class _Text:
         return end - start < _NAME_MOST and self._said(at).lower() in _VALUES
 
     def _member(self, name: str, at: int) -> None:
-        if at in self._new or self._is_handle(at):
+        if at in self._new or self._stays(at):
             return
         value = self._said(at)
         found = of_member(name, value)
@@ -184,6 +184,10 @@ class _Text:
             return False
         between = self._raw[self._tokens[at][1] : self._starts[at + 1]]
         return between == sign or between.translate(None, _BLANK) == sign
+
+    def _stays(self, at: int) -> bool:
+        """Whether this is a handle that has to arrive as it is. One in which a secret of ours stands is no handle of anybody's."""
+        return self._is_handle(at) and not self._scanner.holds(self._said(at).encode())
 
     def _is_handle(self, at: int) -> bool:
         """Whether this is the value of a handle, at the top of the text."""

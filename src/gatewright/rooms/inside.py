@@ -1,18 +1,40 @@
-"""A participant that is a part of this process, and its seat in the hub."""
+"""A participant that is a part of this process, and its seat in the hub.
+
+What is said is read here on the event loop. Who says much at length is heard a little at a time: whenever that took some milliseconds,
+everything else has its turn for longer than it took. What waits to be heard has a bound; beyond it nothing more is heard until there is room.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from gatewright.participants.answering import Responder
-from gatewright.participants.participant import Participant
-from gatewright.protocol.room import Batch
+from gatewright.participants.participant import Participant, understood
+from gatewright.protocol.room import Batch, Message
 from gatewright.rooms.hub import Hub, Place
 from gatewright.rooms.policy import Identity
 
-__all__ = ["FULL", "Inside"]
+__all__ = ["FULL", "WAITING_BYTES", "Inside"]
+
+log = logging.getLogger("gatewright.rooms")
 
 FULL = ("mcp/*", "chat")
+WAITING_BYTES = 8 * 1024 * 1024
+"""What may wait to be heard; of one participant as much comes in two seconds at most."""
+_SMALL = 4096
+"""What the gateway says of who comes and goes is no longer; there is more room for such."""
+_TURN_S = 0.002
+_REST = 3
+_LONGEST_REST_S = 0.1
+
+
+_understood = lru_cache(4)(understood)
+"""Several parts of this process hear the same; it is read once."""
 
 
 class Inside:
@@ -27,28 +49,60 @@ class Inside:
         responder: Responder,
         capabilities: Sequence[str] = FULL,
         closed: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`closed` is told when the place is lost."""
+        """`closed` is told when the place is lost; `clock` gives seconds of any origin."""
         self.participant = Participant(self._say, responder=responder)
         self.topic = topic
         self.name = name
         self._hub = hub
         self._identity = Identity(name, tuple(capabilities), way="gateway")
         self._closed = closed
+        self._clock = clock
         self._place: Place | None = None
+        self._waiting: deque[Message] = deque()
+        self._bytes = 0
+        self._deaf = False
+        self._rest: asyncio.TimerHandle | None = None
 
     def sit(self) -> None:
         """Take the place. Raises `NoPlace`."""
         self._place = self._hub.join(self._identity, self.topic, self)
 
     def deliver(self, batch: Batch) -> None:
-        """Hear what was said."""
+        """Hear what was said, now or a little later."""
         for message in batch.messages:
-            self.participant.receive(message.text)
+            if self._is_full(len(message.text)):
+                continue
+            self._bytes += len(message.text)
+            self._waiting.append(message)
+        if self._rest is None:
+            self._hear()
+
+    def _is_full(self, size: int) -> bool:
+        full = self._bytes + size > WAITING_BYTES * (2 if size < _SMALL else 1)
+        if full and not self._deaf:
+            log.warning("%s hears no more in %s until it has caught up", self.name, self.topic)
+        self._deaf = full
+        return full
+
+    def _hear(self) -> None:
+        self._rest, began = None, self._clock()
+        while self._waiting:
+            message = self._waiting.popleft()
+            self._bytes -= len(message.text)
+            self.participant.hear(_understood(message.text))
+            spent = self._clock() - began
+            if spent > _TURN_S:
+                rest = min(_REST * spent, _LONGEST_REST_S)
+                self._rest = asyncio.get_running_loop().call_later(rest, self._hear)
+                return
 
     def close(self, code: int, reason: str) -> None:
         """The place is gone."""
         self._place = None
+        self._waiting.clear()
+        self._bytes = 0
         self.participant.lost(f"{reason} ({code})")
         self._closed()
 

@@ -65,10 +65,13 @@ class Upstream(Protocol):
         *,
         audit: bool = False,
         door: str = "",
+        holder: str | None = None,
+        still: Callable[[], Caller | Refusal] | None = None,
     ) -> Callable[[], None]:
         """Tell `take` of changes in servers the caller may see; the result ends that. `session`
         also hears what comes on connections of its own; with `audit`, what is recorded about the caller. Tasks
-        are told of at the `door` at which they were made."""
+        are told of at the `door` at which they were made, resources to the `holder` who subscribed to them, else
+        the session. `still` says who the caller is by then."""
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""

@@ -34,6 +34,9 @@ ACKNOWLEDGED_S = 2.0
 LISTENS_EACH = 1000
 """How many listen requests one caller may have open."""
 
+A_STEP, STEP_S = 4, 0.02
+"""So many of the resources are asked for at a time; the next ones when these are answered, or their servers take longer than that."""
+
 _WANTED = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -90,6 +93,7 @@ class Listening:
         self._ident = jsonrpc.decode(listen.id)
         self._name = f"listen {next(_numbers)}"
         self._honoured: dict[str, Any] = {}
+        self._uris: frozenset[str] = frozenset()
         self._early: list[tuple[str, dict[str, Any]]] | None = []
         """What changed before the acknowledgement was sent; None from then on."""
         self._over: asyncio.Future[bool | Refusal] = asyncio.get_running_loop().create_future()
@@ -159,7 +163,7 @@ class Listening:
     async def _serve(self, wanted: dict[str, Any]) -> bool | Refusal:
         host = self._host
         uris: list[str] = wanted.pop("resourceSubscriptions", [])
-        self._honoured = {**wanted, "resourceSubscriptions": uris}
+        self._honoured, self._uris = wanted, frozenset(uris)
         unwatch = self._front.upstream.watch(
             host.caller,
             host.profile,
@@ -167,6 +171,8 @@ class Listening:
             host.session,
             audit=AUDIT_WANTED in wanted,
             door=host.presented.door,
+            holder=self._name,
+            still=host.still,
         )
         held: list[str] = []
         try:
@@ -188,25 +194,35 @@ class Listening:
                 self._front.upstream.forget(self._name)
 
     async def _subscribe(self, uris: list[str], held: list[str]) -> None:
-        """Subscribe to all at once; `held` gets those that were granted in time."""
-        tasks = {
-            asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri for uri in uris
-        }
-        everything = asyncio.gather(*tasks, return_exceptions=True)
+        """Subscribe to all; `held` gets those that were granted in time."""
+        tasks: dict[asyncio.Task[bool], str] = {}
+        everything = asyncio.ensure_future(self._ask_all(uris, tasks))
         either: list[asyncio.Future[Any]] = [everything, self._over]
         first = asyncio.FIRST_COMPLETED
         try:
             await asyncio.wait(either, timeout=ACKNOWLEDGED_S, return_when=first)
         finally:
+            everything.cancel()
             for task, uri in tasks.items():
                 if not task.done():
                     task.cancel()
                 elif not task.cancelled() and task.result():
                     held.append(uri)
 
+    async def _ask_all(self, uris: list[str], tasks: dict[asyncio.Task[bool], str]) -> None:
+        """Ask for all of them, a few at a time: a thousand calls begun at once would keep everybody else waiting."""
+        for at in range(0, len(uris), A_STEP):
+            some = {
+                asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri
+                for uri in uris[at : at + A_STEP]
+            }
+            tasks.update(some)
+            await asyncio.wait(some, timeout=STEP_S)
+        await asyncio.wait(tasks)
+
     def _acknowledge(self, wanted: dict[str, Any], held: list[str]) -> None:
         honoured = {**wanted, "resourceSubscriptions": held} if held else wanted
-        self._honoured = honoured
+        self._honoured, self._uris = honoured, frozenset(held)
         self._notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
         early, self._early = self._early, None
         for method, params in early or ():
@@ -223,8 +239,7 @@ class Listening:
     def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
         wanted = _WANTED.get(method)
         if wanted not in self._honoured and not (
-            method == "notifications/resources/updated"
-            and params.get("uri") in self._honoured.get("resourceSubscriptions", ())
+            method == "notifications/resources/updated" and str(params.get("uri")) in self._uris
         ):
             return
         still = self._host.still()

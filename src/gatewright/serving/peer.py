@@ -295,6 +295,7 @@ class Peer:
                 self.session,
                 audit=mgp is not None and "audit" in mgp.extensions,
                 door=self._door,
+                still=self.still,
             )
         meta = front.counts() if front.counts is not None else None
         return self.conversation.welcome(hello, capabilities, instructions, front.info, meta)

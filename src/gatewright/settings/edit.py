@@ -24,7 +24,7 @@ from gatewright.settings.draft import Draft
 from gatewright.settings.lookup import state_directory
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.trust import accept, is_accepted
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.private_file import alone, replace_file
 
 __all__ = [

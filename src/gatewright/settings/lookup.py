@@ -140,9 +140,13 @@ def groups(
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
-    """Where the gateway keeps its state unless the file says otherwise; absolute."""
+    """Where the gateway keeps its state unless the file says otherwise; absolute. Raises `SettingsError` for a relative
+    `GATEWRIGHT_STATE`: it would be another folder wherever a command runs, and a stranger's in a stranger's folder."""
     named = environ.get("GATEWRIGHT_STATE")
     found = Path(named) if named else platformdirs.user_state_path("gatewright")
+    if named and not found.is_absolute():
+        what = f"GATEWRIGHT_STATE is relative: {named}"
+        raise _wrong(what, f"write the whole path, e.g. {found.absolute()}")
     return found.absolute()
 
 

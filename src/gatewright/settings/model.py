@@ -294,6 +294,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     restart: Restart = Restart()
     mgp: Mgp | None = None
     tools: Mapping[str, ToolRule] = {}
+    """By tool, each with what `*` says where it says nothing itself."""
     written: Mapping[str, str] = {}
     """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
     origin: Origin
@@ -303,6 +304,9 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     def prefix(self) -> str:
         """What exposed names of this server begin with."""
         return self.id if self.tool_prefix is None else self.tool_prefix
+
+    def rule(self, tool: str) -> ToolRule | None:
+        return self.tools.get(tool) or self.tools.get("*")
 
     def __repr__(self) -> str:
         """Environment and headers are left out: they carry secrets, and a repr ends in logs."""

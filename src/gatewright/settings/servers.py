@@ -6,6 +6,7 @@ the server's own `problem`: it stays down and says why, and the others start.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
@@ -72,7 +73,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         restart=_restart(table.mgp or MgpTable(), (*path, "mgp"), report),
         mgp=None if table.mgp is None else _mgp(table.mgp, (*path, "mgp"), report),
         tools={
-            name: _rule(rule, (*path, "tools", name), report) for name, rule in table.tools.items()
+            name: _rule(name, table.tools, (*path, "tools", name), report) for name in table.tools
         },
         origin=report.document.origin(path),
     )
@@ -210,13 +211,33 @@ def _mgp(table: MgpTable, path: KeyPath, report: Report) -> Mgp:
     )
 
 
-def _rule(rule: ToolRule, path: KeyPath, report: Report) -> ToolRule:
-    if rule.validator is not None:
+_UNSAID = ToolRule()
+_OF_VALIDATOR = ("validator", "validator_args", "validator_options")
+
+
+def _rule(name: str, rules: Mapping[str, ToolRule], path: KeyPath, report: Report) -> ToolRule:
+    """One tool's rule, with what `*` says where it says nothing itself: a table with one key takes nothing else back."""
+    own = rules[name]
+    every = rules.get("*")
+    rule = own if every is None or own is every else _filled(own, every)
+    if rule.validator is not None and any(_says(own, one) for one in _OF_VALIDATOR):
         _check_validator(rule, rule.validator, path, report)
     if rule.permissions_required is None:
         return rule
     names = _permissions(rule.permissions_required, (*path, "permissions_required"), report)
     return msgspec.structs.replace(rule, permissions_required=names)
+
+
+def _filled(rule: ToolRule, every: ToolRule) -> ToolRule:
+    names = [name for name in ToolRule.__struct_fields__ if name != "enabled"]
+    if rule.validator is not None:  # whose options these are
+        names = [name for name in names if name not in _OF_VALIDATOR]
+    missing = [name for name in names if not _says(rule, name)]
+    return msgspec.structs.replace(rule, **{name: getattr(every, name) for name in missing})
+
+
+def _says(rule: ToolRule, name: str) -> bool:
+    return bool(getattr(rule, name) != getattr(_UNSAID, name))
 
 
 def _check_validator(rule: ToolRule, name: str, path: KeyPath, report: Report) -> None:

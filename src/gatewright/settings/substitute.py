@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 
 from gatewright.commands import to_type
 from gatewright.redaction import HELD
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.secret_rules import NAME
 from gatewright.stores.secrets import Secrets
 

@@ -19,7 +19,7 @@ from gatewright.commands import to_type
 from gatewright.settings.documents import Document
 from gatewright.settings.problems import Origin, Problem, SettingsError
 from gatewright.settings.review import Entry, changes, contents, digests, effects, entries
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.trust import Accepted, Trust
 
 __all__ = ["NotAccepted", "accept", "check_accepted", "is_accepted", "place_of", "trust_of"]

@@ -16,7 +16,7 @@ from sys import maxsize
 import msgspec
 
 from gatewright.sinks.follow import Follower, Sink
-from gatewright.stores.database import Database
+from gatewright.storage.sqlite import Database
 from gatewright.stores.rows import Rows, open_rows_to_read
 
 __all__ = ["Sinks", "State"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from gatewright.sinks.follow import SinkFailed
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
+from gatewright.storage.sqlite import Database, DatabaseError
 
 __all__ = ["SqliteSink"]
 

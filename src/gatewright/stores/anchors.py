@@ -1,14 +1,15 @@
-"""How far each store had come when the record last heard of it, so that a store that was lost or put back is noticed.
+"""How far each section of the state had come when the record last heard of it, so that a state that was lost or put back is noticed.
 
 Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
-them: without the file, or with an older copy of it, somebody may do again what was forbidden. The record cannot go back unseen
-(`stores/chain.py`), so it says of each store which file it is (`mark`, a random number in the file) and how many steps
-it has taken (`steps`, which only grows). A store changes first and the record hears of it afterwards: a store may
-be ahead of its record, as after `kill -9`, and never behind it.
+them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen
+(`stores/chain.py`), so it says of each section which one it is (`mark`, a random number) and how many steps
+it has taken (`steps`, which only grows). A section changes first and the record hears of it afterwards: it may
+be ahead of its record, as after `kill -9`, and never behind it. Former versions kept each in a file of its own, and their records
+call it by the name of the file: mark and steps went over with the rows, so these records prove what they proved.
 
-A record that is put back alone is noticed by the stores, which know how far it had come (`recorded`). One that is gone altogether
+A record that is put back alone is noticed by the state, which knows how far it had come (`recorded`). One that is gone altogether
 is noticed where something of a former gateway is left in the folder: its lock file, once something was recorded, what operators
-said of participants, what was registered, or a store whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
+said of participants, what was registered, or a section whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
 
 What else is in the folder does no harm by its loss: without secrets and logins servers are not reached, and limits,
 tasks and what sessions have read are in memory alone.
@@ -16,15 +17,18 @@ tasks and what sessions have read are in memory alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from gatewright.stores import approvals, issued, permissions, pins, registered, room_trust
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.lock import has_recorded
+from gatewright.storage import migrations
+from gatewright.storage.engine import Driver, Engine
+from gatewright.storage.errors import StoreError
+from gatewright.storage.former import FILES
+from gatewright.storage.lock import has_recorded
+from gatewright.storage.opening import Glimpse, glimpse
+from gatewright.storage.sqlite import SQLITE
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.recorded import noted
 from gatewright.stores.retention import PRUNED
@@ -36,11 +40,14 @@ __all__ = [
     "ANCHORED",
     "STORES",
     "Anchor",
+    "Found",
     "Heads",
     "anchors_of",
     "behind",
     "bereft",
     "forgotten",
+    "found_in",
+    "place_in",
 ]
 
 ANCHORED = "dev.gatewright.stores.anchored"
@@ -48,109 +55,101 @@ ANCHORED = "dev.gatewright.stores.anchored"
 ACCEPTED = "dev.gatewright.stores.accepted"
 """An operator says that the stores are right as they are."""
 
+STORES = migrations.ANCHORED
+"""The sections that may not go back."""
 _ROWS_LOST = "dev.gatewright.audit.rows_lost"
-_TABLES = {
-    "keys.db": "key_changes",
-    issued.DATABASE: "grant_changes",
-    permissions.DATABASE: "permission_changes",
-    pins.DATABASE: "pin_changes",
-    approvals.DATABASE: "approval_changes",
+_CHANGES = {
+    "keys": "key_changes",
+    "grants": "grant_changes",
+    "permissions": "permission_changes",
+    "pins": "pin_changes",
+    "approvals": "approval_changes",
 }
-_COUNTED: Mapping[str, Callable[[Path], room_trust.Kept | registered.KeptRequests]] = {
-    room_trust.FILE: room_trust.read_kept,
-    registered.FILE: registered.read_requests,
-}
-"""Files that are replaced as a whole, and count how often."""
-STORES = (*_TABLES, *_COUNTED)
-"""The files that may not go back."""
+"""Sections whose changes commands make as well, and the tables of those that wait for the record."""
+_WHOLE = ""
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """One store: which file it is, and how many steps it has taken."""
+    """One section: which one it is, and how many steps it has taken."""
 
     mark: int
     steps: int
 
 
+class Found(msgspec.Struct, frozen=True):
+    """The state of a folder at one moment."""
+
+    heads: Mapping[str, Anchor]
+    """The sections that are there, of those that may not go back."""
+    names: Mapping[str, str]
+    """What they are called."""
+    problems: Mapping[str, str]
+    """Why others cannot be read; the key is empty where none can be."""
+
+
+def found_in(one: Glimpse) -> Found:
+    """What of a state the record may know. Raises the engine's failure."""
+    heads = {
+        name: Anchor(head.mark, head.steps) for name, head in one.heads().items() if name in STORES
+    }
+    return Found(heads, one.names, one.problems)
+
+
+def place_in(one: Glimpse) -> Head | None:
+    """How far the record had come when a state last heard of it. Raises the engine's failure."""
+    return None if one.database is None else noted(one.database.engine)
+
+
 class Heads:
-    """The stores of a folder as they are on the disk now, whoever has them open. For one thread."""
+    """The state of a folder as it is on the disk now, whoever has it open. For one thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, driver: Driver = SQLITE) -> None:
         self._folder = folder
-        self._open: dict[str, tuple[tuple[int, int], Database]] = {}
-        self._first: dict[str, tuple[int, int]] = {}
-        self._counted: dict[str, tuple[tuple[int, int, int], Anchor]] = {}
+        self._driver = driver
+        self._open: Glimpse | None = None
+        self._place: tuple[int, int] | None = None
+        self._first: tuple[int, int] | None = None
 
-    def found(self) -> tuple[dict[str, Anchor], dict[str, str]]:
-        """The stores that are there, and why the others cannot be read, by name."""
-        heads, problems = {}, {}
-        for name in STORES:
-            try:
-                head = self._counted_head(name) if name in _COUNTED else self._head(name)
-            except (OSError, DatabaseError, ValueError) as problem:
-                problems[name] = str(problem)
-                continue
-            if head is not None:
-                heads[name] = head
-        return heads, problems
+    def found(self) -> Found:
+        """What is there now. One statement."""
+        try:
+            one = self._glimpse()
+            return found_in(one)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, nobody knows how the state is
+            self._forget()
+            return Found({}, {}, {_WHOLE: str(problem)})
 
-    def places(self) -> dict[str, Head]:
-        """How far the record had come when each store last heard of it, of those that can be read and know."""
-        found: dict[str, Head] = {}
-        for name, (_, database) in self._open.items():
-            with suppress(DatabaseError):
-                place = noted(database)
-                if place is not None:
-                    found[name] = place
-        return found
+    def place(self) -> Head | None:
+        """How far the record had come when the state last heard of it; None where it does not know, or cannot be read."""
+        try:
+            return place_in(self._glimpse())
+        except Exception:  # noqa: BLE001 - `found` says so
+            return None
 
-    def moved(self) -> list[str]:
-        """The stores in whose place another file stands than when they were first looked at."""
-        return [
-            name
-            for name, first in self._first.items()
-            if name in self._open and self._open[name][0] != first
-        ]
+    def moved(self) -> bool:
+        """Whether another file stands in the place of the one that was first looked at."""
+        return self._first is not None and self._place not in {None, self._first}
 
     def close(self) -> None:
-        """Let go of the files."""
-        for _, database in self._open.values():
-            database.close()
-        self._open.clear()
+        """Let go of it."""
+        self._forget()
 
-    def _head(self, name: str) -> Anchor | None:
-        path = self._folder / name
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            return None
-        place = (status.st_dev, status.st_ino)
-        self._first.setdefault(name, place)
-        known = self._open.get(name)
-        if known is None or known[0] != place:
-            if known is not None:
-                known[1].close()
-                del self._open[name]
-            known = place, Database.open_to_look(path)
-            self._open[name] = known
-        return Anchor(known[1].mark, known[1].steps(_TABLES[name]))
+    def _glimpse(self) -> Glimpse:
+        place = self._driver.place(self._folder)
+        if self._open is None or place != self._place:
+            self._forget()
+            self._open, self._place = glimpse(self._folder, self._driver), place
+            self._first = self._first or place
+        return self._open
 
-    def _counted_head(self, name: str) -> Anchor | None:
-        path = self._folder / name
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            return None
-        place = status.st_dev, status.st_ino, status.st_mtime_ns
-        known = self._counted.get(name)
-        if known is None or known[0] != place:
-            kept = _COUNTED[name](path)
-            known = self._counted[name] = place, Anchor(kept.mark, kept.steps)
-        return known[1]
+    def _forget(self) -> None:
+        one, self._open = self._open, None
+        if one is not None:
+            one.close()
 
 
 def anchors_of(folder: Path) -> dict[str, Anchor]:
-    """What the record in `folder` knows of the stores; nothing where it was written before it knew of them.
+    """What the record in `folder` knows of the state; nothing where it was written before it knew of it.
     Raises `StoreError`."""
     reader = AuditReader(folder)
     newest: tuple[int, dict[str, Anchor]] = (0, {})
@@ -159,28 +158,34 @@ def anchors_of(folder: Path) -> dict[str, Anchor]:
             said = record.get("details", {}).get("stores")
             if said is not None and record["seq"] > newest[0]:
                 newest = record["seq"], msgspec.convert(said, dict[str, Anchor])
-    return newest[1]
+    return {FILES.get(name, name): one for name, one in newest[1].items()}
 
 
-def behind(
-    anchors: Mapping[str, Anchor], heads: Mapping[str, Anchor], problems: Mapping[str, str]
-) -> list[str]:
-    """Which stores are not what the record knows, each in a few words."""
-    found = []
-    for name, known in anchors.items():
-        now = heads.get(name)
-        if name in problems:
-            found.append(f"{name} cannot be read: {problems[name]}")
-        elif now is None:
-            if known.steps:
-                found.append(f"{name} is gone: the record knows {_steps(known)} of it")
-        elif now.mark != known.mark:
-            found.append(f"{name} is another file than the one that is recorded")
-        elif now.steps < known.steps:
-            found.append(
-                f"{name} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
-            )
-    return found
+def behind(anchors: Mapping[str, Anchor], found: Found) -> list[str]:
+    """What of the state is not what the record knows, each in a few words."""
+    known = {name: one for name, one in anchors.items() if one.steps or name in found.heads}
+    if _WHOLE in found.problems:
+        return [found.problems[_WHOLE]] if anchors else []
+    if known and not found.heads and not found.problems:
+        each = ", ".join(f"{_steps(one)} of {name}" for name, one in known.items())
+        return [f"{SQLITE.file} is gone: the record knows {each}"]
+    return [wrong for name, one in anchors.items() if (wrong := _wrong_of(name, one, found))]
+
+
+def _wrong_of(name: str, known: Anchor, found: Found) -> str:
+    now, called = found.heads.get(name), found.names.get(name, _FORMER.get(name, name))
+    if name in found.problems:
+        return found.problems[name]
+    if now is None:
+        return f"{called} is gone: the record knows {_steps(known)} of it" if known.steps else ""
+    if now.mark != known.mark:
+        return f"{called} is another than the one that is recorded"
+    if now.steps < known.steps:
+        return f"{called} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
+    return ""
+
+
+_FORMER = {section: name for name, section in FILES.items()}
 
 
 def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
@@ -196,49 +201,54 @@ def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
     return ["the record has lost its beginning, and what it knew of the stores"]
 
 
-def bereft(folder: Path) -> str:
-    """What shows that a record was here that is gone; empty where nothing does. For a folder that nobody holds."""
+def bereft(folder: Path, state: Glimpse | None = None) -> str:
+    """What shows that a record was here that is gone; empty where nothing does. For a folder that nobody holds; `state` is what is
+    found in it, where that is known."""
     if not folder.exists() or (folder / HEAD).exists():
         return ""
     if any(segment_path(folder, number).stat().st_size for number in segment_numbers(folder)):
         return ""  # records without a head: whoever opens the record says so
     if has_recorded(folder):
         return "a gateway has run here"
-    if _has_said(folder):
-        return (
-            f"operators have said something of participants ({room_trust.FILE}) while a gateway ran"
-        )
-    if _has_registered(folder):
-        return f"tools have been registered ({registered.FILE}) while a gateway ran"
-    for name, table in _TABLES.items():
-        if (folder / name).exists() and _is_recorded(folder / name, table):
-            return f"a gateway has recorded changes of {name}"
+    if state is not None:
+        return _evidence(state)
+    try:
+        state = glimpse(folder)
+    except StoreError:
+        return ""  # whoever opens it says so
+    try:
+        return _evidence(state)
+    finally:
+        state.close()
+
+
+def _evidence(state: Glimpse) -> str:
+    """What in a state only a gateway can have left there."""
+    try:
+        return "" if state.database is None else _left_in(state.database.engine, state)
+    except state.failures:
+        return ""  # whoever opens it says so
+
+
+def _left_in(engine: Engine, state: Glimpse) -> str:
+    steps = {name: head.steps for name, head in state.heads().items()}
+    for name in (one for one in _SAID if one in steps):
+        kept = "SELECT 1 FROM documents WHERE section = ? LIMIT 1"
+        if steps[name] or engine.execute(kept, (name,)).fetchone() is not None:
+            return f"{_SAID[name]} ({state.names[name]}) while a gateway ran"
+    for name in (one for one in _CHANGES if one in steps):
+        waiting = engine.execute(f"SELECT count(*) FROM {_CHANGES[name]}").fetchone()[0]  # noqa: S608 - a constant
+        if steps[name] > waiting:
+            return f"a gateway has recorded changes of {state.names[name]}"
+    if noted(engine) is not None:
+        return f"{SQLITE.file} knows a record of it"
     return ""
 
 
-def _has_said(folder: Path) -> bool:
-    try:
-        kept = room_trust.read_kept(folder / room_trust.FILE)
-    except (OSError, ValueError):
-        return False  # whoever opens it says so
-    return bool(kept.steps or kept.words)
-
-
-def _has_registered(folder: Path) -> bool:
-    try:
-        kept = registered.read_requests(folder / registered.FILE)
-    except (OSError, ValueError):
-        return False  # whoever opens it says so
-    return bool(kept.steps or kept.requests)
-
-
-def _is_recorded(path: Path, table: str) -> bool:
-    try:
-        with closing(Database.open_to_look(path)) as database:
-            waiting = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - a constant
-            return database.steps(table) > waiting or noted(database) is not None
-    except DatabaseError:
-        return False  # whoever opens it says so
+_SAID = {
+    "rooms": "operators have said something of participants",
+    "registrations": "tools have been registered",
+}
 
 
 def _steps(one: Anchor) -> str:

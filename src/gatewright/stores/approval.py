@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ __all__ = [
     "Scope",
     "State",
     "by_key",
+    "canonical",
     "needs_keys",
     "shown",
 ]
@@ -165,3 +166,12 @@ def needs_keys(one: Approval) -> str:
         f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
         f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
     )
+
+
+def canonical(arguments: str) -> str:
+    """Arguments that somebody wrote, as JSON in its one form. Raises `ValueError` for what cannot be the arguments of a call."""
+    try:
+        found = msgspec.json.decode(arguments, type=dict[str, Any])
+    except msgspec.DecodeError as problem:
+        raise ValueError(f"the arguments of a call are a JSON object: {problem}") from None
+    return msgspec.json.encode(found, order="deterministic").decode()

@@ -19,14 +19,15 @@ gateway has put it into the audit trail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from gatewright.commands import to_type
+from gatewright.storage.changes import AT_ONCE, Changes
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.approval import (
     Approval,
     ApprovalChange,
@@ -35,67 +36,42 @@ from gatewright.stores.approval import (
     Scope,
     State,
     by_key,
+    canonical,
     needs_keys,
     shown,
 )
-from gatewright.stores.database import Database
 
-__all__ = ["DATABASE", "Approvals"]
+__all__ = ["Approvals"]
 
-DATABASE = "approvals.db"
-"""Its file in the state folder."""
 FINAL_KEPT_S = 30 * 86_400.0
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
 
-_MIGRATIONS = (
-    (
-        """CREATE TABLE approvals (
-            id TEXT PRIMARY KEY, agent TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL,
-            arguments_digest TEXT NOT NULL, definition_digest TEXT NOT NULL, policy TEXT NOT NULL,
-            arguments TEXT NOT NULL, risk TEXT NOT NULL, reason TEXT NOT NULL, quorum INTEGER NOT NULL,
-            requested REAL NOT NULL, expires REAL NOT NULL, state TEXT NOT NULL, scope TEXT NOT NULL,
-            decided REAL, by TEXT NOT NULL, comment TEXT NOT NULL, uses INTEGER NOT NULL
-        ) STRICT""",
-        "CREATE INDEX approvals_asked ON approvals (agent, server, tool, state)",
-        "CREATE INDEX approvals_ending ON approvals (state, expires)",
-        """CREATE TABLE approval_votes (
-            approval TEXT NOT NULL, operator TEXT NOT NULL, time REAL NOT NULL,
-            PRIMARY KEY (approval, operator)
-        ) STRICT""",
-        """CREATE TABLE approval_changes (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
-            approval TEXT NOT NULL, by TEXT NOT NULL
-        ) STRICT""",
-    ),
-    (
-        "ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'agent'",
-        "UPDATE approvals SET kind = 'owner' WHERE agent = 'local'",
-        """UPDATE approvals SET kind = 'operator', agent = substr(agent, 1, length(agent) - 9)
-        WHERE agent LIKE '% operator'""",
-    ),
-    ("ALTER TABLE approvals ADD COLUMN edited TEXT NOT NULL DEFAULT ''",),
-)
-_DUE = (
-    "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server')) "
-    "AND expires <= ?"
-)
+_OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
+_ENDED_AT_ONCE = 100
+"""So many requests whose time is over are ended in one step; more of them wait for the next."""
 
 
 _COLUMNS = ", ".join(Approval.__struct_fields__)
 
 
 class Approvals:
-    """The queue of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
+    """The queue in one state database. Use it from one thread at a time. Every method raises `StoreError`."""
 
     def __init__(
-        self, path: Path, *, clock: Callable[[], float], random: Callable[[int], bytes]
+        self, state: StateDatabase, *, clock: Callable[[], float], random: Callable[[int], bytes]
     ) -> None:
-        """Open or create the database at `path`. `clock` gives Unix seconds, `random(n)` n bytes."""
-        self._database = Database.open(path, _MIGRATIONS)
+        """`clock` gives Unix seconds, `random(n)` n bytes."""
+        self._rows = state.section("approvals", "the requests for approval")
+        self._changes = Changes(
+            self._rows, "approval_changes", ("time", "action", "approval", "by")
+        )
         self._clock = clock
         self._random = random
-        self._seen = -1
+        self._others = True
+        self._ends = 0.0
+        """When the next request is over; 0 where that has to be asked."""
+        self._rows.listen(self._heard)
 
     # -- for the gateway -----------------------------------------------------------------------------
 
@@ -106,21 +82,17 @@ class Approvals:
         over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
         waiting already."""
         now = self._clock()
-        with self._database.reported(_WHAT):
+        with self._rows.reading():
             waiting = self._find(asked, "pending", now)
             if waiting is None and asked.kind != "server":  # whose answers are kept elsewhere
                 waiting = self._find(asked, "denied", now)
         if waiting is not None:
             return waiting
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             self._expire(now)
-            mine = (
-                "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending'"
-            )
-            if (
-                self._database.execute(mine, (asked.agent, asked.kind)).fetchone()[0]
-                >= WAITING_EACH
-            ):
+            mine = "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
+            found = self._rows.execute(mine, (asked.agent, asked.kind, now)).fetchone()
+            if found[0] >= WAITING_EACH:
                 return None
             made = Approval(
                 id="ap_" + self._random(8).hex(),
@@ -133,7 +105,7 @@ class Approvals:
                 expires=now + lasts_s,
             )
             marks = ", ".join("?" * len(made.__struct_fields__))
-            self._database.execute(
+            self._rows.execute(
                 f"INSERT INTO approvals ({_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants
                 msgspec.structs.astuple(made),
             )
@@ -143,15 +115,15 @@ class Approvals:
     def redeem(self, asked: Asked) -> Approval | None:
         """Use an approval of this question up, where there is one; None where there is none (any more)."""
         now = self._clock()
-        with self._database.reported(_WHAT):
+        with self._rows.reading():
             if self._find(asked, "approved", now) is None:
                 return None  # nearly always, and without a transaction
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             one = self._find(asked, "approved", now)
             if one is None:
                 return None
             state = "used" if one.scope == "once" else "approved"
-            self._database.execute(
+            self._rows.execute(
                 "UPDATE approvals SET uses = uses + 1, state = ?, arguments = '', "
                 "edited = CASE ? WHEN 'used' THEN '' ELSE edited END WHERE id = ?",
                 (state, state, one.id),
@@ -163,19 +135,19 @@ class Approvals:
     def unwanted(self, asked: Asked) -> bool:
         """Nobody has to decide on this question any more; whether somebody had to."""
         now = self._clock()
-        with self._database.reported(_WHAT):
+        with self._rows.reading():
             one = self._find(asked, "pending", now)
         if one is None:
             return False
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             self._end(one.id, "expired", "", now)
         return True
 
     def withdraw(self, id: str) -> bool:
         """Whoever asked takes its request back; whether it was still undecided."""
         now = self._clock()
-        with self._database.changing(_WHAT):
-            self._expire(now)
+        with self._rows.changing():
+            self._expire(now, id)
             one = self._get(id)
             if one is None or one.state != "pending":
                 return False
@@ -184,10 +156,14 @@ class Approvals:
 
     def get(self, id: str) -> Approval | None:
         """One request, whatever became of it."""
-        with self._database.reported(_WHAT):
+        with self._rows.reading():
             return self._get(id)
 
     # -- for operators -------------------------------------------------------------------------------
+
+    def pending(self) -> set[str]:
+        """The ids of what nobody has decided on yet."""
+        return {id for (id,) in self._rows.rows("SELECT id FROM approvals WHERE state = 'pending'")}
 
     def waiting(self) -> list[Approval]:
         """What waits for a decision, oldest first."""
@@ -195,13 +171,15 @@ class Approvals:
 
     def all(self, *states: State) -> list[Approval]:
         """Every request in one of these states, or in any, oldest first."""
-        with self._database.changing(_WHAT):
-            self._expire(self._clock())
-            where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id",  # noqa: S608 - constants
-                states,
-            ).fetchall()
+        now = self._clock()
+        while self._rows.rows(f"SELECT 1 {_OPEN} AND expires <= ? LIMIT 1", (now,)):
+            with self._rows.changing():
+                self._expire(now)
+        where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id",  # noqa: S608 - constants
+            states,
+        )
         return [_made(row) for row in rows]
 
     def approve(
@@ -222,7 +200,7 @@ class Approvals:
         if scope != "once" and not lasts_s:
             raise ValueError("an approval for more than one call needs a time after which it ends")
         now = self._clock()
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             one = self._decidable(id, by, now)
             if seen is not None and seen != one.arguments:
                 raise CannotDecideError(
@@ -233,15 +211,16 @@ class Approvals:
                 raise CannotDecideError("keyless", needs_keys(one))
             if edited:
                 self._edit(one, edited, scope)
-            voted = self._database.execute(
-                "INSERT OR IGNORE INTO approval_votes VALUES (?, ?, ?)", (id, by, now)
+            voted = self._rows.execute(
+                "INSERT INTO approval_votes (approval, operator, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (id, by, now),
             ).rowcount
             if not voted:
                 raise CannotDecideError(
                     "voted", f"{by} has approved {id} already; another operator has to"
                 )
             count = "SELECT count(*) FROM approval_votes WHERE approval = ?"
-            if self._database.execute(count, (id,)).fetchone()[0] < one.quorum:
+            if self._rows.execute(count, (id,)).fetchone()[0] < one.quorum:
                 self._note("voted", id, by, now)
                 return one
             ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
@@ -251,15 +230,15 @@ class Approvals:
     def _edit(self, one: Approval, edited: str, scope: Scope) -> None:
         if one.kind == "server" or scope == "tool":
             raise ValueError("only the arguments of one call can be edited")
-        self._database.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
-        self._database.execute(
+        self._rows.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
+        self._rows.execute(
             "UPDATE approvals SET edited = ?, arguments = ? WHERE id = ?",
-            (_canonical(edited), shown(edited), one.id),
+            (canonical(edited), shown(edited), one.id),
         )
 
     def deny(self, id: str, *, by: str, comment: str = "") -> Approval:
         """An operator says no, also to what has been approved and not used up. Raises `CannotDecideError`."""
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             one = self._decidable(id, by, self._clock(), "pending", "approved")
             self._decide(one, "denied", (one.scope, one.expires), by, comment)
             return self._get(id) or one
@@ -273,7 +252,7 @@ class Approvals:
         comment: str,
     ) -> None:
         now = self._clock()
-        self._database.execute(
+        self._rows.execute(
             "UPDATE approvals SET state = ?, scope = ?, expires = ?, decided = ?, by = ?, "
             "comment = ?, arguments = CASE ? WHEN 'denied' THEN '' ELSE arguments END WHERE id = ?",
             (state, *holds, now, by, comment[:500], state, one.id),
@@ -283,49 +262,44 @@ class Approvals:
     # -- between processes ---------------------------------------------------------------------------
 
     def changed(self) -> bool:
-        """Whether another process has changed something since this was last asked. A few microseconds."""
-        with self._database.reported(_WHAT):
-            now = self._database.data_version()
-        seen, self._seen = self._seen, now
-        return now != seen
+        """Whether another process was heard to have changed something since this was last asked."""
+        others, self._others = self._others, False
+        return others
 
-    def changes(self) -> list[ApprovalChange]:
-        """Steps that the audit trail does not have yet, oldest first. What nobody decided in time is among them."""
+    def changes(self, of: str = "", most: int = AT_ONCE) -> list[ApprovalChange]:
+        """Steps that the audit trail does not have yet, oldest first: of one request, or of all, and at most so many. What nobody
+        decided in time is among them."""
         now = self._clock()
-        with self._database.reported(_WHAT):
-            due = self._database.execute(f"SELECT 1 {_DUE} LIMIT 1", (now,)).fetchone()
-        if due is not None:
-            with self._database.changing(_WHAT):
+        if now >= self._next_end():
+            with self._rows.changing():
                 self._expire(now)
-        with self._database.reported(_WHAT):
-            rows = self._database.execute(
-                "SELECT number, time, action, approval, by FROM approval_changes ORDER BY number"
-            ).fetchall()
-            found = [(row, self._get(row[3])) for row in rows]
+        with self._rows.reading():
+            waiting = self._changes.waiting(most, **({"approval": of} if of else {}))
+            found = [(row, self._get(row[3])) for row in waiting]
         return [
             ApprovalChange(number, time, action, by, one)
             for (number, time, action, _, by), one in found
             if one is not None
         ]
 
-    def recorded(self, number: int) -> None:
-        """The audit trail has every step up to `number`; what has been over for a month is forgotten."""
-        with self._database.changing(_WHAT):
-            self._database.execute("DELETE FROM approval_changes WHERE number <= ?", (number,))
+    def recorded(self, numbers: Iterable[int]) -> None:
+        """The audit trail has these steps; what has been over for a month is forgotten."""
+        self._changes.recorded_each(numbers)
+        with self._rows.tidying():
             old = "state <> 'pending' AND (state <> 'approved' OR kind = 'server') AND expires < ?"
-            self._database.execute(
+            self._rows.execute(
                 f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
                 (self._clock() - FINAL_KEPT_S,),
             )
 
     def close(self) -> None:
-        """Close the database."""
-        self._database.close()
+        """Nothing is followed any more."""
+        self._rows.close()
 
     # -- rows ----------------------------------------------------------------------------------------
 
     def _find(self, asked: Asked, state: State, now: float) -> Approval | None:
-        row = self._database.execute(
+        row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
             "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
             "AND definition_digest = ? AND policy = ? AND kind = ? AND state = ? AND expires > ? "
@@ -335,14 +309,14 @@ class Approvals:
         return None if row is None else _made(row)
 
     def _get(self, id: str) -> Approval | None:
-        row = self._database.execute(
+        row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",  # noqa: S608 - a constant
             (id,),
         ).fetchone()
         return None if row is None else _made(row)
 
     def _decidable(self, id: str, by: str, now: float, *states: State) -> Approval:
-        self._expire(now)
+        self._expire(now, id)
         one = self._get(id)
         if one is None:
             known = to_type("approve")
@@ -355,41 +329,41 @@ class Approvals:
             raise CannotDecideError("own", f"{by} asked for {id}, so somebody else has to decide")
         return one
 
-    def _expire(self, now: float) -> None:
-        due = self._database.execute(
-            f"SELECT id {_DUE}",
-            (now,),
+    def _expire(self, now: float, of: str = "") -> int:
+        """End what nobody decided in time, of one request or of some; how many that were."""
+        due = self._rows.execute(
+            f"SELECT id {_OPEN} AND expires <= ? AND ? IN ('', id) LIMIT ?",
+            (now, of, _ENDED_AT_ONCE),
         ).fetchall()
         for (id,) in due:
             self._end(id, "expired", "", now)
+        self._ends = 0.0
+        return len(due)
+
+    def _next_end(self) -> float:
+        if not self._ends:
+            ((ends,),) = self._rows.rows(f"SELECT min(expires) {_OPEN}")
+            self._ends = float("inf") if ends is None else ends
+        return self._ends
+
+    def _heard(self) -> None:
+        self._others = True
+        self._ends = 0.0
 
     def _end(self, id: str, action: str, by: str, now: float) -> None:
-        self._database.execute(
+        self._rows.execute(
             "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (id,)
         )
         self._note(action, id, by, now)
 
     def _note(self, action: str, id: str, by: str, now: float) -> None:
-        self._database.execute(
-            "INSERT INTO approval_changes (time, action, approval, by) VALUES (?, ?, ?, ?)",
-            (now, action, id, by),
-        )
+        self._ends = 0.0
+        self._changes.add(now, action, id, by)
 
 
 _OTHERS = ("owner", "server")
 """Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
 
-_WHAT = "the requests for approval"
-
 
 def _made(row: Sequence[Any]) -> Approval:
     return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
-
-
-def _canonical(arguments: str) -> str:
-    """Raises `ValueError` for what cannot be the arguments of a call."""
-    try:
-        found = msgspec.json.decode(arguments, type=dict[str, Any])
-    except msgspec.DecodeError as problem:
-        raise ValueError(f"the arguments of a call are a JSON object: {problem}") from None
-    return msgspec.json.encode(found, order="deterministic").decode()

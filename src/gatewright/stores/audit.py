@@ -23,6 +23,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
 from gatewright.redaction import without_secrets
+from gatewright.storage.errors import StoreError
+from gatewright.storage.lock import FolderLock
+from gatewright.storage.sqlite import DatabaseError
 from gatewright.stores.call_records import (
     Told,
     context_of,
@@ -32,13 +35,10 @@ from gatewright.stores.call_records import (
     rejections_of,
     told_of,
 )
-from gatewright.stores.database import DatabaseError
-from gatewright.stores.errors import StoreError
 from gatewright.stores.feeder import Feeder, follow_on
 from gatewright.stores.flusher import Flusher
 from gatewright.stores.intents import Intents, is_record, without_end
 from gatewright.stores.journal import SEGMENT_BYTES, Journal
-from gatewright.stores.lock import FolderLock
 from gatewright.stores.records import (
     GATEWAY,
     Actor,

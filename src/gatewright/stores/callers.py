@@ -10,10 +10,9 @@ the key from its making to its end; who is to have other rights gets another key
 A key that is replaced may go on for a while beside its successor, so that its owner can change over without
 a gap (`rotate`).
 
-`verify` touches no database. Another process may change the keys meanwhile (`gatewright key
-revoke`): whoever owns this store calls `refresh_if_changed` at least twice a second. Each change
-leaves a row in `key_changes` in the same transaction, until the gateway has put it into the audit
-trail (`changes`, `recorded`): also a change made while no gateway ran gets there.
+`verify` touches no database. What another process changes meanwhile (`gatewright key revoke`) is read when the state database is
+looked at, at least twice a second. Each change leaves a row in `key_changes` in the same transaction, until the gateway has put
+it into the audit trail (`changes`, `recorded`): also a change made while no gateway ran gets there.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from gatewright.call import Caller, UserContext
-from gatewright.stores.database import Database
+from gatewright.storage.changes import Changes
+from gatewright.storage.state import StateDatabase
 
 __all__ = ["Callers", "Key", "KeyChange", "KeyKind", "NameTaken", "Rejected"]
 
@@ -43,22 +42,6 @@ _SECRET_CHARS = 43  # 62 ** 43 is just above 2 ** 256
 _NOBODY = (bytes(32), None, None)
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TAKEN = frozenset({"*", "anonymous", "local"})
-_MIGRATIONS = (
-    (
-        """CREATE TABLE keys (
-            id TEXT PRIMARY KEY, digest BLOB NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
-            created REAL NOT NULL, expires REAL, revoked REAL, last_used REAL
-        ) STRICT""",
-        """CREATE TABLE key_changes (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
-            key_id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, who TEXT NOT NULL
-        ) STRICT""",
-    ),
-    (
-        "ALTER TABLE keys ADD COLUMN said TEXT",  # what the key says of its caller, as JSON
-        "ALTER TABLE keys ADD COLUMN replaced_by TEXT",
-    ),
-)
 _COLUMNS = "digest, id, name, kind, created, expires, revoked, last_used, said, replaced_by"
 _NOTHING_SAID = UserContext()
 
@@ -103,24 +86,24 @@ class NameTaken(ValueError):  # noqa: N818 - what is the case, not what is wrong
 
 
 class Callers:
-    """The keys of one state folder. Use it from one thread at a time."""
+    """The keys in one state database. Use it from one thread at a time."""
 
     def __init__(
-        self, path: Path, *, clock: Callable[[], float], random: Callable[[int], bytes]
+        self, state: StateDatabase, *, clock: Callable[[], float], random: Callable[[int], bytes]
     ) -> None:
-        """Open or create the database at `path`.
-
-        `clock` gives Unix seconds, `random(n)` n bytes fit for secrets. Raises `StoreError`.
-        """
-        self._database = Database.open(path, _MIGRATIONS)
+        """`clock` gives Unix seconds, `random(n)` n bytes fit for secrets. Raises `StoreError`."""
+        self._keys = state.section("keys", "the keys")
+        self._changes = Changes(
+            self._keys, "key_changes", ("time", "action", "key_id", "name", "kind", "who")
+        )
         self._clock = clock
         self._random = random
         self._known: dict[str, tuple[bytes, Key | None, Caller | None]] = {}
         self._used: dict[str, float] = {}
-        self._seen = -1
         self.loads = 0
         """Grows whenever the keys may have changed."""
-        self.refresh_if_changed()
+        self._keys.listen(self._load)
+        self._load()
 
     def verify(self, credential: str) -> Caller | Rejected:
         """Who presents `credential`? Touches no database."""
@@ -154,7 +137,7 @@ class Callers:
         """
         now = self._clock()
         _check(name, kind, expires, now, user)
-        with self._database.reported("the keys"), self._database.transaction():
+        with self._keys.changing():
             # Inside the transaction: of two commands at once the second one sees the key of the first.
             if not another and (held := self._in_force(name, now)):
                 raise NameTaken(name, held)
@@ -172,7 +155,7 @@ class Callers:
         and for what cannot be, `StoreError` when the database does not take it.
         """
         now = self._clock()
-        with self._database.reported("the keys"), self._database.transaction():
+        with self._keys.changing():
             old = self._read(id)
             if old.revoked is not None or (old.expires is not None and old.expires <= now):
                 raise ValueError(f"key {id} has ended already")
@@ -182,7 +165,7 @@ class Callers:
             made = self._insert(old.name, old.kind, now, expires, old.user, by)
             column = "expires" if overlap_s > 0 else "revoked"
             ends = min(now + overlap_s, old.expires or now + overlap_s)
-            self._database.execute(
+            self._keys.execute(
                 f"UPDATE keys SET {column} = ?, replaced_by = ? WHERE id = ?",  # noqa: S608 - constants
                 (ends, made[0].id, id),
             )
@@ -192,13 +175,13 @@ class Callers:
 
     def held(self, word: str) -> list[Key]:
         """The keys in force of a name, oldest first; the key alone where `word` is the id of one."""
-        with self._database.reported("the keys"):
+        with self._keys.reading():
             return [key for key in self.keys() if key.id == word] or self._in_force(
                 word, self._clock()
             )
 
     def _in_force(self, name: str, now: float) -> list[Key]:
-        rows = self._database.execute(
+        rows = self._keys.execute(
             f"SELECT {_COLUMNS} FROM keys WHERE name = ? AND revoked IS NULL "  # noqa: S608 - a constant
             "AND (expires IS NULL OR expires > ?) ORDER BY created, id",
             (name, now),
@@ -219,7 +202,7 @@ class Callers:
         secret = f"{_PREFIX}{id}_{_base62(self._random(_SECRET_BYTES), _SECRET_CHARS)}"
         digest = sha256(secret.encode()).digest()
         key = Key(id, name, kind, now, expires, user=user, key_hash=digest.hex())
-        self._database.execute(
+        self._keys.execute(
             "INSERT INTO keys (id, digest, name, kind, created, expires, said) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             (id, digest, name, kind, now, expires, _spelled(user)),
@@ -233,8 +216,8 @@ class Callers:
         Raises `KeyError` for an unknown id, `StoreError` when the database does not take it.
         """
         now = self._clock()
-        with self._database.reported("the keys"), self._database.transaction():
-            changed = self._database.execute(
+        with self._keys.changing():
+            changed = self._keys.execute(
                 "UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (now, id)
             ).rowcount
             key = self._read(id)
@@ -245,10 +228,9 @@ class Callers:
 
     def keys(self) -> list[Key]:
         """Every key, oldest first, ended ones included."""
-        with self._database.reported("the keys"):
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
-            ).fetchall()
+        rows = self._keys.rows(
+            f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
+        )
         keys = [_key(row) for row in rows]
         return [
             msgspec.structs.replace(key, last_used=self._used.get(key.id, key.last_used))
@@ -256,55 +238,42 @@ class Callers:
         ]
 
     def refresh_if_changed(self) -> bool:
-        """Read the keys again if another process has changed them. A few microseconds if not.
+        """Look whether another process has changed the keys; then they are read again. A few microseconds if not.
 
         Raises `StoreError`.
         """
-        with self._database.reported("the keys"):
-            if self._database.data_version() == self._seen:
-                return False
-        self._load()
-        return True
+        before = self.loads
+        self._keys.look()
+        return self.loads != before
 
     def save_last_used(self) -> None:
         """Write down when each key was last used; once a minute is enough. Raises `StoreError`."""
         if not self._used:
             return
-        with self._database.reported("the keys"), self._database.transaction():
+        with self._keys.tidying():
             for id, used in self._used.items():
-                self._database.execute("UPDATE keys SET last_used = ? WHERE id = ?", (used, id))
+                self._keys.execute("UPDATE keys SET last_used = ? WHERE id = ?", (used, id))
         self._used.clear()
 
     def changes(self) -> list[KeyChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
-        with self._database.reported("the keys"):
-            rows = self._database.execute(
-                "SELECT number, time, action, key_id, name, kind, who FROM key_changes "
-                "ORDER BY number"
-            ).fetchall()
-        return [KeyChange(*row) for row in rows]
+        return [KeyChange(*row) for row in self._changes.waiting()]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`. Raises `StoreError`."""
-        with self._database.reported("the keys"), self._database.transaction():
-            self._database.execute("DELETE FROM key_changes WHERE number <= ?", (number,))
+        self._changes.recorded(number)
 
     def close(self) -> None:
-        """Save the times of last use and close the database."""
+        """Save the times of last use; nothing is followed any more."""
         try:
             self.save_last_used()
         finally:
-            self._database.close()
+            self._keys.close()
 
     def _load(self) -> None:
-        with self._database.reported("the keys"):
-            seen = self._database.data_version()  # first: what changes while we read is read again
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM keys"  # noqa: S608 - a constant
-            ).fetchall()
+        rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
         keys = [(row[0], _key(row)) for row in rows]
         self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
-        self._seen = seen
         self.loads += 1
 
     def named(self, name: str) -> Caller | None:
@@ -314,7 +283,7 @@ class Callers:
         return min(found, key=lambda one: one.kind != "agent", default=None)
 
     def _read(self, id: str) -> Key:
-        row = self._database.execute(
+        row = self._keys.execute(
             f"SELECT {_COLUMNS} FROM keys WHERE id = ?",  # noqa: S608 - a constant
             (id,),
         ).fetchone()
@@ -323,11 +292,7 @@ class Callers:
         return _key(row)
 
     def _note(self, action: str, key: Key, now: float, by: str) -> None:
-        self._database.execute(
-            "INSERT INTO key_changes (time, action, key_id, name, kind, who) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (now, action, key.id, key.name, key.kind, by),
-        )
+        self._changes.add(now, action, key.id, key.name, key.kind, by)
 
 
 def _check(name: str, kind: str, expires: float | None, now: float, user: UserContext) -> None:

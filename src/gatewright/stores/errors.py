@@ -1,34 +1,13 @@
-"""Why a store cannot be used. Every message says what the operator can do about it."""
+"""The error for a damaged audit trail; those of stores in general are `storage.errors`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from gatewright.commands import to_type
+from gatewright.storage.errors import StoreDamagedError
 
-__all__ = [
-    "StoreBusyError",
-    "StoreDamagedError",
-    "StoreError",
-    "StoreTooNewError",
-    "damaged_trail",
-]
-
-
-class StoreError(Exception):
-    """A store cannot be opened, read or written."""
-
-
-class StoreBusyError(StoreError):
-    """Another gateway holds the state folder."""
-
-
-class StoreTooNewError(StoreError):
-    """A newer Gatewright wrote this store; this one would not understand it."""
-
-
-class StoreDamagedError(StoreError):
-    """What is stored contradicts itself: records that were written are gone or changed."""
+__all__ = ["damaged_trail"]
 
 
 def damaged_trail(folder: Path, what: str) -> StoreDamagedError:

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright.patterns import Pattern
-from gatewright.stores.errors import StoreDamagedError
+from gatewright.storage.errors import StoreDamagedError
 
 __all__ = ["INTENTS", "SLOTS", "SLOT_BYTES", "Intents", "is_record", "read_intents", "without_end"]
 

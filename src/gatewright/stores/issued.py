@@ -3,48 +3,32 @@
 They stand beside what the configuration intends (`stores/grants.py` says how the two are read together)
 and survive the gateway. Questions are answered from the layer and touch no database.
 
-Another process may change the rows meanwhile (`gatewright grant`): whoever owns this store calls
-`refresh_if_changed` several times a second. Each change leaves a row in `grant_changes` in the same
-transaction, until the gateway has put it into the audit trail (`changes`, `recorded`): also a change
-made while no gateway ran gets there.
+What another process changes meanwhile (`gatewright grant`) is read when the state database is looked at, several times a second. Each
+change leaves a row in `grant_changes` in the same transaction, until the gateway has put it into the audit trail (`changes`,
+`recorded`): also a change made while no gateway ran gets there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from gatewright.stores.database import Database
+from gatewright.storage.changes import Changes
+from gatewright.storage.migrations import upsert
+from gatewright.storage.state import StateDatabase
 from gatewright.stores.grants import Grant, Key, Layer, Permission
 from gatewright.wire.permissions import canonical_permission
 
-__all__ = ["DATABASE", "GrantChange", "Issued"]
+__all__ = ["GrantChange", "Issued"]
 
-DATABASE = "grants.db"
-"""Its name in the state folder."""
-
-_MIGRATIONS = (
-    (
-        """CREATE TABLE grants (
-            agent TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, permission TEXT NOT NULL,
-            granted_by TEXT NOT NULL, granted_at REAL NOT NULL, expires_at REAL,
-            justification TEXT NOT NULL, permissions TEXT NOT NULL, tool_digest TEXT,
-            PRIMARY KEY (agent, server, tool)
-        ) STRICT, WITHOUT ROWID""",
-        """CREATE TABLE grant_changes (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
-            who TEXT NOT NULL, word TEXT NOT NULL
-        ) STRICT""",
-    ),
-)
 _COLUMNS = (
     "agent, server, tool, permission, granted_by, granted_at, expires_at, justification, "
     "permissions, tool_digest"
 )
 _KEY = "agent = ? AND server = ? AND tool = ?"
+_PUT = upsert("grants")
 _WHOLE_SERVER = ""
 _NAME_CHARS = 256
 _TEXT_CHARS = 2000
@@ -62,17 +46,18 @@ class GrantChange(msgspec.Struct, frozen=True):
 
 
 class Issued:
-    """The issued grants of one state folder. Use it from one thread at a time."""
+    """The issued grants in one state database. Use it from one thread at a time."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float]) -> None:
-        """Open or create the database at `path`; `clock` gives Unix seconds. Raises `StoreError`."""
-        self._database = Database.open(path, _MIGRATIONS)
+    def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds. Raises `StoreError`."""
+        self._rows = state.section("grants", "the grants")
+        self._changes = Changes(self._rows, "grant_changes", ("time", "action", "who", "word"))
         self._clock = clock
-        self._seen = -1
         self._unbound: dict[Key, Grant] = {}
         self.layer = Layer()
         """What holds, for `Grants`."""
-        self.refresh_if_changed()
+        self._rows.listen(self._load)
+        self._load()
 
     def grant(self, grant: Grant, *, by: str) -> Grant:
         """Issue one word, in place of the one with the same key. The result has the time in it.
@@ -82,10 +67,9 @@ class Issued:
         """
         grant = msgspec.structs.replace(grant, granted_at=self._clock())
         _check(grant)
-        with self._database.reported("the grants"), self._database.transaction():
-            self._database.execute(
-                f"INSERT OR REPLACE INTO grants ({_COLUMNS}) "  # noqa: S608 - a constant
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        with self._rows.changing():
+            self._rows.execute(
+                _PUT,
                 _row(grant),
             )
             self._note("granted", grant, by)
@@ -98,8 +82,8 @@ class Issued:
         Raises `KeyError` where none was issued for the key, `StoreError` when the database does not
         take it.
         """
-        with self._database.reported("the grants"), self._database.transaction():
-            found = self._database.execute(
+        with self._rows.changing():
+            found = self._rows.execute(
                 f"DELETE FROM grants WHERE {_KEY} RETURNING {_COLUMNS}",  # noqa: S608 - a constant
                 _spelled(key),
             ).fetchone()
@@ -118,15 +102,13 @@ class Issued:
     def bind(self, key: Key, digest: str) -> None:
         """From now on a word counts for this definition of its tool alone. One that names a
         definition already keeps it. Raises `StoreError`."""
-        with self._database.reported("the grants"), self._database.transaction():
-            bound = self._database.execute(
+        with self._rows.changing():
+            bound = self._rows.execute(
                 f"UPDATE grants SET tool_digest = ? WHERE {_KEY} AND tool_digest IS NULL "  # noqa: S608
                 f"RETURNING {_COLUMNS}",
                 (digest, *_spelled(key)),
             ).fetchone()
-            self._database.step(
-                "grant_changes"
-            )  # an older copy would bind the word to something else
+            self._rows.step()  # an older copy would bind the word to something else
         if bound is None:  # another process was faster
             self._load()
         else:
@@ -135,48 +117,27 @@ class Issued:
     def grants(self) -> list[Grant]:
         """Everything that was issued and not taken back, by agent, server and tool; expired words
         included. Raises `StoreError`."""
-        with self._database.reported("the grants"):
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM grants ORDER BY agent, server, tool"  # noqa: S608
-            ).fetchall()
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM grants ORDER BY agent, server, tool"  # noqa: S608 - a constant
+        )
         return [_grant(row) for row in rows]
-
-    def refresh_if_changed(self) -> bool:
-        """Read the grants again if another process has changed them. A few microseconds if not.
-
-        Raises `StoreError`.
-        """
-        with self._database.reported("the grants"):
-            if self._database.data_version() == self._seen:
-                return False
-        self._load()
-        return True
 
     def changes(self) -> list[GrantChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
-        with self._database.reported("the grants"):
-            rows = self._database.execute(
-                "SELECT number, time, action, who, word FROM grant_changes ORDER BY number"
-            ).fetchall()
         return [
             GrantChange(number, time, action, who, msgspec.json.decode(word, type=Grant))
-            for number, time, action, who, word in rows
+            for number, time, action, who, word in self._changes.waiting()
         ]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`. Raises `StoreError`."""
-        with self._database.reported("the grants"), self._database.transaction():
-            self._database.execute("DELETE FROM grant_changes WHERE number <= ?", (number,))
+        self._changes.recorded(number)
 
     def close(self) -> None:
-        """Close the database."""
-        self._database.close()
+        """Nothing is followed any more."""
+        self._rows.close()
 
     def _load(self) -> None:
-        with self._database.reported("the grants"):
-            self._seen = (
-                self._database.data_version()
-            )  # first: what changes meanwhile is read again
         grants = self.grants()
         self.layer.replace(grants)
         self._unbound = {one.key: one for one in grants if _is_unbound(one)}
@@ -189,10 +150,7 @@ class Issued:
             self._unbound.pop(grant.key, None)
 
     def _note(self, action: str, grant: Grant, by: str) -> None:
-        self._database.execute(
-            "INSERT INTO grant_changes (time, action, who, word) VALUES (?, ?, ?, ?)",
-            (self._clock(), action, by, msgspec.json.encode(grant).decode()),
-        )
+        self._changes.add(self._clock(), action, by, msgspec.json.encode(grant).decode())
 
 
 def _is_unbound(grant: Grant) -> bool:

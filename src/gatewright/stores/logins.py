@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from gatewright.protocol.oauth_client import Client, Grant
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.private_file import replace_file
 
 __all__ = ["Kept", "Logins"]

@@ -3,39 +3,28 @@
 A word is about one server and one permission; a later word takes the place of an earlier one. It holds until its time is
 over, over restarts of server and gateway. Where there is no word, the policy decides (`compose/permitting.py`).
 
-Another process may write meanwhile (`gatewright server permit`): whoever owns this store calls `refresh_if_changed`
-several times a second. Each change leaves a row in `permission_changes` in the same transaction, until the gateway has
-put it into the audit trail.
+What another process writes meanwhile (`gatewright server permit`) is read when the state database is looked at, several times
+a second. Each change leaves a row in `permission_changes` in the same transaction, until the gateway has put it into
+the audit trail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from gatewright.stores.database import Database
+from gatewright.storage.changes import Changes
+from gatewright.storage.migrations import upsert
+from gatewright.storage.state import StateDatabase
 
-__all__ = ["DATABASE", "PermissionChange", "Permissions", "Word"]
+__all__ = ["PermissionChange", "Permissions", "Word"]
 
-DATABASE = "permissions.db"
-"""Its file in the state folder."""
-_MIGRATIONS = (
-    (
-        """CREATE TABLE permissions (
-            server TEXT NOT NULL, permission TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL,
-            decided REAL NOT NULL, expires REAL, comment TEXT NOT NULL, PRIMARY KEY (server, permission)
-        ) STRICT, WITHOUT ROWID""",
-        """CREATE TABLE permission_changes (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT NOT NULL, word TEXT NOT NULL
-        ) STRICT""",
-    ),
-)
 _COMMENT_CHARS = 500
 _NAME_CHARS = 256
-_WHAT = "the permissions"
+_COLUMNS = "server, permission, value, by, decided, expires, comment"
+_PUT = upsert("permissions")
 
 Action = Literal["granted", "denied", "revoked", "expired"]
 
@@ -65,16 +54,19 @@ class PermissionChange(msgspec.Struct, frozen=True):
 
 
 class Permissions:
-    """The words of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
+    """The words in one state database. Use it from one thread at a time. Every method raises `StoreError`."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float]) -> None:
-        """Open or create the database at `path`; `clock` gives Unix seconds."""
-        self._database = Database.open(path, _MIGRATIONS)
+    def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds."""
+        self._rows = state.section("permissions", "the permissions")
+        self._changes = Changes(self._rows, "permission_changes", ("action", "word"))
         self._clock = clock
-        self._seen = -1
+        self._stale = False
         self._words: dict[tuple[str, str], Word] = {}
         self._ends = float("inf")
-        self.refresh_if_changed()
+        self._rows.listen(self._heard)
+        self._expire()
+        self._load()
 
     def word(self, server: str, permission: str) -> Word | None:
         """What was said and holds."""
@@ -99,87 +91,72 @@ class Permissions:
         for name in (word.server, word.permission, word.by):
             if not 1 <= len(name) <= _NAME_CHARS or not name.isprintable():
                 raise ValueError(f"a name has 1 to {_NAME_CHARS} printable characters")
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             before = self._get(word.server, word.permission)
             had = before is not None and before.value == "approved" and before.holds(word.decided)
             action: Action = "granted" if word.value == "approved" else "denied"
-            self._database.execute(
-                "INSERT OR REPLACE INTO permissions VALUES (?, ?, ?, ?, ?, ?, ?)",
-                msgspec.structs.astuple(word),
-            )
+            self._rows.execute(_PUT, msgspec.structs.astuple(word))
             self._note("revoked" if had and action == "denied" else action, word)
         self._load()
         return word
 
     def refresh_if_changed(self) -> bool:
-        """Read the words again if another process has changed them or one has come to its end. A few
-        microseconds if not."""
-        with self._database.reported(_WHAT):
-            if self._database.data_version() == self._seen and self._clock() < self._ends:
-                return False
+        """Read the words again where another process was heard to have changed them, or one has come to its end."""
+        if not self._stale and self._clock() < self._ends:
+            return False
         self._expire()
         self._load()
         return True
 
     def changes(self) -> list[PermissionChange]:
         """Changes that the audit trail does not have yet, oldest first."""
-        with self._database.reported(_WHAT):
-            rows = self._database.execute(
-                "SELECT number, action, word FROM permission_changes ORDER BY number"
-            ).fetchall()
         return [
             PermissionChange(number, action, msgspec.json.decode(word, type=Word))
-            for number, action, word in rows
+            for number, action, word in self._changes.waiting()
         ]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`."""
-        with self._database.changing(_WHAT):
-            self._database.execute("DELETE FROM permission_changes WHERE number <= ?", (number,))
+        self._changes.recorded(number)
 
     def close(self) -> None:
-        """Close the database."""
-        self._database.close()
+        """Nothing is followed any more."""
+        self._rows.close()
 
     def _expire(self) -> None:
         """What has come to its end goes, and leaves its row for the record."""
         now = self._clock()
-        with self._database.reported(_WHAT):
-            due = self._database.execute(
-                "SELECT 1 FROM permissions WHERE expires <= ? LIMIT 1", (now,)
-            ).fetchone()
-        if due is None:
+        if not self._rows.rows("SELECT 1 FROM permissions WHERE expires <= ? LIMIT 1", (now,)):
             return
-        with self._database.changing(_WHAT):
-            rows = self._database.execute(
-                "DELETE FROM permissions WHERE expires <= ? RETURNING *", (now,)
+        with self._rows.changing():
+            rows = self._rows.execute(
+                f"DELETE FROM permissions WHERE expires <= ? RETURNING {_COLUMNS}",  # noqa: S608 - a constant
+                (now,),
             ).fetchall()
             for row in rows:
                 self._note("expired", Word(*row))
 
     def _load(self) -> None:
-        with self._database.reported(_WHAT):
-            self._seen = (
-                self._database.data_version()
-            )  # first: what changes meanwhile is read again
-            rows = self._database.execute(
-                "SELECT * FROM permissions ORDER BY server, permission"
-            ).fetchall()
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM permissions ORDER BY server, permission"  # noqa: S608 - a constant
+        )
+        self._stale = False
         words = [Word(*row) for row in rows]
         self._words = {(one.server, one.permission): one for one in words}
         self._ends = min((one.expires for one in words if one.expires is not None), default=_NEVER)
 
     def _get(self, server: str, permission: str) -> Word | None:
-        row = self._database.execute(
-            "SELECT * FROM permissions WHERE server = ? AND permission = ?", (server, permission)
+        row = self._rows.execute(
+            f"SELECT {_COLUMNS} FROM permissions WHERE server = ? AND permission = ?",  # noqa: S608 - a constant
+            (server, permission),
         ).fetchone()
         return None if row is None else Word(*row)
 
     def _note(self, action: Action, word: Word) -> None:
-        self._database.execute(
-            "INSERT INTO permission_changes (action, word) VALUES (?, ?)",
-            (action, msgspec.json.encode(word).decode()),
-        )
+        self._changes.add(action, msgspec.json.encode(word).decode())
+
+    def _heard(self) -> None:
+        self._stale = True
 
 
 _NEVER = float("inf")

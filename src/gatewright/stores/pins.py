@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from gatewright.stores.database import Database
+from gatewright.storage.changes import Changes
+from gatewright.storage.migrations import upsert
+from gatewright.storage.state import StateDatabase
 
 __all__ = [
-    "DATABASE",
     "MOST_BYTES",
     "MOST_TOOLS",
     "Pin",
@@ -35,9 +35,6 @@ __all__ = [
     "Seen",
     "Standing",
 ]
-
-DATABASE = "pins.db"
-"""Its file in the state folder."""
 
 Standing = Literal["pinned", "changed", "new", "suspicious", "crowded"]
 """`pinned` may be used. `changed`: it says something else than what was pinned. `new`: an operator wants to see it
@@ -49,22 +46,9 @@ MOST_TOOLS = 100_000
 MOST_BYTES = 256 << 20
 """So many bytes of definitions of one server are remembered."""
 
-_MIGRATIONS = (
-    (
-        """CREATE TABLE pins (
-            server TEXT NOT NULL, tool TEXT NOT NULL, standing TEXT NOT NULL, pinned TEXT NOT NULL,
-            seen TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, since REAL NOT NULL,
-            by TEXT NOT NULL, PRIMARY KEY (server, tool)
-        ) STRICT""",
-        """CREATE TABLE pin_changes (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, action TEXT NOT NULL,
-            server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, by TEXT NOT NULL
-        ) STRICT""",
-    ),
-    ("CREATE TABLE names (server TEXT PRIMARY KEY, tools TEXT NOT NULL) STRICT",),
-)
 _COLUMNS = "server, tool, standing, pinned, seen, digest, why, since, by"
-_WHAT = "the pinned definitions"
+_PUT = upsert("pins")
+_PUT_NAMES = upsert("tool_names")
 _FEW = 20
 """Up to so many tools are looked up by name; more are worth reading the whole server for."""
 
@@ -112,24 +96,29 @@ class PinChange(msgspec.Struct, frozen=True):
 
 
 class Pins:
-    """The pins of one state folder. Use it from one thread at a time. Every method raises `StoreError`."""
+    """The pins in one state database. Use it from one thread at a time. Every method raises `StoreError`."""
 
     def __init__(
         self,
-        path: Path,
+        state: StateDatabase,
         *,
         clock: Callable[[], float],
         most_tools: int = MOST_TOOLS,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """Open or create the database at `path`. `clock` gives Unix seconds; the bounds are those of one server."""
-        self._database = Database.open(path, _MIGRATIONS)
+        """`clock` gives Unix seconds; the bounds are those of one server."""
+        self._rows = state.section("pins", "the pinned definitions")
+        self._changes = Changes(
+            self._rows,
+            "pin_changes",
+            ("time", "action", "server", "tool", "digest", "why", "by"),
+        )
         self._clock = clock
         self._most_tools = most_tools
         self._most_bytes = most_bytes
-        self._version = -1
+        self._others = False
         self._rooms: dict[str, _Room] = {}  # to ask for one is to read all definitions of a server
-        self.changed()  # from here on
+        self._rows.listen(self._heard)
 
     # -- for the gateway -----------------------------------------------------------------------------
 
@@ -140,7 +129,7 @@ class Pins:
         fresh = [(one, known.get(one.tool)) for one in tools]
         if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
             return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             room = self._rooms.pop(server, None) or self._room(server)
             standing: dict[str, Standing] = {
                 seen.tool: self._take(server, seen, pin, ask_first)
@@ -175,19 +164,14 @@ class Pins:
         return standing
 
     def changed(self) -> bool:
-        """Whether another process has changed something since this was last asked. A few microseconds."""
-        with self._database.reported(_WHAT):
-            now = self._database.data_version()
-        before, self._version = self._version, now
-        if now != before:
-            self._rooms.clear()
-        return now != before
+        """Whether another process was heard to have changed something since this was last asked."""
+        others, self._others = self._others, False
+        return others
 
     def names(self) -> dict[str, list[str]]:
         """What the tools of each server are called, as it listed them last, whether they are pinned or not."""
-        with self._database.reported(_WHAT):
-            pinned = self._database.execute("SELECT server, tool FROM pins").fetchall()
-            listed = self._database.execute("SELECT server, tools FROM names").fetchall()
+        pinned = self._rows.rows("SELECT server, tool FROM pins")
+        listed = self._rows.rows("SELECT server, tools FROM tool_names")
         found: dict[str, list[str]] = {}
         for server, tool in pinned:  # of those that no version listed since there is this table
             found.setdefault(server, []).append(tool)
@@ -196,25 +180,24 @@ class Pins:
     def keep_names(self, server: str, tools: Collection[str]) -> None:
         """Remember what the tools of a server are called from now on."""
         text = json.dumps(sorted(tools))  # whatever characters a server uses
-        with self._database.changing(_WHAT):
-            self._database.execute("INSERT OR REPLACE INTO names VALUES (?, ?)", (server, text))
+        with self._rows.changing():
+            self._rows.execute(_PUT_NAMES, (server, text))
 
     # -- for operators -------------------------------------------------------------------------------
 
     def of(self, server: str | None = None) -> list[Pin]:
         """The tools of one server, or of all, by name."""
         where, values = ("", ()) if server is None else ("WHERE server = ?", (server,))
-        with self._database.reported(_WHAT):
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM pins {where} ORDER BY server, tool",  # noqa: S608 - constants
-                values,
-            ).fetchall()
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM pins {where} ORDER BY server, tool",  # noqa: S608 - constants
+            values,
+        )
         return [Pin(*row) for row in rows]
 
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
         meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             pin = next((one for one in self.of(server) if one.tool == tool), None)
             if pin is None:
                 raise KeyError(tool)
@@ -229,11 +212,9 @@ class Pins:
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""
         self._rooms.pop(server, None)
-        with self._database.changing(_WHAT):
-            forgotten = self._database.execute(
-                "DELETE FROM pins WHERE server = ?", (server,)
-            ).rowcount
-            self._database.execute("DELETE FROM names WHERE server = ?", (server,))
+        with self._rows.changing():
+            forgotten = self._rows.execute("DELETE FROM pins WHERE server = ?", (server,)).rowcount
+            self._rows.execute("DELETE FROM tool_names WHERE server = ?", (server,))
             if forgotten:
                 self._note("forgotten", server, Seen("", "", ""), by)
             return forgotten
@@ -242,21 +223,15 @@ class Pins:
 
     def changes(self) -> list[PinChange]:
         """Steps that the audit trail does not have yet, oldest first."""
-        with self._database.reported(_WHAT):
-            rows = self._database.execute(
-                "SELECT number, time, action, server, tool, digest, why, by FROM pin_changes "
-                "ORDER BY number LIMIT 1000"
-            ).fetchall()
-        return [PinChange(*row) for row in rows]
+        return [PinChange(*row) for row in self._changes.waiting()]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every step up to `number`."""
-        with self._database.changing(_WHAT):
-            self._database.execute("DELETE FROM pin_changes WHERE number <= ?", (number,))
+        self._changes.recorded(number)
 
     def close(self) -> None:
-        """Close the database."""
-        self._database.close()
+        """Nothing is followed any more."""
+        self._rows.close()
 
     # -- rows ----------------------------------------------------------------------------------------
 
@@ -264,23 +239,24 @@ class Pins:
         if len(tools) > _FEW:
             return {one.tool: one for one in self.of(server)}
         marks = ", ".join("?" * len(tools))
-        with self._database.reported(_WHAT):
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
-                (server, *tools),
-            ).fetchall()
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
+            (server, *tools),
+        )
         return {one.tool: one for one in (Pin(*row) for row in rows)}
 
     def _room(self, server: str) -> _Room:
-        tools, taken = self._database.execute(
-            "SELECT count(*), total(length(CAST(pinned AS BLOB)) + length(CAST(seen AS BLOB))) FROM pins WHERE server = ?",
+        octets = self._rows.state.engine.octets
+        both = f"{octets('pinned')} + {octets('seen')}"
+        tools, taken = self._rows.execute(
+            f"SELECT count(*), coalesce(sum({both}), 0) FROM pins WHERE server = ?",  # noqa: S608 - constants
             (server,),
         ).fetchone()
         return _Room(self._most_tools - tools, self._most_bytes - int(taken))
 
     def _write(self, server: str, seen: Seen, standing: Standing, pinned: str, by: str) -> None:
-        self._database.execute(
-            f"INSERT OR REPLACE INTO pins ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
+        self._rows.execute(
+            _PUT,
             (
                 server,
                 seen.tool,
@@ -295,10 +271,11 @@ class Pins:
         )
 
     def _note(self, action: str, server: str, seen: Seen, by: str) -> None:
-        self._database.execute(
-            "INSERT INTO pin_changes (time, action, server, tool, digest, why, by) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self._clock(), action, server, seen.tool, seen.digest, seen.why, by),
-        )
+        self._changes.add(self._clock(), action, server, seen.tool, seen.digest, seen.why, by)
+
+    def _heard(self) -> None:
+        self._others = True
+        self._rooms.clear()
 
 
 class _Room:

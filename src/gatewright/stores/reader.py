@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from gatewright.commands import to_type
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
+from gatewright.storage.sqlite import Database, DatabaseError
 from gatewright.stores.intents import read_intents, without_end
 from gatewright.stores.rows import Fed, Query, Rows, open_rows_to_read
 from gatewright.stores.segments import lines_from

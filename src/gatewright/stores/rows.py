@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
+from gatewright.storage.sqlite import Database
 from gatewright.stores.chain import GENESIS, read_link
-from gatewright.stores.database import Database
 
 __all__ = ["DATABASE", "Fed", "Query", "Rows", "open_rows", "open_rows_to_read"]
 

@@ -18,7 +18,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatewright.stores.errors import StoreDamagedError, StoreError
+from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.stores.private_file import alone, replace_file
 from gatewright.stores.secret_rules import check_name, check_value
 

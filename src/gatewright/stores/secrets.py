@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Protocol
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 
 __all__ = ["CHANGED", "Secrets", "StoreWord", "open_secrets"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from gatewright.patterns import Pattern
+from gatewright.storage.errors import StoreDamagedError
 from gatewright.stores.chain import GENESIS
-from gatewright.stores.errors import StoreDamagedError
 
 __all__ = [
     "HEAD",

@@ -7,29 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Target
-from gatewright.stores.database import Database
+from gatewright.storage.state import StateDatabase
 
-__all__ = ["DATABASE", "ServerTask", "ServerTaskStore"]
+__all__ = ["ServerTask", "ServerTaskStore"]
 
-DATABASE = "server_tasks.db"
-"""Its file in the state folder."""
-
-_MIGRATIONS = (
-    (
-        """CREATE TABLE server_tasks (
-            id TEXT PRIMARY KEY, server TEXT NOT NULL, connection TEXT NOT NULL, task TEXT NOT NULL,
-            kind TEXT NOT NULL, caller TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL, ends REAL NOT NULL
-        ) STRICT""",
-    ),
-)
 _COLUMNS = "id, server, connection, task, kind, caller, session, tool, ends"
-_WHAT = "the tasks of servers"
 
 
 class ServerTask(msgspec.Struct, frozen=True):
@@ -58,19 +45,20 @@ class ServerTask(msgspec.Struct, frozen=True):
 
 
 class ServerTaskStore:
-    """Those of one state folder. `clock` gives Unix seconds. Every method raises `StoreError`."""
+    """Those in one state database: a connection of its own, because it is written beside the loop. `clock` gives Unix seconds. Every
+    method raises `StoreError`."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float]) -> None:
-        self._database = Database.open(path, _MIGRATIONS)
+    def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
+        self._rows = state.section("tasks", "the tasks of servers")
         self._clock = clock
         self._turn = asyncio.Lock()
 
     def all(self) -> list[ServerTask]:
         """What is known, oldest first; what has had its time is gone."""
-        with self._database.changing(_WHAT):
-            self._database.execute("DELETE FROM server_tasks WHERE ends <= ?", (self._clock(),))
-            rows = self._database.execute(
-                f"SELECT {_COLUMNS} FROM server_tasks ORDER BY rowid"  # noqa: S608 - our own words
+        with self._rows.changing():
+            self._rows.execute("DELETE FROM server_tasks WHERE ends <= ?", (self._clock(),))
+            rows = self._rows.execute(
+                f"SELECT {_COLUMNS} FROM server_tasks ORDER BY number"  # noqa: S608 - our own words
             ).fetchall()
         return [_read(one) for one in rows]
 
@@ -86,20 +74,24 @@ class ServerTaskStore:
                 await asyncio.to_thread(self._drop, tuple(ids))
 
     def close(self) -> None:
-        """Nothing more is kept."""
-        self._database.close()
+        """Nothing more is kept, and the connection is closed."""
+        self._rows.close()
+        self._rows.state.close()
 
     def _add(self, row: ServerTask) -> None:
-        with self._database.changing(_WHAT):
-            self._database.execute(
-                f"INSERT INTO server_tasks ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-                (row.id, row.server, row.connection, row.task, *row.owner, row.tool, row.ends),
+        with self._rows.changing():
+            self._rows.execute(
+                f"INSERT INTO server_tasks ({_COLUMNS}, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                (
+                    *(row.id, row.server, row.connection, row.task),
+                    *(*row.owner, row.tool, row.ends, self._rows.step()),
+                ),
             )
 
     def _drop(self, ids: tuple[str, ...]) -> None:
-        with self._database.changing(_WHAT):
+        with self._rows.changing():
             for one in ids:
-                self._database.execute("DELETE FROM server_tasks WHERE id = ?", (one,))
+                self._rows.execute("DELETE FROM server_tasks WHERE id = ?", (one,))
 
 
 def _read(row: tuple[Any, ...]) -> ServerTask:

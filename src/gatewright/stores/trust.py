@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.private_file import alone, replace_file
 
 __all__ = ["Accepted", "Trust"]

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import msgspec
 
+from gatewright.storage.errors import StoreDamagedError
+from gatewright.storage.sqlite import Database, DatabaseError
 from gatewright.stores.chain import (
     GENESIS,
     BrokenChainError,
@@ -30,8 +32,6 @@ from gatewright.stores.chain import (
     Link,
     read_link,
 )
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.errors import StoreDamagedError
 from gatewright.stores.retention import PRUNED
 from gatewright.stores.rows import DATABASE, Rows
 from gatewright.stores.segments import (

@@ -20,6 +20,7 @@ from ipaddress import IPv6Address
 from typing import Any
 
 from gatewright.transport.seats import Seat, Seats, Waits
+from gatewright.transport.secured import Pace, secured
 
 __all__ = ["A_HANDSHAKE", "A_TURN", "KNOWN", "Arrivals", "Listener", "place_of"]
 
@@ -116,7 +117,8 @@ class Listener:
         self._make = make
         self._arrivals = arrivals
         self._tls = tls
-        self._handshake_s = handshake_s if tls else None
+        self._handshake_s = handshake_s
+        self._pace = Pace(self._loop)
         self._farewell = None if tls else farewell
         self._cost = A_HANDSHAKE if tls else 1
         self._handshakes = asyncio.Semaphore(_HANDSHAKES)
@@ -214,7 +216,7 @@ class Listener:
             await self._loop.connect_accepted_socket(partial(self._make, seat), accepted)
             return
         async with self._handshakes:
-            making = self._loop.create_task(self._greeted(accepted, seat))
+            making = self._loop.create_task(self._greeted(accepted, seat, self._tls))
             try:
                 await asyncio.wait((making,), timeout=_HELD_S)
             except asyncio.CancelledError:
@@ -226,12 +228,7 @@ class Listener:
             making.cancel()
             raise
 
-    async def _greeted(self, accepted: socket.socket, seat: Seat) -> None:
+    async def _greeted(self, accepted: socket.socket, seat: Seat, tls: ssl.SSLContext) -> None:
         if isinstance(seat.holder, _Handshake):
             seat.holder.since = self._loop.time()
-        await self._loop.connect_accepted_socket(
-            partial(self._make, seat),
-            accepted,
-            ssl=self._tls,
-            ssl_handshake_timeout=self._handshake_s,
-        )
+        await secured(accepted, self._make(seat), tls, self._pace, handshake_s=self._handshake_s)

@@ -182,13 +182,9 @@ class HttpConnection(Sliced):
         keeps = self._parser.should_keep_alive()
         plain = keeps and b"connection" not in known  # then the version is 1.1, without asking
         version = "1.1" if plain else self._parser.get_http_version()
-        if (
-            not plain
-            or len(known) != len(headers)
-            or b"host" not in known
-            or b"transfer-encoding" in known
-        ):
-            judge(headers, known, version)
+        odd = len(known) != len(headers) or b"host" not in known or b"transfer-encoding" in known
+        if not plain or odd or self._url[:1] != b"/":
+            judge(headers, known, version, self._url)
         modern = version == "1.1"
         expects = b"expect" in known and modern and known[b"expect"].lower() == b"100-continue"
         scope = self._scope(headers, version)
@@ -221,8 +217,9 @@ class HttpConnection(Sliced):
     def _scope(self, headers: Headers, version: str) -> dict[str, Any]:
         if self._url != self._target:
             self._target, self._split = self._url, split_target(self._url)
-        method = self._parser.get_method().decode()
-        return scope_of(self._always, version, method, self._split, headers)
+        return scope_of(
+            self._always, version, self._parser.get_method().decode(), self._split, headers
+        )
 
     def _asked(self) -> bool | None:
         return self._incoming is not None if self._running is None else None

@@ -102,8 +102,10 @@ def status_of(problem: httptools.HttpParserError) -> http.HTTPStatus:
     return http.HTTPStatus.BAD_REQUEST
 
 
-def judge(headers: Headers, known: Mapping[bytes, bytes], version: str) -> None:
+def judge(headers: Headers, known: Mapping[bytes, bytes], version: str, target: bytes) -> None:
     """Raise `Flaw` where framing, addressee or sender are in doubt. `known` is the same headers as a mapping."""
+    if target[:1] != b"/" and target != b"*" and _host_in(target) != known.get(b"host"):
+        raise Flaw(http.HTTPStatus.BAD_REQUEST)
     if version not in _VERSIONS:
         raise Flaw(http.HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
     if b"host" not in known and version == "1.1":
@@ -117,6 +119,15 @@ def judge(headers: Headers, known: Mapping[bytes, bytes], version: str) -> None:
         coding.lower() != b"chunked" or version != "1.1" or b"content-length" in known
     ):
         raise Flaw(http.HTTPStatus.BAD_REQUEST)
+
+
+def _host_in(target: bytes) -> bytes:
+    """Whom a target in absolute form is meant for: the same as `Host`, byte by byte, or who stands before us and we read two
+    addressees (RFC 9112 §3.2.2). Raises `Flaw` where it says who asks as well."""
+    scheme, mark, rest = target.partition(b"://")
+    if scheme.lower() not in (b"http", b"https") or not mark or b"@" in rest.partition(b"/")[0]:
+        raise Flaw(http.HTTPStatus.BAD_REQUEST)
+    return rest.partition(b"/")[0].partition(b"?")[0]
 
 
 def split_target(target: bytes) -> tuple[str, bytes, bytes]:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 _COLOUR = Pattern(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 _CONTROL = Pattern(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
+_MORE = "…"
 
 LAST_LINES = 5
 """So many of the lines that a flood left out are told when it ends: what a process says last is why it ended."""
@@ -73,12 +74,22 @@ class LogLines:
         return [data[data.rfind(b"\n") + 1 :]]
 
     def _remember(self, data: bytes, ended: int) -> None:
-        """The last lines of a piece that ends so many. Looks at its end alone, however long it is."""
-        lines = data[-LAST_LINES * self._length :].split(b"\n")[:-1]
-        if len(lines) == ended:  # the first one has its beginning in earlier pieces
-            lines[0] = bytes(self._line) + lines[0]
-        kept = [line[: self._length] for line in lines[-LAST_LINES:]]
+        """The last lines of a piece that ends so many, each from its beginning."""
+        end, kept = data.rfind(b"\n"), deque[bytes]()
+        for number in range(1, min(ended, LAST_LINES) + 1):
+            start = data.rfind(b"\n", 0, end) + 1
+            line, cut = data[start : min(end, start + self._length + 1)], False
+            if number == ended:  # the first one has its beginning in earlier pieces
+                line, cut = bytes(self._line) + line, self._cut
+            kept.appendleft(self._marked(line, cut=cut))
+            end = start - 1
         self._tail.extend(line for line in kept if line.strip())
+
+    def _marked(self, line: bytes, *, cut: bool) -> bytes:
+        """A line in its length, with a mark where there was more of it."""
+        if not cut and len(line) <= self._length:
+            return line
+        return line[: self._length].rstrip(b"\r") + _MORE.encode()
 
     def _grow(self, piece: bytes) -> None:
         room = self._length - len(self._line)
@@ -86,7 +97,8 @@ class LogLines:
         self._line += piece[:room]
 
     def _complete(self) -> None:
-        line, text = bytes(self._line), _shown(self._line) + ("…" if self._cut else "")
+        line = self._marked(bytes(self._line), cut=self._cut)
+        text = _shown(line)
         self._line.clear()
         self._cut = False
         if not text:

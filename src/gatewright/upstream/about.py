@@ -32,7 +32,8 @@ def about_tool(tool: Tool, spec: ServerSpec | None, hello: Hello) -> About:
     trust = _TRUST.get((spec.trust_level if spec is not None else None) or "standard", "untrusted")
     limits = said.get("resource_limits")
     return About(
-        name=_text(said.get("name")) or tool.target.name,
+        # A name is more than a word: registrations and Groundhog's ids go by it.
+        name=(_text(said.get("name")) if own else "") or tool.target.name,
         version=_text(said.get("version")) or _text(hello.info.get("version")),
         author=_text(said.get("author")),
         categories=_texts(filed),

@@ -24,7 +24,7 @@ from gatewright.protocol.oauth_client import Form, Grant, Identity
 from gatewright.protocol.oauth_login import Get, Granted, Login, Stopped, Visit
 from gatewright.protocol.web_address import origin_of
 from gatewright.redaction import HELD, without_secrets
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 from gatewright.stores.logins import Kept, Logins
 from gatewright.transport.egress import Egress, EgressFailed, is_outside
 from gatewright.upstream.spec import ServerSpec
@@ -231,7 +231,7 @@ class OAuth:
                 self._failed_until = self._clock() + PAUSE_S
                 raise
 
-    async def _run(self, challenge: Challenge | None, kept: Kept, grant: Grant | None) -> Granted:
+    async def _run(self, challenge: Challenge | None, kept: Kept, grant: Grant | None) -> None:
         if self._browser is None and (grant is None or not grant.refresh_token):
             raise self._needed(kept)
         machine = Login(
@@ -253,10 +253,16 @@ class OAuth:
             else:
                 status, body = await self._asked(step, outside)
                 step = machine.replied(status, body, self._clock())
-        if isinstance(step, Stopped):
+        if isinstance(step, Granted):
+            self._keep(step)
+        elif not self._renewed_elsewhere(kept):
             raise self._given_up(step, kept)
-        self._keep(step)
-        return step
+
+    def _renewed_elsewhere(self, kept: Kept) -> bool:
+        """Whether another process (`server login`, `server check`, `doctor`) has a new grant by now: it may have used the refresh
+        token that was refused here, and what it keeps is not to be written over."""
+        now = self._load(anew=True).grant
+        return now is not None and now != kept.grant and now.refresh_token is not None
 
     async def _visited(self, url: str) -> str:
         if self._browser is None:

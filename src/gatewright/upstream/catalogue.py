@@ -24,6 +24,7 @@ from gatewright.upstream.reserved import Reserved
 from gatewright.upstream.shelf import Shelf, Shelved, judged, shelf_of
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.view import LISTS, Item, Profile, View, view_of
+from gatewright.validators.lookalike import seen
 from gatewright.wire.groundhog import About
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
@@ -35,8 +36,7 @@ _ATTEMPTS = 3
 
 _EMPTY_SHELF = Shelf()
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
-_NOTHING = Profile(servers=("",))
-"""No server has an empty id."""
+_NOTHING = Profile(servers=("",))  # no server has an empty id
 _Names = Mapping[str, Collection[str]]  # server → names of its tools
 _NO_NAMES: _Names = MappingProxyType({})
 
@@ -84,19 +84,19 @@ class Catalogue:
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
     def user_of(self, name: str, but: str) -> str:
-        """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty
-        where there is none. What a server's tools are called, and what begins as their names do, is its own also while it is
-        away."""
+        """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty where
+        there is none. What its tools are called, and what begins, or reads, as their names do, is its own also while it is away."""
+        looks = seen(name)
         for server, spec in {**self._specs, **self._away}.items():
-            begins = f"{server}.", *prefixes_of(server, spec.prefix)
-            if server != but and (name.startswith(begins) or name in self.reserved.of(server)):
+            begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
+            if server != but and (looks.startswith(begins) or name in self.reserved.of(server)):
                 return server
         for profile in self._profiles:
             tools = self.view(profile).tools
-            found, every = tools.get(name), tools.values()
-            named = [one for one in every if name in {one.target.name, self.about(one).name}]
-            for one in [found, *named] if found is not None else named:
-                if one.target.server != but:
+            found = tools.get(name)
+            for one in tools.values() if found is None else (found, *tools.values()):
+                known = one is found or one.target.name == name
+                if one.target.server != but and (known or self.about(one).name == name):
                     return one.target.server
         return ""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from gatewright.protocol.mcp_client import Hello, without_mgp
 from gatewright.redaction import HELD, without_secrets
+from gatewright.wire.visible import spelled
 
 __all__ = ["describe"]
 
@@ -19,6 +20,8 @@ INSTRUCTIONS_BYTES = 16 * 1024
 """Longer joined instructions end with a note that says so."""
 
 _UNDECIDED = 4 * 1024
+_KEPT = "\n\t\ufe0f"
+"""The last one makes a picture of the character before it."""
 _LISTED = ("tools", "prompts", "resources")
 
 
@@ -68,17 +71,38 @@ def _clean(text: str, known: int) -> str:
 
 
 def _instructions(hellos: Sequence[tuple[str, Hello]]) -> str:
-    parts = [f"## {name}\n\n{hello.instructions}" for name, hello in hellos if hello.instructions]
-    return _said("\n\n".join(parts))
+    """What several servers say, each under its name. Every line is marked, so that none can stand as a heading of another's, or
+    as the gateway's word."""
+    parts: list[str] = []
+    size, longer = 0, False
+    for name, hello in hellos:
+        if not hello.instructions or size > INSTRUCTIONS_BYTES:
+            continue
+        said, cut = _readable(hello.instructions)
+        marked = said.replace("\n", "\n> ")
+        parts.append(f"## {name}\n\n> {marked}")
+        size += len(parts[-1])
+        longer = longer or cut
+    return _within("\n\n".join(parts), longer)
 
 
 def _said(whole: str) -> str:
-    """Instructions as they may be said. No more of them is looked through than is said, and a little: half a secret at the end
-    is not said either."""
+    return _within(*_readable(whole))
+
+
+def _readable(whole: str) -> tuple[str, bool]:
+    """Instructions without secrets and with nothing hidden in them, and whether there are more. No more of them is looked through
+    than is said, and a little: half a secret at the end is not said either."""
     text = _clean(whole[: INSTRUCTIONS_BYTES + _UNDECIDED], HELD.version)
-    if len(whole) > INSTRUCTIONS_BYTES + _UNDECIDED:
+    longer = len(whole) > INSTRUCTIONS_BYTES + _UNDECIDED
+    if longer:
         text = text[: max(0, len(text) - _UNDECIDED)]
-    elif len(text.encode()) <= INSTRUCTIONS_BYTES:
+    return spelled(text.replace("\r\n", "\n"), keep=_KEPT), longer
+
+
+def _within(text: str, longer: bool) -> str:
+    """As much of a text as may be said, with a note where there is more."""
+    if not longer and len(text.encode()) <= INSTRUCTIONS_BYTES:
         return text
     cut = text.encode()[:INSTRUCTIONS_BYTES].decode(errors="ignore")
     return f"{cut}\n\n(The instructions are longer than this.)"

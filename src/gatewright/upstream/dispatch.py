@@ -6,6 +6,7 @@ a server. Lists are the catalogue's. A few methods concern several servers at on
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,18 +15,19 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
-from gatewright.commands import to_type
 from gatewright.protocol.mcp_client import Hello
 from gatewright.protocol.promises import renamed
 from gatewright.protocol.tasks import wanted
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.declared import without_address
+from gatewright.upstream.followed import ended, only
 from gatewright.upstream.made_tasks import MadeTasks
+from gatewright.upstream.passage import Route
 from gatewright.upstream.persisting import Persisting
 from gatewright.upstream.server import Server
 from gatewright.upstream.task_subject import completed, led
 from gatewright.upstream.task_words import METHODS as TASKS
-from gatewright.upstream.tasks import ServerTasks
+from gatewright.upstream.tasks import ServerTasks, within
 from gatewright.upstream.telling import roots_changed, tell
 from gatewright.upstream.view import LISTS
 from gatewright.wire.groundhog import WISHES
@@ -40,6 +42,9 @@ Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
 """A method that the gateway answers for what is its own; the last argument asks the servers about the rest."""
 
 _DONE = Answer(b"{}", own=True)
+
+LEVEL_S = 10.0
+"""How long servers have to take a log level: their caller waits for the slowest of them."""
 
 
 class Owner(Protocol):
@@ -104,11 +109,8 @@ class Dispatch:
         if params.get(member) != target.name:
             params = params.copy()
             params[member] = target.name
-        outcome = await owner.call(call.method, params, call, back)
-        if type(outcome) is Answer:
-            if call.kind == "tool" and wanted(call) and isinstance(owner, Server):
-                return await self.tasks.noticed(outcome, owner, call)
-        elif type(outcome) is Failure and outcome.error is not None:
+        outcome = await self._asked(owner, params, call, back)
+        if type(outcome) is Failure and outcome.error is not None:
             return await self._failed(outcome, owner, params, call, back)
         return outcome
 
@@ -130,6 +132,22 @@ class Dispatch:
 
     # -- what has an owner ---------------------------------------------------------------------------
 
+    def _asked(
+        self, owner: Owner, params: dict[str, Any], call: Call, back: Back
+    ) -> Awaitable[Outcome]:
+        if call.kind == "tool" and wanted(call) and isinstance(owner, Server):
+            return self._taking_task(owner, params, call, back)
+        return owner.call(call.method, params, call, back)
+
+    async def _taking_task(
+        self, owner: Server, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        route = Route()
+        outcome = await owner.call(call.method, params, call, back, route)
+        if type(outcome) is Answer:
+            return await self.tasks.noticed(outcome, owner, call, route)
+        return outcome
+
     async def _failed(
         self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
@@ -138,7 +156,7 @@ class Dispatch:
             return outcome
 
         async def put() -> Outcome:
-            return await owner.call(call.method, params, call, back)
+            return await self._asked(owner, params, call, back)
 
         found = await self.persist(outcome, call, back, put)
         if type(found) is not Failure or found.error is None:
@@ -185,25 +203,32 @@ class Dispatch:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             return Failure("invalid_params", "params.uri must be a string")
-        target = self._catalogue.resource(call.profile, uri, call.caller)
+        target = ended(self._owners, call) or self._catalogue.resource(
+            call.profile, uri, call.caller
+        )
         owner = self._owners.get(target.server) if target is not None else None
         if not isinstance(owner, Server):
             return Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
-        wish = (
-            owner.wishes.subscribe
-            if call.method == "resources/subscribe"
-            else owner.wishes.unsubscribe
-        )
+        if (over := owner.over(call)) is not None:
+            return over
+        begins = call.method == "resources/subscribe"
+        wish = owner.wishes.subscribe if begins else owner.wishes.unsubscribe
         uri = target.name if target is not None else uri
-        return await wish(uri, {**call.params, "uri": uri}, call, back)
+        outcome = await wish(uri, {**call.params, "uri": uri}, call, back)
+        if begins and isinstance(outcome, Answer):
+            only(self._owners, call, owner)
+        return outcome
 
     async def _set_level(self, call: Call, back: Back) -> Outcome:
-        first: Outcome | None = None
-        for owner in self._visible(call):
-            if isinstance(owner, Server) and "logging" in owner.hello.capabilities:
-                outcome = await owner.wishes.level(call.params, call, back)
-                first = outcome if first is None or isinstance(outcome, Answer) else first
-        return first or Failure("method_not_found", "no server here writes logs")
+        servers = [one for one in self._visible(call) if isinstance(one, Server)]
+        writing = [one for one in servers if "logging" in one.hello.capabilities]
+        over = next((found for one in writing if (found := one.over(call)) is not None), None)
+        if over is not None or not writing:
+            return over or Failure("method_not_found", "no server here writes logs")
+        call = within(call, LEVEL_S)
+        asked = (one.wishes.level(call.params, call, back) for one in writing)
+        outcomes = await asyncio.gather(*asked)
+        return next((one for one in outcomes if isinstance(one, Answer)), outcomes[0])
 
     async def _roots_changed(self, call: Call, back: Back) -> Outcome:
         """Told to the servers that can ask this session for its roots, on the connections that serve it."""
@@ -218,18 +243,16 @@ class Dispatch:
         params = without_address(call.params)
         if not call.method.startswith(NOTIFICATIONS):
             return await owner.call(call.method, params, call, back)
-        if not isinstance(owner, Server) or not tell(owner, call, params):
-            shows = to_type("server list")
-            said = f"server {owner.id} is not connected; `{shows}` says why"
-            return Failure("upstream_unavailable", said)
-        return _DONE
+        if not isinstance(owner, Server):
+            return Failure("method_not_found", f"server {owner.id} is told nothing")
+        return await tell(owner, call, params) or _DONE
 
     async def _of_task(self, call: Call, back: Back) -> Outcome:
         return await self.tasks.ask(self._owners, self._catalogue, call, back)
 
     def about(self, call: Call) -> Call:
         """A call of a method that is led here, with whose it is."""
-        return led(call, self._catalogue, self.tasks.made)
+        return led(call, self._catalogue, self.tasks.made, ended(self._owners, call))
 
 
 def _fresh_tasks() -> ServerTasks:

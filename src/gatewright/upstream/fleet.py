@@ -19,7 +19,7 @@ from gatewright.upstream.server import Server
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.status import Status
 
-__all__ = ["Fleet", "reconnects"]
+__all__ = ["Fleet", "Staged", "reconnects"]
 
 _FELT_AT_ONCE = frozenset(
     {
@@ -48,6 +48,14 @@ def reconnects(before: ServerSpec, after: ServerSpec) -> tuple[str, ...]:
         for name in ServerSpec.__struct_fields__
         if name not in _FELT_AT_ONCE and getattr(before, name) != getattr(after, name)
     )
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """The servers of a configuration that is not in force yet; `fresh` are those started for it."""
+
+    specs: Mapping[str, ServerSpec]
+    servers: Mapping[str, Server]
+    fresh: tuple[Server, ...]
 
 
 class Fleet:

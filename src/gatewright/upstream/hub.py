@@ -7,15 +7,15 @@ lists at once sees what it was told of.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from gatewright.call import Caller, Who
+from gatewright.call import Caller, Refusal
 from gatewright.upstream.made_tasks import Owner, place_of
 
-__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Take"]
+__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -36,29 +36,44 @@ Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
 Take = Callable[[str, str, dict[str, Any]], None]
 """Server id, method and params of one notification. Must not block, and must not change `params`."""
 
+Still = Callable[[], Caller | Refusal]
+"""Who somebody is now, or why nobody any more."""
 
-class Listener(msgspec.Struct, frozen=True, eq=False):
+
+class Listener(msgspec.Struct, eq=False):
     """Somebody who wants to hear things. `audit`: also what is recorded about them (MGP §6)."""
 
     caller: Caller
+    """As whom they were shown what they know."""
     profile: str
     session: str | None
     take: Take
     audit: bool = False
     door: str = ""
+    holder: str | None = None
+    """For whom the resources are kept that they subscribed to; else the session."""
+    still: Still | None = None
+    """Who they are now; else the same as ever."""
+
+    def now(self) -> Caller | None:
+        """As whom they hear things from now on: with the rights that they have today. None where they are nobody any more."""
+        found = self.caller if self.still is None else self.still()
+        return found if isinstance(found, Caller) and found.who == self.caller.who else None
 
 
 class Hub:
-    """`may_see(caller, profile, server)` says whether a server exists for somebody; `uris(caller, profile,
-    server, uri)` all that lead somebody to a server's resource: who asked for one of them hears of it by that one."""
+    """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether
+    one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it."""
 
     def __init__(
         self,
         may_see: Callable[[Caller, str, str], bool],
-        uris: Callable[[Caller, str, str, str], Sequence[str]] = lambda *words: words[-1:],
+        may_read: Callable[[Caller, str, str], bool] = lambda *_: True,
+        names: Callable[[Listener, str, str], Collection[str]] = lambda *_: (),
     ) -> None:
         self._may_see = may_see
-        self._uris = uris
+        self._may_read = may_read
+        self._names = names
         self.clean: Clean = lambda server, method, params: params
         """Takes out of what a server says what must not travel."""
         self.ours: Callable[[str], bool] = lambda url: False
@@ -96,12 +111,23 @@ class Hub:
     ) -> None:
         """Tell whoever wants to know of an event, and may; by caller and session."""
         for one in list(self._listeners.values()):
-            if one.audit and may_hear(one.caller, one.session):
+            now = one.now() if one.audit else None
+            if now is not None and may_hear(now, one.session):
                 _take(one, "", AUDIT, event)
 
     def audience(self) -> list[tuple[Caller, str]]:
         """Who listens, by caller and profile."""
         return list({(one.caller, one.profile): None for one in self._listeners.values()})
+
+    def renewed(self) -> list[tuple[Caller, Caller, str]]:
+        """The same, with as whom they were shown what they know, before as whom they are shown things from now on."""
+        found: dict[tuple[Caller, Caller, str], None] = {}
+        for one in self._listeners.values():
+            now = one.now()
+            if now is not None:
+                found[one.caller, now, one.profile] = None
+                one.caller = now
+        return list(found)
 
     def tell_audience(self, caller: Caller, profile: str, methods: Sequence[str]) -> None:
         """Tell those who listen as this caller in this profile that something changed, whichever
@@ -136,34 +162,39 @@ class Hub:
         owner: Owner | None,
         sees: Callable[[Caller, str], bool] | None,
     ) -> None:
-        seen: dict[tuple[Who, str], bool] = {}
+        seen: dict[tuple[Caller, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:
                 continue
             if owner is not None and not _is(one, owner):
                 continue
-            key = one.caller.who, one.profile
+            said = self._by_name(one, server, params) if method == UPDATED else [params]
+            now = one.now() if said else None
+            if now is None:
+                continue
+            key = now, one.profile
             allowed = seen.get(key)
             if allowed is None:
                 allowed = seen[key] = (
-                    self._may_see(one.caller, one.profile, server)
+                    self._may_see(now, one.profile, server)
                     if sees is None
-                    else sees(one.caller, one.profile)
+                    else sees(now, one.profile)
                 )
-            if not allowed:
+            if not allowed or not self._readable(now, server, method, params):
                 continue
-            if method == UPDATED:
-                self._updated(one, server, params)
-            else:
-                _take(one, server, method, params)
+            for each in said:
+                _take(one, server, method, each)
 
-    def _updated(self, one: Listener, server: str, params: dict[str, Any]) -> None:
-        """A change of a resource is told by every name that leads the listener to that very one: it takes the one that
-        it has subscribed to. By no other: that would be somebody else's resource."""
+    def _by_name(self, one: Listener, server: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """A change of a resource as it is told to a listener: by every name under which it was granted word of that very one,
+        whatever the name leads to now. By no other: that would be somebody else's resource."""
         uri = params.get("uri")
-        if isinstance(uri, str):
-            for name in self._uris(one.caller, one.profile, server, uri):
-                _take(one, server, UPDATED, {**params, "uri": name})
+        names = self._names(one, server, uri) if isinstance(uri, str) else ()
+        return [{**params, "uri": name} for name in sorted(names)]
+
+    def _readable(self, now: Caller, server: str, method: str, params: dict[str, Any]) -> bool:
+        """Whether somebody may still read what has changed."""
+        return method != UPDATED or self._may_read(now, server, params["uri"])
 
 
 def _is(listener: Listener, owner: Owner) -> bool:

@@ -134,7 +134,10 @@ class Keeper:
 
     @contextmanager
     def hold(self, reason: str) -> Iterator[None]:
-        """While inside, the attempt waits for a person: it has all the time, and nobody waits for it."""
+        """While inside, the attempt waits for a person: it has all the time, and nobody waits for it. A connection that calls
+        wait for already ends instead, so that they hear why. Raises `UpstreamFailed`."""
+        if self.link is not None:
+            raise UpstreamFailed(reason)
         limit, left = self._limit, 0.0
         if limit is not None:
             left = (limit.when() or 0.0) - self._loop.time()

@@ -3,8 +3,9 @@
 One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from
 then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
-that belongs to no session gets one for as long as it runs, but only while the shared connection is busy:
-otherwise nobody else could be meant, and a server may remember what was said there. A call that asks for a task, or takes one, gets none:
+that belongs to no session gets one for as long as it runs, but only while the shared connection is busy, or a call that was given up may
+still ask there: otherwise nobody else could be meant, and a server may remember what was said there. The same holds for what such a
+call leaves behind: the next one gets another connection. A call that asks for a task, or takes one, gets none:
 its task has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
 server that asks for roots as soon as it is connected gets no caller's there: a session whose client has roots has a connection of its
 own, on which they are its own.
@@ -16,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gatewright.call import Call
+from gatewright.call import Call, Failure, Refusal
+from gatewright.commands import to_type
 from gatewright.protocol.mcp_client import ASKABLE
 from gatewright.protocol.tasks import wanted
 from gatewright.upstream.keeper import Keeper
@@ -32,16 +34,32 @@ _ROOTS = frozenset({"roots"})
 """Asked for outside calls, once for each connection: a lease, which one caller has after the other, must not keep them."""
 
 
+Lane = tuple[Keeper, str | None]
+"""A connection, and the lease to give back after the call, if it is one."""
+
+_OVER = Refusal("session_unknown", "the session has ended: nothing was run", {"sent": False})
+
+
 class Lanes:
-    """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease."""
+    """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease. `end` closes it. `opened` says of a session
+    whether it has not ended: a call may outlive its session, and nobody would end what was made for it then."""
 
     def __init__(
-        self, spec: ServerSpec, main: Keeper, make: Callable[[str, Call | None], Keeper]
+        self,
+        spec: ServerSpec,
+        main: Keeper,
+        make: Callable[[str, Call | None], Keeper],
+        end: Callable[[Keeper], object],
+        opened: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        self._server = spec.id
         self._share = spec.share
         self._main = main
-        self._common: tuple[Keeper, str | None] = main, None
+        self._common: Lane = main, None
         self._make = make
+        self._end = end
+        self._opened = opened
+        self._closed = False
         self._own: dict[str, Keeper] = {}
         self._shared: set[str] = set()
         """The sessions that the common connection has served; they stay on it."""
@@ -63,14 +81,24 @@ class Lanes:
         self._shared.discard(session)
         return self._own.pop(session, None)
 
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._own.clear()
-        self._idle.clear()
+    def over(self, session: str | None) -> Refusal | None:
+        """Why nothing is begun for a session: it has ended."""
+        return None if session is None or self._opened(session) else _OVER
 
-    def take(self, call: Call) -> tuple[Keeper, str | None]:
-        """The connection for a call, and the lease to give back afterwards, if it is one."""
+    def close(self) -> list[Keeper]:
+        """The server is stopped: all connections but the common one, to be closed. No other is made."""
+        self._closed = True
+        self._idle.clear()
+        own, self._own = self._own, {}
+        return list(own.values())
+
+    def take(self, call: Call) -> Lane | Failure | Refusal:
+        """The connection for a call; or why there is none."""
         session = call.session
+        if self._closed:
+            shows = to_type("server show {}", self._server)
+            said = f"server {self._server} was stopped or replaced while the call waited, and nothing was run; `{shows}` says how it is now"
+            return Failure("upstream_unavailable", said, {"sent": False}, retry_after_ms=1000)
         if session is None:
             fits = self._share == "auto" and not _takes_task(call) and self._asks != _ROOTS
             return self._lease() if fits and self._alone(call) else self._common
@@ -79,6 +107,12 @@ class Lanes:
         found = self._own.get(session)
         if found is not None:
             return found, None
+        return self._first(session, call)
+
+    def _first(self, session: str, call: Call) -> Lane | Refusal:
+        """The connection for the first call of a session."""
+        if (over := self.over(session)) is not None:
+            return over
         if self._share == "session" or self._alone(call):
             found = self._own[session] = self._make(session, call)
             return found, None
@@ -90,15 +124,20 @@ class Lanes:
         """The call that had the lease is over."""
         self._idle.append(lease)
 
-    def _lease(self) -> tuple[Keeper, str | None]:
+    def _lease(self) -> Lane:
         link = self._main.link
-        if link is None or not link.busy:
+        if link is None or not (link.busy or link.haunted):
             return self._common
-        if self._idle:
-            lease = self._idle.pop()
+        lease = next((one for one in reversed(self._idle) if not _is_haunted(self._own[one])), None)
+        if lease is not None:
+            self._idle.remove(lease)
         elif self._leases < LEASES:
             self._leases += 1
             lease = f"lease {self._leases}"
+            self._own[lease] = self._make(lease, None)
+        elif self._idle:
+            lease = self._idle.pop(0)
+            self._end(self._own[lease])
             self._own[lease] = self._make(lease, None)
         else:
             return self._common
@@ -112,6 +151,11 @@ class Lanes:
         elif link is not None and link.wants_roots:
             self._asks |= _ROOTS
         return any(name in call.client.capabilities for name in self._asks)
+
+
+def _is_haunted(keeper: Keeper) -> bool:
+    """Whether somebody else may still be meant on a connection: whose call was given up there, and not answered since."""
+    return keeper.link is not None and keeper.link.haunted
 
 
 def _takes_task(call: Call) -> bool:

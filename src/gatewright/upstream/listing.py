@@ -17,6 +17,7 @@ from gatewright.protocol.mcp_client import Hello
 from gatewright.transport.slices import in_slices
 from gatewright.upstream.spec import ServerSpec
 from gatewright.wire import jsonrpc
+from gatewright.wire.spellings import DEFINITION, misread
 
 __all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
 
@@ -125,7 +126,14 @@ async def _take(page: msgspec.Raw, found: list[Definition]) -> None:
         if read > _SLICE_BYTES:
             await asyncio.sleep(0)
             read = len(text)
-        found.append(jsonrpc.decode_members(text))
+        found.append(_plain(jsonrpc.decode_members(text)))
+
+
+def _plain(definition: dict[str, msgspec.Raw]) -> Definition:
+    """A definition without members that read as known ones and are spelled otherwise: a host could take them for those."""
+    if definition.keys() <= DEFINITION:
+        return definition
+    return {name: one for name, one in definition.items() if not misread((name,), DEFINITION)}
 
 
 def _cursor(text: msgspec.Raw | None) -> str | None:

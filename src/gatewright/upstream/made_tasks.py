@@ -19,6 +19,7 @@ import msgspec
 
 from gatewright.call import Call, Caller
 from gatewright.stores.server_tasks import ServerTask
+from gatewright.upstream.most import Most
 
 __all__ = [
     "EACH",
@@ -36,6 +37,7 @@ __all__ = [
 EACH = 1000
 """So many tasks of one caller: whoever makes more pushes out only its own."""
 KEPT = 65_536
+"""So many of all: then whoever has the most makes room."""
 LASTS_S = 86_400.0
 """How long a task is known whose server does not say how long it keeps it; and the longest of all."""
 PREFIX = "task_"
@@ -79,6 +81,9 @@ class MadeTasks:
         self._made: OrderedDict[str, ServerTask] = OrderedDict()
         self._known: dict[tuple[str, str, str], ServerTask] = {}
         self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
+        self._who: Most[tuple[str, str]] = Most()
+        self._places: dict[tuple[str, str], Most[Owner]] = {}
+        """How many each caller has, and where."""
         self._making = asyncio.Lock()
         """Two calls that a server answers with one name, at once: the second is judged when the first is known."""
 
@@ -168,15 +173,23 @@ class MadeTasks:
     def _put(self, made: ServerTask) -> list[str]:
         """Know one more; the ids of those that had to go."""
         mine = self._of_owner.setdefault(made.owner, OrderedDict())
+        self._who.add(made.owner[:2])
+        self._places.setdefault(made.owner[:2], Most()).add(made.owner)
         self._made[made.id], self._known[made.key], mine[made.id] = made, made, None
         gone = []
-        if len(mine) > EACH:
+        if len(mine) > EACH and not _is_nameless(made.owner):
             gone.append(next(iter(mine)))
-        if len(self._made) > KEPT:
-            gone.append(next(iter(self._made)))
+        elif len(self._made) > KEPT:
+            gone.append(self._of_the_greediest())
         for name in gone:
             self._remove(name)
         return gone
+
+    def _of_the_greediest(self) -> str:
+        """The oldest task of whoever has the most, of all its sessions and doors together: where there are too many of all,
+        nobody pushes out those of somebody who has fewer."""
+        owner = self._places[self._who.first()].first()
+        return next(iter(self._of_owner[owner]))
 
     def _remove(self, name: str) -> None:
         made = self._made.pop(name, None)
@@ -185,6 +198,11 @@ class MadeTasks:
         if self._known.get(made.key) is made:
             del self._known[made.key]
         self._told_on.pop(name, None)
+        who = made.owner[:2]
+        self._who.remove(who)
+        self._places[who].remove(made.owner)
+        if not self._places[who]:
+            del self._places[who]
         mine = self._of_owner[made.owner]
         del mine[name]
         if not mine:
@@ -200,6 +218,11 @@ def owner_of(call: Call) -> Owner:
 def place_of(caller: Caller, door: str, profile: str, session: str | None) -> str:
     """Where tasks of a caller are asked about: door and profile, and the session where callers have no name."""
     return f"{door} {profile} {(session or '') if caller.kind == 'anonymous' else ''}"
+
+
+def _is_nameless(owner: Owner) -> bool:
+    """Whether it is all those who have neither a name nor a session: one of them is not to push out what another has."""
+    return owner[0] == "anonymous" and owner[2].endswith(" ")
 
 
 def is_nameless(call: Call) -> bool:

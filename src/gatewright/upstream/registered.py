@@ -60,6 +60,14 @@ class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What was sent to register it, where that is all that is needed to register it again."""
 
 
+class _Made(msgspec.Struct, frozen=True, eq=False):
+    """What is listed of one tool, under one name, and what its results are held against."""
+
+    of: Registered
+    members: Mapping[str, msgspec.Raw]
+    check: CompiledSchema | None
+
+
 class Registry(LocalServer):
     """The server. `changed` is told whenever it offers something else than before."""
 
@@ -70,6 +78,8 @@ class Registry(LocalServer):
         self._kept: dict[tuple[str, str], Registered] = {}
         self._shipped: dict[tuple[str, str], Registered] = {}
         self._checks: dict[str, CompiledSchema] = {}
+        self._made: dict[str, _Made] = {}
+        """What is offered, by what it is called: what did not change is not made again."""
         self._left: OrderedDict[str, str] = OrderedDict()
         """Name → who answered for it last, of what is not offered any more."""
 
@@ -102,20 +112,24 @@ class Registry(LocalServer):
         self._offer()
         return True
 
-    def remove(self, name: str, version: str) -> None:
-        """Offer it no more; without effect where it is not there. What is shipped and gave way is back."""
-        gone = self._kept.pop((name, version), None)
-        if gone is None:
-            return
+    def remove(self, *keys: tuple[str, str]) -> None:
+        """Offer these no more, each a name and a version; without effect for those that are not there. What is shipped and gave
+        way is back."""
+        gone = [key for key in keys if key in self._kept]
+        for key in gone:
+            self._removed(key)
+        if gone:
+            self._offer()
+
+    def _removed(self, key: tuple[str, str]) -> None:
+        gone, shipped = self._kept.pop(key), self._shipped.get(key)
         if gone.owner:
-            self._left[name] = gone.owner
-            self._left.move_to_end(name)
+            self._left[gone.name] = gone.owner
+            self._left.move_to_end(gone.name)
             if len(self._left) > _MOST_LEFT:
                 self._forget_one()
-        shipped = self._shipped.get((name, version))
         if shipped is not None:
-            self._kept[name, version] = shipped
-        self._offer()
+            self._kept[key] = shipped
 
     def _forget_one(self) -> None:
         """The oldest name of whoever left most: nobody pushes out another's."""
@@ -144,25 +158,33 @@ class Registry(LocalServer):
         by_name: dict[str, list[Registered]] = {}
         for one in self._kept.values():
             by_name.setdefault(one.name, []).append(one)
-        definitions: list[dict[str, Any]] = []
+        before, self._made = self._made, {}
         self._functions.clear()
         self._checks.clear()
         for name, versions in by_name.items():
             versions.sort(key=lambda one: precedence(one.version), reverse=True)
             for number, one in enumerate(versions):
                 called = name if number == 0 else f"{name}.v{one.version}"
+                known = before.get(called)
+                made = known if known is not None and known.of is one else _made(called, one)
+                self._made[called] = made
                 self._put(called, one.run)
-                definitions.append(_definition(called, one))
-                if "outputSchema" in one.definition:
-                    self._checks[called] = compile_schema(one.definition["outputSchema"])
+                if made.check is not None:
+                    self._checks[called] = made.check
         self.listing = Listing(
             Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None),
-            {"tools": [jsonrpc.decode_members(jsonrpc.encode(one)) for one in definitions]},
+            {"tools": [one.members for one in self._made.values()]},
         )
         self._changed()
 
 
 _INFO = {"name": SHIPPED, "version": "1"}
+
+
+def _made(called: str, one: Registered) -> _Made:
+    schema = one.definition.get("outputSchema")
+    members = jsonrpc.decode_members(jsonrpc.encode(_definition(called, one)))
+    return _Made(one, members, None if schema is None else compile_schema(schema))
 
 
 def _definition(called: str, one: Registered) -> dict[str, Any]:

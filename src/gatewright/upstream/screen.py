@@ -22,41 +22,40 @@ from gatewright.transport.large import LARGE, holds_any
 from gatewright.transport.slices import in_slices, whole
 from gatewright.upstream.asking import COMPLETE, ELICIT, screened
 from gatewright.upstream.made_tasks import Owner, owner_of
+from gatewright.upstream.ours import MARKS, is_ours, is_suspect
 from gatewright.upstream.status import Told
 from gatewright.upstream.task_words import METHODS as OF_TASKS
 from gatewright.upstream.task_words import Said, judged, unrelated
 from gatewright.wire import jsonrpc
 from gatewright.wire.json_bounds import DECODED_BYTES
-from gatewright.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER
+from gatewright.wire.mcp import META_SERVER_INFO, OF_THE_SERVER
+from gatewright.wire.spellings import RESULT, flaw_of_members, misread
 from gatewright.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.wire.visible import spelled
 
-__all__ = ["LOG", "Screen", "is_ours"]
+__all__ = ["LOG", "Screen"]
 
 LOG = "notifications/message"
 
+_READ = "resources/read"
+_PRIVATE = b'"private"'
+_FOR_ONE = b'"cacheScope":' + _PRIVATE
 _URL_NEEDED = -32042
 """MCP 2025-11-25, URL mode elicitation: the error by which a server says which pages have to be opened first."""
 
-_NAMESPACES = ("dev.gatewright/", "gatewright/")
-_OF_MGP = "dev.cloto/"
-_SUBSCRIPTION = META_SUBSCRIPTION.casefold()
-"""Which request to listen a message belongs to: the number is the client's, and the gateway writes it."""
 _STATES = ("resultType", "requestState", "inputRequests", "inputResponses")
-_ERROR_MEMBERS = frozenset((*_STATES, "ttlMs", "cacheScope", "approval_id", "trace_id"))
+_ERROR_MEMBERS = frozenset(
+    one.casefold() for one in (*_STATES, "ttlMs", "cacheScope", "approval_id", "trace_id", "_mgp")
+)
+_OF_APPROVALS = frozenset({("status", "pending_approval"), ("missing", "approval")})
+_OF_ERRORS = ("code", "message", "data")
+_OF_DATA = frozenset(("_meta", "_mgp", "elicitations", "status", "details"))
+"""What of an error's data is read."""
+_OF_QUESTION = frozenset(("method", "params", "id", "jsonrpc"))
 _REMEMBERED = 1000
 _ID_CHARS = 256
 """Of an elicitation: each is remembered."""
 _LOGGER_MOST = 128
-
-
-def is_ours(key: str, *, mgp: bool) -> bool:
-    """Whether a member of `_meta` is in a name space that the gateway itself writes into, or in that of MGP where the server
-    has not negotiated it."""
-    folded = key.strip().casefold()
-    if folded.startswith(_NAMESPACES) or folded == _SUBSCRIPTION:
-        return True
-    return not mgp and folded.startswith(_OF_MGP)
 
 
 class Screen:
@@ -87,9 +86,9 @@ class Screen:
         if type(found) is Answer and len(found.raw) > LARGE:
             if call.method == "tasks/list" and len(found.raw) > DECODED_BYTES:
                 return Failure("upstream_error", f"the tasks of server {self._server} have more than {DECODED_BYTES} bytes")  # fmt: skip
-            suspect = call.method in OF_TASKS or await holds_any(found.raw, _MARKS)
+            suspect = _is_read(call, found) or await holds_any(found.raw, MARKS)
             return await in_slices(self._read(call, found)) if suspect else found
-        if type(found) is Answer and call.method not in OF_TASKS and not _is_suspect(found.raw):
+        if type(found) is Answer and not _is_read(call, found) and not is_suspect(found.raw):
             return found
         return self.outcome(call, found)
 
@@ -104,7 +103,7 @@ class Screen:
         return outcome
 
     def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
-        suspect = call.method in OF_TASKS or _is_suspect(answer.raw)
+        suspect = _is_read(call, answer) or is_suspect(answer.raw)
         return whole(self._read(call, answer)) if suspect else answer
 
     def _read(self, call: Call, answer: Answer) -> Generator[None, None, Answer | Failure]:
@@ -114,7 +113,7 @@ class Screen:
         said = yield from self.members(call, answer.raw)
         if isinstance(said, Failure):
             return said
-        if not said.changed:
+        if not said.changed | (not said.asks and _without_promises(call, answer, said.members)):
             return answer
         yield
         raw = jsonrpc.encode(said.members)
@@ -140,7 +139,8 @@ class Screen:
         found = yield from judged(self, call, raw, members)
         if isinstance(found, Failure):
             return found
-        changed = found | _without(members, () if self._mgp else ("_mgp",)) | self._meta(members)
+        names = () if self._mgp else ("_mgp",)
+        changed = found | _plain(members, RESULT) | _without(members, names) | self._meta(members)
         return Said(members, changed)
 
     def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Failure | None:
@@ -162,6 +162,7 @@ class Screen:
         if asked:
             members["inputRequests"] = asked
         members["resultType"] = "input_required"
+        _plain(members, RESULT)
         self._meta(members)
         unrelated(members)
         return None
@@ -170,6 +171,8 @@ class Screen:
         """One question among others, as the caller may be asked it. Raises `CannotAsk`."""
         if not isinstance(one, dict) or not isinstance(one.get("method"), str):
             raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
+        if flaw := flaw_of_members("a question", one, _OF_QUESTION):
+            raise CannotAsk(flaw, jsonrpc.INVALID_PARAMS)
         if call.method not in OF_TASKS and named(one.get("params")) is not None:
             raise CannotAsk(OF_ITS_CALL, jsonrpc.INVALID_PARAMS)
         found = self.question(call, Question(one["method"], one.get("params")))
@@ -181,33 +184,37 @@ class Screen:
         return Failure("upstream_error", said, error=jsonrpc.encode(error))
 
     def failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
-        """An error in whose data something of the gateway's may stand."""
-        if b'"data"' not in error and b"\\u" not in error:
+        """An error without what is the gateway's: of its own members those that JSON-RPC knows, and its data cleaned."""
+        if error[:1] != b"{":
             return failure
         try:
-            members: dict[str, Any] = dict(jsonrpc.decode_members(error))
+            said = jsonrpc.decode_members(error)
+            members: dict[str, Any] = {name: said[name] for name in _OF_ERRORS if name in said}
             data = jsonrpc.decode(members.get("data", b"null"))
             code = jsonrpc.decode(members.get("code", b"0"))
         except ValueError:
             return Failure("upstream_error", f"the error of server {self._server} cannot be read")
-        if not isinstance(data, dict):
-            return failure
+        changed = len(members) < len(said)
         try:
-            changed = self._data(data) | (code == _URL_NEEDED and self._pages(call, data))
+            if isinstance(data, dict):
+                changed |= self._data(data)
+                changed |= code == _URL_NEEDED and self._pages(call, data)
         except CannotAsk as no:
             return self._cannot(no)
         if not changed:
             return failure
-        members["data"] = data
+        if "data" in members:
+            members["data"] = data
         return replace(failure, error=jsonrpc.encode(members))
 
     def _pages(self, call: Call, data: dict[str, Any]) -> bool:
         """The pages of an error that asks to open some are questions as well."""
-        pages = data.get("elicitations")
+        pages = data.get("elicitations", [])
         if not isinstance(pages, list):
-            return False
+            raise CannotAsk("elicitations must be a list", jsonrpc.INVALID_PARAMS)
+        # The error says that pages are to be opened, whatever mode is written there.
         data["elicitations"] = [
-            self.question(call, Question(ELICIT, {"mode": "url", **_object(one)})).params
+            self.question(call, Question(ELICIT, {**_object(one), "mode": "url"})).params
             for one in pages
         ]
         return True
@@ -217,8 +224,9 @@ class Screen:
     def question(self, call: Call, question: Question) -> Question:
         """A question as the caller may be asked it. Raises `CannotAsk`."""
         found = screened(self._server, question, call.client, self._told.ours)
-        ident = (question.params or {}).get("elicitationId")
-        if question.method == ELICIT and isinstance(ident, str):
+        of_page = question.method == ELICIT and "elicitationId" in (found.params or {})
+        ident = (question.params or {}).get("elicitationId") if of_page else None
+        if isinstance(ident, str):
             if len(ident) > _ID_CHARS:
                 said = f"an elicitationId has at most {_ID_CHARS} characters"
                 raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
@@ -290,12 +298,24 @@ class Screen:
         return True
 
     def _data(self, data: dict[str, Any]) -> bool:
-        """The same for an error's data."""
-        names = _ERROR_MEMBERS - {"trace_id"} if self._mgp else _ERROR_MEMBERS | {"_mgp"}
-        changed = _without(data, names)
-        if data.get("status") == "pending_approval":
-            changed = _without(data, ("status",))
+        """The same for an error's data, and for its details, where the gateway says of an approval which one it is."""
+        changed = _plain(data, _OF_DATA) | self._without_ours(data)
+        details = data.get("details")
+        if isinstance(details, dict):
+            changed |= self._without_ours(details) | self._meta(details)
         return unrelated(data) | self._meta(data) or changed
+
+    def _without_ours(self, data: dict[str, Any]) -> bool:
+        found = [name for name, one in data.items() if self._is_of_errors(name, one)]
+        return _without(data, found)
+
+    def _is_of_errors(self, name: str, one: Any) -> bool:
+        """Whether a member of an error's data is the gateway's to say, in whatever case a client reads names and words."""
+        folded = name.strip().casefold()
+        if self._mgp and name in ("_mgp", "trace_id"):
+            return False
+        said = one.strip().casefold() if isinstance(one, str) else ""
+        return folded in _ERROR_MEMBERS or (folded, said) in _OF_APPROVALS
 
     def _logger(self, theirs: Any) -> str:
         """Whom a log line comes from: the server, and behind a slash, which no server's name has, what it says itself."""
@@ -329,19 +349,35 @@ def _object(found: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_suspect(raw: bytes) -> bool:
-    """Whether anything of what is looked for can be in a result (`_MARKS`). Names may be spelled with escapes. Most results have
-    neither of the two characters that all other marks share, so that three searches do."""
-    find = raw.find
-    return (
-        (find(b"_") >= 0 and (find(b'"_meta"') >= 0 or find(b'"_mgp"') >= 0 or find(_INTERIM) >= 0))
-        or (find(b"/") >= 0 and (find(_OURS) >= 0 or find(_SHOUTED) >= 0 or find(b"loto/") >= 0))
-        or find(b"\\u") >= 0
-    )
+def _is_read(call: Call, answer: Answer) -> bool:
+    """Whether an answer has to be read for what its call is: one about a task, and a resource of which its server says how long
+    and for whom it may be kept. Most servers that may say so say what is let be."""
+    if call.method != _READ:
+        return call.method in OF_TASKS
+    raw = answer.raw
+    if answer.modern:
+        return raw.count(b'"cacheScope"') != raw.count(_FOR_ONE) or raw.find(_FOR_ONE) < 0
+    return raw.find(b'"cacheScope"') >= 0 or raw.find(b'"ttlMs"') >= 0
 
 
-_OURS, _SHOUTED, _INTERIM = b"atewright/", b"ATEWRIGHT/", b"input_required"
-_MARKS = (b"\\u", _OURS, _SHOUTED, b"loto/", b'"_mgp"', _INTERIM, b'"_meta"')
+def _without_promises(call: Call, answer: Answer, members: dict[str, Any]) -> bool:
+    """Take out what a modern caller would read as a promise about keeping the result, or as who answers. Of a legacy server these
+    members mean nothing, so the gateway's own take their place. What a modern server says is for everybody is for who was let
+    read it alone: a cache between several callers does not ask the gateway. True where there was something."""
+    if not is_modern(call.client.revision):
+        return False
+    if answer.modern:
+        scope = bytes(members.get("cacheScope", _PRIVATE)) if call.method == _READ else _PRIVATE
+        if scope != _PRIVATE:
+            members["cacheScope"] = "private"
+        return scope != _PRIVATE
+    changed = call.method == _READ and _without(members, ("ttlMs", "cacheScope"))
+    found = members.get("_meta")
+    meta = found if isinstance(found, dict) else _members(found)
+    if META_SERVER_INFO not in meta:
+        return changed
+    members["_meta"] = {name: one for name, one in meta.items() if name != META_SERVER_INFO}
+    return True
 
 
 def _without(members: dict[str, Any], names: Iterable[str]) -> bool:
@@ -349,6 +385,11 @@ def _without(members: dict[str, Any], names: Iterable[str]) -> bool:
     for name in found:
         del members[name]
     return bool(found)
+
+
+def _plain(members: dict[str, Any], known: frozenset[str]) -> bool:
+    """Take out what reads as a known member and is spelled otherwise. True where there was something."""
+    return _without(members, [name for name in [*members] if misread((name,), known)])
 
 
 def _members(text: Any) -> Mapping[str, Any]:

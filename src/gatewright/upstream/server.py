@@ -9,9 +9,7 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
-
-from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
+from gatewright.call import Back, Call, CannotAsk, Failure, Outcome, Refusal
 from gatewright.links.authorization import Authorizer
 from gatewright.links.connect import Around
 from gatewright.links.link import Link, UpstreamFailed
@@ -22,6 +20,7 @@ from gatewright.upstream.keeper import Keeper, State
 from gatewright.upstream.lanes import Lanes
 from gatewright.upstream.listing import EMPTY, fetch_listing
 from gatewright.upstream.pacing import Pace
+from gatewright.upstream.passage import Passage, Route
 from gatewright.upstream.reach import reach
 from gatewright.upstream.relisting import Relisting
 from gatewright.upstream.screen import Screen
@@ -72,7 +71,8 @@ class Server:
             changed=self._main_changed,
             leave=self._leave,
         )
-        self._lanes = Lanes(spec, self._main, self._lane)
+        self._lanes = Lanes(spec, self._main, self._lane, self._end, told.opened)
+        self._put = Passage(self._relisting, self._screen).put
         self._refresh: asyncio.TimerHandle | None = None
         self._pace = Pace()
         self._stale: set[str] = set()
@@ -118,8 +118,7 @@ class Server:
         self._grace_s = grace_s
         for task in list(self._tasks):
             task.cancel()
-        keepers = [self._main, *self._lanes.all()]
-        self._lanes.clear()
+        keepers = [self._main, *self._lanes.close()]
         await asyncio.gather(self.wishes.close(), *(keeper.close(reason) for keeper in keepers))
         while self._leaving:
             await asyncio.wait(list(self._leaving))
@@ -138,7 +137,10 @@ class Server:
         self.wishes.forget(session)
         keeper = self._lanes.drop(session)
         if keeper is not None:
-            self._depart(keeper.close("its session is over"))
+            self._end(keeper)
+
+    def _end(self, keeper: Keeper) -> None:
+        self._depart(keeper.close("it served one session, or one call, which is over"))
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for; a failure is logged."""
@@ -174,6 +176,18 @@ class Server:
         ready = await (self._lanes.own(session) or self._main).ready(self.spec.restart_wait_s)
         return ready if isinstance(ready, Failure) else None
 
+    async def reached(self, call: Call) -> Link | Failure | Refusal:
+        """The connection on which a call's session tells something, which is everybody's only where the session has none of
+        its own: waited for, and made, as for its calls."""
+        taken = (self._main, None) if call.session is None else self._lanes.take(call)
+        if not isinstance(taken, tuple):
+            return taken
+        keeper, known = taken[0], taken[0].link
+        link = await keeper.ready(self.spec.restart_wait_s)
+        if known is None and keeper is not self._main:
+            keeper.roots_late()  # nobody could be asked for them
+        return link
+
     def roots_late(self, session: str | None) -> bool:
         """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
         could say which they are now."""
@@ -181,13 +195,23 @@ class Server:
         return keeper is not None and keeper.roots_late()
 
     def call(
-        self, method: str, params: dict[str, Any], call: Call, back: Back
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        route: Route | None = None,
     ) -> Coroutine[Any, Any, Outcome]:
         """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
-        keeper, lease = self._lanes.take(call)
+        taken = self._lanes.take(call)
+        if not isinstance(taken, tuple):
+            return _said(taken)
+        keeper, lease = taken
+        if route is not None and keeper is not self._main:
+            route.own = call.session
         if lease is None:
-            return self._through(keeper, method, params, call, back)
-        return self._leased(lease, self._through(keeper, method, params, call, back))
+            return self._put(keeper, method, params, call, back, route)
+        return self._leased(lease, self._put(keeper, method, params, call, back))
 
     async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
         try:
@@ -196,61 +220,24 @@ class Server:
             self._lanes.give_back(lease)
 
     async def call_common(
-        self, method: str, params: dict[str, Any], call: Call, back: Back
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        route: Route | None = None,
     ) -> Outcome:
         """The same on the main connection, for all who share it."""
-        return await self._through(self._main, method, params, call, back)
+        return await self._put(self._main, method, params, call, back, route)
 
-    async def _through(
-        self, keeper: Keeper, method: str, params: dict[str, Any], call: Call, back: Back
-    ) -> Outcome:
-        now = self._loop.time()
-        deadline = now + self.spec.call_s if call.deadline is None else call.deadline
-        unsent: Failure | None = None
-        relisting = self._relisting
-        known = relisting.count
-        while True:
-            link = keeper.link
-            stale = relisting.unlisted or relisting.count != known
-            if link is None or not link.open or keeper.late or stale:
-                waits = min(self.spec.restart_wait_s, deadline - now)
-                with keeper.waits(back):
-                    ready = await self._ready(keeper, call, known, deadline, waits, unsent)
-                    await keeper.told(ready)
-                if isinstance(ready, Failure):
-                    return replace(ready, details={**ready.details, "sent": False})
-                link = ready
-            outcome = await self._screen.request(link, method, params, call, back, deadline)
-            if type(outcome) is not Failure:
-                return outcome
-            if outcome.reason == "upstream_timeout":
-                return _with_limit(outcome, deadline - now)
-            if unsent is not None or outcome.details.get("sent") is not False:
-                return outcome
-            unsent = outcome
-
-    async def _ready(
-        self,
-        keeper: Keeper,
-        call: Call,
-        known: int,
-        deadline: float,
-        waits_s: float,
-        unsent: Failure | None,
-    ) -> Link | Failure:
-        """The connection, once it is there and its lists are known, where the tool is still the one that was judged; else why
-        the call does not go there. `unsent` is why it did not before."""
-        link = keeper.link
-        if link is None or not link.open:
-            ready = await keeper.ready(waits_s)
-            if isinstance(ready, Failure):
-                return unsent or ready
-            link = ready
-        return await self._relisting.objection(call, known, deadline - self._loop.time()) or link
+    def over(self, call: Call) -> Refusal | None:
+        """Why the call cannot want anything: its session has ended, and nobody would end what it wants."""
+        return self._lanes.over(call.session)
 
     def has_own(self, call: Call) -> bool:
         """Whether the call goes on a connection of its session's own."""
-        return call.session is not None and self._lanes.take(call)[0] is not self._main
+        taken = None if call.session is None else self._lanes.take(call)
+        return isinstance(taken, tuple) and taken[0] is not self._main
 
     def _lane(self, key: str, call: Call | None) -> Keeper:
         """A connection for one session, with what its client can be asked, or for calls without one."""
@@ -394,7 +381,5 @@ class Server:
         return stands(self.spec, self._main, self.listing, self.stderr, len(self._lanes.all()))
 
 
-def _with_limit(failure: Failure, seconds: float) -> Failure:
-    """A time limit that was reached, and which one it was."""
-    details = {**failure.details, "timeout_ms": round(seconds * 1000)}
-    return replace(failure, details=details)
+async def _said(outcome: Outcome) -> Outcome:
+    return outcome

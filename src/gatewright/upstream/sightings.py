@@ -1,7 +1,7 @@
 """What everybody who listens was shown last, so that they are told when it changes although no server did:
 grants come, go and expire.
 
-What servers change is told as they change it (`hub`, `Supervisor.tell_differences`). This is looked at
+What servers change is told as they change it (`hub`), and what another configuration changes is told at once. This is looked at
 several times a second and does nothing as long as nobody may see anything else than before.
 """
 
@@ -50,6 +50,19 @@ class Sightings:
             self._shown[listener] = now = await _all_lists(catalogue, *listener)
             if tell:
                 self._tell(listener, before.get(listener), now)
+            await asyncio.sleep(0)  # calls go before
+
+    async def differences(self, before: Catalogue) -> None:
+        """Tell those who listen which of their lists are others than in the catalogue before, with the rights that they had then."""
+        after = self._catalogue()
+        for former, caller, profile in self._hub.renewed():
+            changed = {
+                notification
+                for method, notification in ANNOUNCED.items()
+                if await before.shown(method, profile, former)
+                != await after.shown(method, profile, caller)
+            }
+            self._hub.tell_audience(caller, profile, sorted(changed))
             await asyncio.sleep(0)  # calls go before
 
     def _tell(

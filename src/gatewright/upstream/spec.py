@@ -117,8 +117,6 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     stopped: bool = False
     """The operator stopped it, which `problem` says."""
     restart: Restart = Restart()
-    connect_s: float = 20.0
-    """From start to hello. Package runners download on their first start."""
     call_s: float = 30.0
     """The time limit of one call, unless the call brings its own."""
     restart_wait_s: float = 10.0

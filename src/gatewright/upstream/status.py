@@ -94,3 +94,5 @@ class Told(msgspec.Struct, frozen=True):
     """Whether a URL leads to the gateway itself: no server may send a person there."""
     tasks: Callable[[], MadeTasks] | None = None
     """Who knows whose the tasks are that servers made."""
+    opened: Callable[[str], bool] = lambda _: True
+    """Whether a session has not ended."""

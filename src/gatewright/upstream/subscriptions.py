@@ -55,17 +55,19 @@ class SubscribeWay(Protocol):
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Put one call to the server."""
 
-    async def said(self, link: Link, method: str, params: dict[str, Any]) -> bool:
-        """Whether a connection was told and took it."""
+    async def said(self, link: Link, method: str, params: dict[str, Any]) -> bool | None:
+        """Whether a connection was told and took it; None where it did not say."""
 
 
 class _Ask:
     """One request for a resource that is not answered yet."""
 
-    __slots__ = ("dropped", "holder", "late")
+    __slots__ = ("dropped", "holder", "late", "name", "uri")
 
-    def __init__(self, holder: str) -> None:
+    def __init__(self, uri: str, holder: str, name: str) -> None:
+        self.uri = uri
         self.holder = holder
+        self.name = name
         self.dropped = False
         """Its holder does not want it any more."""
         self.late = False
@@ -79,7 +81,12 @@ class Subscriptions:
         self._way = way
         self.held: dict[str, dict[str, set[str]]] = {}
         """By resource: who holds it, and under which names."""
+        self._led: dict[str, dict[str, str]] = {}
+        """The same by holder: name → resource."""
         self._asked: dict[str, list[_Ask]] = {}
+        """By resource."""
+        self._asking: dict[str, list[_Ask]] = {}
+        """The same by holder."""
         self.told: set[str] = set()
         """What the server said yes to, and was not told otherwise since."""
         self._round = 0
@@ -89,6 +96,25 @@ class Subscriptions:
     def wants(self, uri: str) -> bool:
         """Whether anybody holds a resource, or asks for it."""
         return uri in self.held or any(not one.dropped for one in self._asked.get(uri, ()))
+
+    def names(self, uri: str, holder: str) -> set[str]:
+        """The names under which somebody hears of a resource: what the server says before its yes is known here is meant for who
+        asked, too."""
+        asked = {one.name for one in self._asks(holder) if one.uri == uri}
+        return asked.union(self.held.get(uri, {}).get(holder, ()))
+
+    def led(self, name: str, holder: str) -> str | None:
+        """The resource that somebody holds, or asks for, under a name."""
+        held = self._led.get(holder, {}).get(name)
+        asked = (one.uri for one in self._asks(holder) if one.name == name)
+        return next(asked, None) if held is None else held
+
+    def number(self, holder: str) -> int:
+        """How many resources somebody holds or asks for, each under each name of it."""
+        return len(self._led.get(holder, ())) + len(self._asks(holder))
+
+    def _asks(self, holder: str) -> list[_Ask]:
+        return [one for one in self._asking.get(holder, ()) if not one.dropped]
 
     def holds(self, uri: str, name: str, holder: str) -> bool:
         """Whether somebody holds a resource under a name."""
@@ -107,12 +133,16 @@ class Subscriptions:
         if uri in self.told:
             self.hold(uri, holder, {name_of(call, uri)})
             return _EMPTY
-        ask = _Ask(holder)
+        ask, outcome = _Ask(uri, holder, name_of(call, uri)), None
         self._asked.setdefault(uri, []).append(ask)
+        self._asking.setdefault(holder, []).append(ask)
         try:
             outcome = await self._tell(uri, params, call, back)
         finally:
-            self._answered(uri, ask)
+            _remove(self._asked, uri, ask)
+            _remove(self._asking, holder, ask)
+            if _unknown(outcome) and not self.wants(uri) and uri not in self.told:
+                self._way.spawn(self._withdraw([uri]))  # it may say yes yet
         if isinstance(outcome, Answer) and not ask.dropped:
             self.hold(uri, holder, {name_of(call, uri)})
             if not ask.late:
@@ -125,21 +155,19 @@ class Subscriptions:
             return await self._way.ready() or await self._listening.tell(uri) or _EMPTY
         return await self._way.call(_SUBSCRIBE, params, call, back)
 
-    def _answered(self, uri: str, ask: _Ask) -> None:
-        asked = self._asked[uri]
-        asked.remove(ask)
-        if not asked:
-            del self._asked[uri]
-
     def take(self, holder: str, other: Subscriptions) -> None:
         """Hold what a holder holds on another connection."""
-        for uri, holders in other.held.items():
-            if holder in holders:
-                self.hold(uri, holder, holders[holder])
+        for name, uri in other._led.get(holder, {}).items():
+            self.hold(uri, holder, [name])
 
     def hold(self, uri: str, holder: str, names: Iterable[str]) -> None:
-        """Somebody was granted word of a resource."""
-        self.held.setdefault(uri, {}).setdefault(holder, set()).update(names)
+        """Somebody was granted word of a resource. By each name it hears of one: of the last that was granted."""
+        for name in names:
+            before = self._led.get(holder, {}).get(name, uri)
+            if before != uri and self.let_go(before, holder, name):
+                self._way.spawn(self._withdraw([before]))
+            self._led.setdefault(holder, {})[name] = uri
+            self.held.setdefault(uri, {}).setdefault(holder, set()).add(name)
 
     async def unsubscribe(
         self, uri: str, holder: str, params: dict[str, Any], call: Call, back: Back
@@ -159,12 +187,9 @@ class Subscriptions:
     def let_go(self, uri: str, holder: str, name: str) -> bool:
         """Somebody wants no word of a resource under a name any more. True where nobody wants any then, and somebody did."""
         known = self._drop(uri, holder)
-        names = self.held.get(uri, {}).get(holder, set())
-        if name in names:
+        if self.holds(uri, name, holder):
             known = True
-            names.remove(name)
-            if not names:
-                self._release(uri, holder)
+            self._release(uri, holder, name)
         return known and not self.wants(uri)
 
     def leave(self, uri: str, holder: str, call: Call) -> None:
@@ -189,16 +214,21 @@ class Subscriptions:
 
     def _drop(self, uri: str, holder: str) -> bool:
         """What somebody asks for at the moment it does not want any more. Whether there was any of it."""
-        dropped = [one for one in self._asked.get(uri, ()) if one.holder == holder]
+        dropped = [one for one in self._asking.get(holder, ()) if one.uri == uri]
         for one in dropped:
             one.dropped = True
         return bool(dropped)
 
-    def _release(self, uri: str, holder: str) -> None:
-        holders = self.held[uri]
-        del holders[holder]
+    def _release(self, uri: str, holder: str, name: str) -> None:
+        holders, mine = self.held[uri], self._led[holder]
+        del mine[name]
+        holders[holder].remove(name)
+        if not holders[holder]:
+            del holders[holder]
         if not holders:
             del self.held[uri]
+        if not mine:
+            del self._led[holder]
 
     def _after(self, uri: str) -> None:
         """The server was told that a resource is not wanted. Where somebody asked for it meanwhile, it may have heard that first."""
@@ -228,21 +258,21 @@ class Subscriptions:
 
     def forget(self, holder: str) -> None:
         """Somebody wants nothing any more."""
-        every = [
-            uri for uri, asked in self._asked.items() if any(one.holder == holder for one in asked)
-        ]
-        held = [uri for uri, holders in self.held.items() if holder in holders]
+        every = [one.uri for one in self._asking.get(holder, ())]
+        held = list(self._led.get(holder, {}).items())
         for uri in every:
             self._drop(uri, holder)
-        for uri in held:
-            self._release(uri, holder)
-        freed = [uri for uri in dict.fromkeys((*every, *held)) if not self.wants(uri)]
+        for name, uri in held:
+            self._release(uri, holder, name)
+        both = dict.fromkeys((*every, *(uri for _, uri in held)))
+        freed = [uri for uri in both if not self.wants(uri)]
         if freed:
             self._way.spawn(self._withdraw(freed))
 
     def drop_all(self) -> None:
         """The connection is over, with all that was wanted on it."""
         self.held.clear()
+        self._led.clear()
         for asked in self._asked.values():
             for one in asked:
                 one.dropped = True
@@ -302,6 +332,19 @@ class Subscriptions:
             else:
                 left.append(uri)
         return left
+
+
+def _remove(every: dict[str, list[_Ask]], key: str, ask: _Ask) -> None:
+    every[key].remove(ask)
+    if not every[key]:
+        del every[key]
+
+
+def _unknown(outcome: Outcome | None) -> bool:
+    """Whether a server that was asked has said neither yes nor no: nobody waits for its answer any more."""
+    if isinstance(outcome, Failure):
+        return outcome.error is None and outcome.details.get("sent") is not False
+    return outcome is None
 
 
 def name_of(call: Call, uri: str) -> str:

@@ -15,8 +15,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from gatewright.call import Caller, Target, Tool
 from gatewright.links.authorization import Authorizer
 from gatewright.links.related import named
@@ -24,8 +22,8 @@ from gatewright.upstream.admission import Permits
 from gatewright.upstream.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.upstream.describe import describe
 from gatewright.upstream.dispatch import Builtin, Dispatch
-from gatewright.upstream.fleet import Fleet, reconnects
-from gatewright.upstream.hub import ANNOUNCED, AUDIT, Hub, Listener, Take
+from gatewright.upstream.fleet import Fleet, Staged, reconnects
+from gatewright.upstream.hub import AUDIT, Hub, Listener, Still, Take
 from gatewright.upstream.keeper import State
 from gatewright.upstream.local import LocalServer
 from gatewright.upstream.server import CHANGES, Server
@@ -37,7 +35,7 @@ from gatewright.upstream.task_subject import sees
 from gatewright.upstream.tasks import STATUS
 from gatewright.upstream.view import Profile
 
-__all__ = ["HELD_S", "RETIRING_MOST", "Staged", "Supervisor"]
+__all__ = ["HELD_S", "RETIRING_MOST", "Supervisor"]
 
 log = logging.getLogger("gatewright.upstream")
 
@@ -49,14 +47,6 @@ RETIRING_MOST = 4
 
 HELD_S = 130.0
 """For how long gates hold a call up, at most: its caller is asked (`gates.confirm`)."""
-
-
-class Staged(msgspec.Struct, frozen=True):
-    """The servers of a configuration that is not in force yet; `fresh` are those started for it."""
-
-    specs: Mapping[str, ServerSpec]
-    servers: Mapping[str, Server]
-    fresh: tuple[Server, ...]
 
 
 class Supervisor:
@@ -81,7 +71,9 @@ class Supervisor:
         """Hears of the tools of each server that lists others than before."""
         self.looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
         """Looks at tools before anybody hears of them, and may take its time."""
-        self.hub = Hub(self._may_see, self._uris)
+        self.opened: Callable[[str], bool] = lambda _: True
+        """Whether a session has not ended: nothing is made for one that has."""
+        self.hub = Hub(self._may_see, self._may_read, self._names)
         self.sightings = Sightings(self.hub, lambda: self.catalogue)
         self._event = event
         self.permits: Permits | None = None
@@ -98,6 +90,7 @@ class Supervisor:
         self._retiring: dict[Server, asyncio.Future[None]] = {}
         """What has left the fleet and not yet ended, and what hurries that."""
         self._departures: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def answer(self, builtin: Mapping[str, Builtin]) -> None:
         """Answer these methods as well, which are the gateway's own. For the calls of every fleet that
@@ -142,7 +135,7 @@ class Supervisor:
                 self.hub.tell(server, method, params, session)
 
         later = lambda: self.permits, lambda *one: self.looks(*one), lambda *one: self.catalogue.ahead(*one)  # noqa: PLW0108  # fmt: skip
-        ours = self.hub.leads_here, lambda: self.dispatch.tasks.made
+        ours = self.hub.leads_here, lambda: self.dispatch.tasks.made, lambda one: self.opened(one)  # noqa: PLW0108
         made = Server(spec, self.info, Told(listed, said, self._event, *later, *ours), authorizer)
         return made
 
@@ -173,6 +166,7 @@ class Supervisor:
 
     async def close(self, grace_s: float = 5.0) -> None:
         """Stop everything that was started, giving each server `grace_s` at each step."""
+        self._closed = True
         if self._startup is not None:
             self._startup.cancel()
         for hurry in self._retiring.values():
@@ -193,6 +187,8 @@ class Supervisor:
         """Start what another configuration needs and what does not run yet, or is to run `anew`, beside
         what runs, and wait until it is connected or has failed, for at most `patience_s`. Follow up
         with `fleet_of` and `switch`, or `discard`."""
+        if self._closed:
+            raise RuntimeError("the gateway stops: no server is started any more")
         servers: dict[str, Server] = {}
         for spec in specs:
             known = self._servers.get(spec.id)
@@ -267,16 +263,7 @@ class Supervisor:
 
     async def tell_differences(self, before: Catalogue) -> None:
         """Tell those who listen which of their lists are others than in the catalogue before."""
-        after = self.catalogue
-        for caller, profile in self.hub.audience():
-            changed = {
-                notification
-                for method, notification in ANNOUNCED.items()
-                if await before.shown(method, profile, caller)
-                != await after.shown(method, profile, caller)
-            }
-            self.hub.tell_audience(caller, profile, sorted(changed))
-            await asyncio.sleep(0)  # calls go before
+        await self.sightings.differences(before)
 
     # -- for operators -------------------------------------------------------------------------------
 
@@ -325,9 +312,12 @@ class Supervisor:
         *,
         audit: bool = False,
         door: str = "",
+        holder: str | None = None,
+        still: Still | None = None,
     ) -> Callable[[], None]:
         """Tell `take` of what servers say that the caller may see; the result ends that."""
-        return self.hub.watch(Listener(caller, profile, session, take, audit, door))
+        one = Listener(caller, profile, session, take, audit, door, holder or session, still)
+        return self.hub.watch(one)
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
@@ -382,10 +372,12 @@ class Supervisor:
         except Exception:  # what could not be judged is asked about again with each call
             log.exception("server %s: its tools could not be looked at", server)
 
-    def _uris(self, caller: Caller, profile: str, server: str, uri: str) -> list[str]:
-        found, target = self.catalogue, Target(server, uri)
-        names = found.view(profile).spellings(target)
-        return [one for one in names if found.resource(profile, one, caller) == target]
+    def _names(self, one: Listener, server: str, uri: str) -> Collection[str]:
+        found = self._servers.get(server)
+        return () if found is None else found.wishes.names(uri, one.holder, one.session)
+
+    def _may_read(self, caller: Caller, server: str, uri: str) -> bool:
+        return self.catalogue.sight.resource(caller, Target(server, uri))
 
     def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
         return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)

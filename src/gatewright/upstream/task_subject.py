@@ -19,8 +19,9 @@ __all__ = ["FOLLOWED", "completed", "led", "sees", "tool_of"]
 FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 
-def led(call: Call, catalogue: Catalogue, made: MadeTasks) -> Call:
-    """The call with what it means; as it is where it means nothing that there is for its caller."""
+def led(call: Call, catalogue: Catalogue, made: MadeTasks, ended: Target | None) -> Call:
+    """The call with what it means; as it is where it means nothing that there is for its caller. `ended` is what it unsubscribes
+    from (`followed`)."""
     if call.method in METHODS:
         task = made.of(call)
         if task is None:
@@ -28,7 +29,7 @@ def led(call: Call, catalogue: Catalogue, made: MadeTasks) -> Call:
         tool = tool_of(catalogue, call.profile, task)
         facts = {**call.facts, "task_of": task.of}
         return replace(call, target=task.of, task_tool=tool, facts=facts)
-    target = _other(call, catalogue)
+    target = ended or _other(call, catalogue)
     return call if target is None else replace(call, target=target)
 
 

@@ -22,7 +22,9 @@ from gatewright.transport.large import LARGE, holds_any
 from gatewright.transport.slices import in_slices
 from gatewright.upstream.catalogue import Catalogue
 from gatewright.upstream.made_tasks import MadeTasks
+from gatewright.upstream.passage import Route
 from gatewright.upstream.server import Server
+from gatewright.upstream.task_names import connection_name
 from gatewright.upstream.task_subject import sees
 from gatewright.upstream.task_words import unrelated, without_details
 from gatewright.upstream.telling import connection_of
@@ -31,7 +33,7 @@ from gatewright.wire.json_bounds import DECODED_BYTES
 from gatewright.wire.mcp import TASK_STATUS
 from gatewright.wire.versions import is_modern
 
-__all__ = ["LIST", "STATUS", "ServerTasks"]
+__all__ = ["LIST", "STATUS", "ServerTasks", "within"]
 
 log = logging.getLogger("gatewright.tasks")
 
@@ -52,8 +54,9 @@ class ServerTasks:
     def __init__(self, made: MadeTasks) -> None:
         self.made = made
 
-    async def noticed(self, outcome: Answer, owner: Server, call: Call) -> Outcome:
-        """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it."""
+    async def noticed(self, outcome: Answer, owner: Server, call: Call, route: Route) -> Outcome:
+        """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it, on the connection
+        of `route`: the one that serves the session now may be another."""
         if len(outcome.raw) > LARGE:
             if not await holds_any(outcome.raw, _MADE):
                 return outcome
@@ -64,8 +67,8 @@ class ServerTasks:
         if len(outcome.raw) > DECODED_BYTES:
             said = f"server {owner.id} says that it made a task, in more than {DECODED_BYTES} bytes"
             return Failure("upstream_error", said)
-        connection = connection_of(owner, call.session, self.made.process)
-        link = owner.link_of(call.session)
+        link = route.link
+        connection = connection_name(owner.spec, route.own, link, self.made.process)
         told_on = 0 if link is None else link.told_on
         made = await self.made.make(call, owner.id, connection, found.id, found.lasts_s, told_on)
         if made is None:
@@ -95,11 +98,12 @@ class ServerTasks:
             return _GONE
         params = {**call.params, "taskId": made.task}
         outcome = await self._put(owner, made, call.method, params, call, back)
-        if type(outcome) is Answer:
+        if isinstance(outcome, Answer):
             return await _named(outcome, made)
-        if call.method == "tasks/get" and _unknown(outcome):
+        gone = not self._there(owner, made)
+        if gone or (call.method == "tasks/get" and _unknown(outcome)):
             await self.made.forget(made)
-        return outcome
+        return _GONE if gone and outcome.details.get("sent") is False else outcome
 
     def heard(
         self, server: Server, method: str, params: dict[str, Any], session: str | None
@@ -130,10 +134,14 @@ class ServerTasks:
         call: Call,
         back: Back,
     ) -> Outcome:
-        session = made.connection.partition("#")[0]
+        if not self._there(owner, made):
+            return _GONE
+        session, ends, _ = made.connection.partition("#")
+        # What ends with its connection is nobody's on the next, where others may have a task of the same name.
+        route = Route(owner.link_of(session or None)) if ends else None
         if session:
-            return await owner.call(method, params, replace(call, session=session), back)
-        return await owner.call_common(method, params, call, back)
+            return await owner.call(method, params, replace(call, session=session), back, route)
+        return await owner.call_common(method, params, call, back, route)
 
     async def _list(
         self, owners: Mapping[str, object], catalogue: Catalogue, call: Call, back: Back
@@ -147,16 +155,24 @@ class ServerTasks:
         )
         if not having and not mine:
             return Failure("method_not_found", f"Method not found: {LIST}")
-        groups: dict[tuple[str, str], list[ServerTask]] = {}
+        groups: dict[str, dict[str, list[ServerTask]]] = {}
         for one in mine:
-            groups.setdefault((one.server, one.connection), []).append(one)
+            groups.setdefault(one.server, {}).setdefault(one.connection, []).append(one)
+        every = ((owners.get(server), [*group.values()]) for server, group in groups.items())
+        asked = (self._of(one, had, call, back) for one, had in every if isinstance(one, Server))
+        found = await asyncio.gather(*asked)
+        return Answer(jsonrpc.encode({"tasks": [task for some in found for task in some]}))
+
+    async def _of(
+        self, owner: Server, groups: Sequence[Sequence[ServerTask]], call: Call, back: Back
+    ) -> list[msgspec.Raw]:
+        """The tasks of one server as it lists them on each connection, all of it in the time of one call."""
+        call = within(call, owner.spec.call_s)
         found: list[msgspec.Raw] = []
-        for (server, _), group in groups.items():
-            owner = owners.get(server)
-            if not isinstance(owner, Server) or not self._there(owner, group[0]):
-                continue
-            found += await self._pages(owner, group, call, back)
-        return Answer(jsonrpc.encode({"tasks": found}))
+        for group in groups:
+            if self._there(owner, group[0]):
+                found += await self._pages(owner, group, call, back)
+        return found
 
     async def _pages(
         self, owner: Server, group: Sequence[ServerTask], call: Call, back: Back
@@ -180,6 +196,14 @@ class ServerTasks:
                 break
             params = {"cursor": cursor}
         return found
+
+
+def within(call: Call, seconds: float) -> Call:
+    """The call with no more time than this, from now on, for all that is asked for it."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    return replace(
+        call, deadline=deadline if call.deadline is None else min(call.deadline, deadline)
+    )
 
 
 async def _named(outcome: Answer, made: ServerTask) -> Outcome:

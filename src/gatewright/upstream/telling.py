@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.call import Call
+from gatewright.call import Call, Failure, Refusal
 from gatewright.links.related import without
 from gatewright.upstream.server import Server
 from gatewright.upstream.task_names import connection_name
@@ -20,13 +20,14 @@ def connection_of(server: Server, session: str | None, process: str) -> str:
     return connection_name(server.spec, own, link, process)
 
 
-def tell(server: Server, call: Call, params: dict[str, Any]) -> bool:
-    """Tell a server what a caller says; whether there was a connection to tell it on."""
-    link = server.link_of(call.session)
-    if link is None or not link.open:
-        return False
+async def tell(server: Server, call: Call, params: dict[str, Any]) -> Failure | Refusal | None:
+    """Tell a server what a caller says; why not, where there is no connection to tell it on. On one that others share, whoever
+    tells something may be the one that is asked from then on."""
+    link = await server.reached(call)
+    if isinstance(link, Failure | Refusal):
+        return link
     link.tell(call.method, params, call)
-    return True
+    return None
 
 
 def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -> None:

@@ -22,8 +22,8 @@ from gatewright.upstream.names import (
     looks_wrapped,
     unwrap_uri,
     wrap_template,
-    wrap_uri,
 )
+from gatewright.upstream.ours import without_ours
 from gatewright.upstream.shelf import Shelf, encode_definition
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.templates import Template
@@ -54,7 +54,7 @@ class Item:
     """One entry of a list; its text is made when it is first asked for. `instead` are the members
     that read differently here."""
 
-    __slots__ = ("_definition", "_instead", "_mgp", "_plain", "resource", "server", "tool")
+    __slots__ = ("_definition", "_instead", "_mgp", "_own", "_plain", "resource", "server", "tool")
 
     def __init__(
         self,
@@ -63,7 +63,11 @@ class Item:
         instead: Mapping[str, str],
         tool: Tool | None = None,
         resource: Target | None = None,
+        *,
+        own: bool = False,
     ) -> None:
+        """`own` is what the gateway itself defines, which may use its words."""
+        self._own = own
         self.server = server
         self.tool = tool
         self.resource = resource
@@ -76,16 +80,19 @@ class Item:
         """The JSON text; with `mgp`, for a client that negotiated `security`."""
         if mgp and self.tool is not None:
             if self._mgp is None:
-                shown = _with_security(self.tool, self._definition)
+                shown = _with_security(self.tool, self._screened())
                 self._mgp = encode_definition(shown, self._instead)
             return self._mgp
         if self._plain is None:
-            plain = self._definition
+            plain = self._screened()
             if self.tool is not None and "security" in plain:
                 # MGP's word, which no client hears that did not ask for MGP.
                 plain = {key: value for key, value in plain.items() if key != "security"}
             self._plain = encode_definition(plain, self._instead)
         return self._plain
+
+    def _screened(self) -> Mapping[str, Any]:
+        return self._definition if self._own else without_ours(self._definition)
 
 
 def view_of(
@@ -117,7 +124,7 @@ class View:
         self.servers: tuple[str, ...] = tuple(one for one in wanted if one != KERNEL)
         foreign = [one for one in self.servers if one != SHIPPED]
         self.unprefixed = profile.unprefixed and len(foreign) == 1
-        known = {**specs, **(away or {})}
+        known = self._known = {**specs, **(away or {})}
         self._prefixes = {
             one: prefix for one in (*wanted, *gone) if (prefix := known[one].prefix) is not None
         }
@@ -172,11 +179,6 @@ class View:
         """Whether the URI of a server's resource, as it stands, may be somebody else's as well, or looks like a wrapped one."""
         return unwrap_uri(resource.name) is not None or self._claims.beside(resource)
 
-    def spellings(self, resource: Target) -> list[str]:
-        """All that a server's resource may be called here, the plain one last."""
-        found = [wrap_uri(resource), wrap_template(resource)]
-        return found if unwrap_uri(resource.name) is not None else [*found, resource.name]
-
     def _place_tools(self, shelved: list[Shelf], profile: Profile) -> Generator[None, None, None]:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
@@ -194,7 +196,7 @@ class View:
             if profile.tools and exposed not in profile.tools and canonical not in profile.tools:
                 continue
             shown[target] = msgspec.structs.replace(tool, exposed=exposed)
-            item = Item(target.server, tool.definition, {"name": exposed}, shown[target])
+            item = self._item(target, tool.definition, {"name": exposed}, shown[target])
             self._items["tools/list"].append(item)
         self.tools = {
             name: shown[target] for name, target in names.targets.items() if target in shown
@@ -202,12 +204,23 @@ class View:
         # The method of that name, called as a tool (decision C-14).
         self.tools |= {method: shown[one] for one, (_, method) in own.items() if one in shown}
 
+    def _item(
+        self,
+        target: Target,
+        definition: Mapping[str, Any],
+        instead: Mapping[str, str],
+        tool: Tool | None = None,
+        resource: Target | None = None,
+    ) -> Item:
+        own = self._known[target.server].local
+        return Item(target.server, definition, instead, tool, resource, own=own)
+
     def _place_prompts(self, shelved: list[Shelf]) -> Naming:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
         names = yield from expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
         for target, entry in prompts.items():
             yield
-            item = Item(target.server, entry.definition, {"name": names.exposed[target]})
+            item = self._item(target, entry.definition, {"name": names.exposed[target]})
             self._items["prompts/list"].append(item)
         return names
 
@@ -217,7 +230,7 @@ class View:
         for target, entry in resources.items():
             yield
             instead = _instead("uri", target, names.exposed[target])
-            item = Item(target.server, entry.definition, instead, resource=target)
+            item = self._item(target, entry.definition, instead, resource=target)
             self._items["resources/list"].append(item)
         return names
 
@@ -229,7 +242,7 @@ class View:
             exposed = wrap_template(target) if wrapped else target.name
             self._templates.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
-            item = Item(target.server, entry.definition, instead)
+            item = self._item(target, entry.definition, instead)
             self._items["resources/templates/list"].append(item)
 
 

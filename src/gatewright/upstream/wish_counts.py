@@ -1,61 +1,92 @@
-"""Limit on resource subscriptions: how many each caller has at one server, over all its sessions and listen requests."""
+"""Limit on resource subscriptions: how many each caller has at one server, over all its sessions and listen requests.
+
+Callers without a name are told apart by their sessions, which share one room: the more of them there are the less has each, and
+whoever has most is the first to get no more.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 
-from gatewright.call import Refusal
+from gatewright.call import Call, Refusal
 
-__all__ = ["WISHES_EACH", "WishCounts"]
+__all__ = ["NAMELESS_LEAST", "NAMELESS_MOST", "WISHES_EACH", "WishCounts"]
 
 WISHES_EACH = 1000
 """How many resources of one server one caller may wait to hear of."""
 
-_Who = tuple[str, str]
+NAMELESS_MOST = 10_000
+"""The room that callers without a name share."""
+
+NAMELESS_LEAST = 16
+"""So many each of them may have, however many they are."""
+
+_NAMELESS = "anonymous"
+
+_Party = tuple[str, str]
 
 
 class WishCounts:
-    """By holder: what it asks for or holds, each resource under each name of it."""
+    """Whose each holder is. `number(holder, session)` says how many wishes it has."""
 
-    def __init__(self) -> None:
-        self._of: dict[str, set[tuple[str, str]]] = {}
-        self._whose: dict[str, _Who] = {}
-        self._counts: Counter[_Who] = Counter()
+    def __init__(self, number: Callable[[str, str | None], int]) -> None:
+        self._number = number
+        self._whose: dict[str, tuple[_Party, str | None]] = {}
+        self._holders: dict[str, dict[_Party, set[str]]] = {}
+        """By kind of caller."""
 
-    def refusal(self, who: _Who, holder: str, wish: tuple[str, str]) -> Refusal | None:
+    def whose(self, holder: str) -> _Party:
+        """Whose a holder is; its own where nobody said."""
+        found = self._whose.get(holder)
+        return ("", holder) if found is None else found[0]
+
+    def refusal(self, call: Call) -> Refusal | None:
         """Why one wish more is too many, where it is."""
-        if self._counts[who] < WISHES_EACH or wish in self._of.get(holder, ()):
+        kind, *_ = party = _party_of(call)
+        every = self._holders.get(kind, {})
+        most = WISHES_EACH
+        if kind == _NAMELESS:
+            share = NAMELESS_MOST // max(1, len({*every, party}))
+            most = min(most, max(NAMELESS_LEAST, share))
+        if sum(map(self._of, every.get(party, ()))) < most:
             return None
-        return Refusal(
-            "resource_exhausted",
-            f"one caller may wait to hear of at most {WISHES_EACH} resources of a server",
-        )
+        said = f"one caller may wait to hear of at most {most} resources of a server"
+        return Refusal("resource_exhausted", said)
 
-    def set(self, who: _Who, holder: str, wish: tuple[str, str], *, wanted: bool) -> None:
-        """Count a wish, or count it no more."""
-        wishes = self._of.get(holder, set())
-        if wanted == (wish in wishes):
-            return
-        if wanted:
-            self._whose[holder] = who
-            self._of.setdefault(holder, wishes).add(wish)
-            self._counts[who] += 1
-        elif len(wishes) == 1:
+    def _of(self, holder: str) -> int:
+        return self._number(holder, self._whose[holder][1])
+
+    def add(self, holder: str, call: Call) -> None:
+        """A holder asks for something."""
+        self._add(holder, _party_of(call), call.session)
+
+    def _add(self, holder: str, party: _Party, session: str | None) -> None:
+        self._whose[holder] = party, session
+        self._holders.setdefault(party[0], {}).setdefault(party, set()).add(holder)
+
+    def settle(self, holder: str) -> None:
+        """Something has come of a wish, or it has ended: who has none is not remembered."""
+        if holder in self._whose and not self._of(holder):
             self.forget(holder)
-        else:
-            wishes.remove(wish)
-            self._counts[who] -= 1
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over."""
-        wishes, who = self._of.pop(holder, None), self._whose.pop(holder, None)
-        if wishes and who is not None:
-            self._counts[who] -= len(wishes)
-            if self._counts[who] <= 0:
-                del self._counts[who]
+        found = self._whose.pop(holder, None)
+        if found is None:
+            return
+        party, _ = found
+        every = self._holders[party[0]]
+        every[party].remove(holder)
+        if not every[party]:
+            del every[party]
 
     def follow(self, before: WishCounts) -> None:
-        """Count what is wanted of the server in whose place this one is."""
-        for holder, wishes in before._of.items():
-            for wish in wishes:
-                self.set(before._whose[holder], holder, wish, wanted=True)
+        """Know what is known of the server in whose place this one is."""
+        for holder, found in before._whose.items():
+            self._add(holder, *found)
+
+
+def _party_of(call: Call) -> _Party:
+    """For whom wishes are counted."""
+    kind, ident = call.caller.who
+    return (kind, call.session or call.holder or "") if kind == _NAMELESS else (kind, ident)

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
-from gatewright.links.link import Link, UpstreamFailed
+from gatewright.links.link import Link, UpstreamFailed, UpstreamRefused
 from gatewright.protocol.mcp_client import Hello
 from gatewright.upstream.log_levels import LogLevels
 from gatewright.upstream.subscriptions import Subscriptions, name_of
@@ -98,15 +98,15 @@ class _Connection:
         puts = self._server.call_common if self._session is None else self._server.call
         return await puts(method, params, call, back)
 
-    async def said(self, link: Link, method: str, params: dict[str, Any]) -> bool:
-        """Whether a connection was told and took it."""
+    async def said(self, link: Link, method: str, params: dict[str, Any]) -> bool | None:
+        """Whether a connection was told and took it; None where it did not say."""
         if not link.open:
-            return False
+            return None
         try:
             await link.fetch(method, params, _PATIENCE_S)
         except UpstreamFailed as problem:
             log.info("server %s: a wish was not taken: %s", self.id, problem)
-            return False
+            return False if isinstance(problem, UpstreamRefused) else None
         return True
 
     def follow(self, before: _Connection) -> None:
@@ -143,7 +143,7 @@ class Wishes:
         self._server = server
         self._common = _Connection(server, None)
         self._own: dict[str, _Connection] = {}
-        self._counts = WishCounts()
+        self._counts = WishCounts(self._number)
         self._successor: Wishes | None = None
 
     def _of(self, call: Call) -> _Connection:
@@ -160,43 +160,68 @@ class Wishes:
         """What those want to hear of who share the main connection."""
         return self._common.resources
 
+    @property
+    def _chain(self) -> list[Wishes]:
+        """These, and those of whoever took the server's place since: the last is the one that is heard now."""
+        found = [self]
+        while found[-1]._successor is not None:
+            found.append(found[-1]._successor)
+        return found
+
+    def _number(self, holder: str, session: str | None) -> int:
+        return sum(one.resources.number(holder) for one in self._where(session))
+
     def _where(self, session: str | None) -> list[_Connection]:
         """Where wishes of a session may stand."""
         own = self._own.get(session) if session is not None else None
         return [self._common] if own is None else [self._common, own]
 
+    def names(self, uri: str, holder: str | None, session: str | None) -> set[str]:
+        """The names under which somebody hears of a resource."""
+        if holder is None:
+            return set()
+        return {name for one in self._where(session) for name in one.resources.names(uri, holder)}
+
+    def led(self, name: str, call: Call) -> str | None:
+        """The resource that a caller holds, or asks for, under a name."""
+        holder = call.holder
+        every = self._where(call.session) if holder is not None else ()
+        found = (one.resources.led(name, holder or "") for one in every)
+        return next((uri for uri in found if uri is not None), None)
+
     async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One session's `logging/setLevel`."""
-        if call.holder is None:
+        holder = call.holder
+        if holder is None:
             return _UNHEARD
-        return await self._of(call).levels.set(call.holder, params, call, back)
+        levels = self._of(call).levels
+        outcome = await levels.set(holder, params, call, back)
+        now = self._chain[-1]
+        if now is not self:
+            now._common.levels.take_over(holder, levels.wanted(holder))
+        return outcome
 
     async def subscribe(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """One holder's wish to hear of a resource."""
         holder = call.holder
         if holder is None:
             return _UNHEARD
-        wish = (uri, name_of(call, uri))
-        busy = self._counts.refusal(call.caller.who, holder, wish)
+        known = name_of(call, uri) in self.names(uri, holder, call.session)
+        busy = None if known else self._counts.refusal(call)
         if busy is not None:
             return busy
-        self._counts.set(call.caller.who, holder, wish, wanted=True)
+        self._counts.add(holder, call)
         resources = self._of(call).resources
         try:
             outcome = await resources.subscribe(uri, holder, params, call, back)
-            if isinstance(outcome, Answer) and self._successor is not None:
-                names = resources.held.get(uri, {}).get(holder, ())
-                self._successor.resources.take_over(uri, holder, names)
         finally:
-            for one in (self, self._successor):
-                if one is not None:
-                    one._count(call, holder, wish)
+            self._counts.settle(holder)
+        now = self._chain[-1]
+        if now is not self and isinstance(outcome, Answer):
+            now._counts.add(holder, call)
+            now.resources.take_over(uri, holder, resources.held.get(uri, {}).get(holder, ()))
+            now._counts.settle(holder)
         return outcome
-
-    def _count(self, call: Call, holder: str, wish: tuple[str, str]) -> None:
-        """Count what has come of a wish."""
-        held = any(one.resources.holds(*wish, holder) for one in self._where(call.session))
-        self._counts.set(call.caller.who, holder, wish, wanted=held)
 
     async def unsubscribe(
         self, uri: str, params: dict[str, Any], call: Call, back: Back
@@ -206,17 +231,25 @@ class Wishes:
         if holder is None:
             return _UNHEARD
         on = self._of(call)
-        # What it wanted before the configuration was read anew stands on the main connection, too.
-        for wishes in (self, self._successor):
-            for other in wishes._where(call.session) if wishes is not None else ():
-                if other is not on:
-                    other.resources.leave(uri, holder, call)
+        self._leave(uri, call, holder, on)
         try:
             return await on.resources.unsubscribe(uri, holder, params, call, back)
         finally:
-            for one in (self, self._successor):
-                if one is not None:
-                    one._count(call, holder, (uri, name_of(call, uri)))
+            self._counts.settle(holder)
+
+    def leave(self, uri: str, call: Call) -> None:
+        """The end of a wish, because its name leads elsewhere now."""
+        if call.holder is not None:
+            self._leave(uri, call, call.holder)
+
+    def _leave(self, uri: str, call: Call, holder: str, on: _Connection | None = None) -> None:
+        """End a wish wherever it may stand, but for one connection: what was wanted before the configuration was read anew stands
+        on the main one, too."""
+        for wishes in self._chain:
+            for other in wishes._where(call.session):
+                if other is not on:
+                    other.resources.leave(uri, holder, call)
+            wishes._counts.settle(holder)
 
     # -- connections and sessions --------------------------------------------------------------------
 

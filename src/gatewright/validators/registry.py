@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from gatewright.validators.leaves import Place, light_text, outweighs, pointer, strings
+from gatewright.validators.member_names import PointedNames
 from gatewright.validators.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 
@@ -71,6 +72,7 @@ class Checks:
         self._only = [
             tuple(_steps(one)) for name, _ in validators for one in pointers.get(name, ())
         ]
+        self._pointed = PointedNames(self._only) if self._only else None
         self._everywhere = any(not pointers.get(name) for name, _ in validators)
         # Where several pointers lead to one value, it counts as often.
         once = self._everywhere or len(self._only) <= 1
@@ -81,6 +83,11 @@ class Checks:
     def objection(self, arguments: Any) -> tuple[str, Objection] | None:
         """The first validator that speaks against these arguments, and what it says. What would cost more than `BUDGET` is
         refused as a whole."""
+        pointed = self._pointed
+        if pointed and not (type(arguments) is dict and arguments.keys() <= pointed.plain):
+            twice = pointed.objection(arguments)
+            if twice is not None:
+                return self._validators[0][0], twice
         left = BUDGET
         for name, validator, parts in self._validators:
             cost = getattr(validator, "cost", _cost)

@@ -16,6 +16,7 @@ import jsonschema_rs
 import msgspec
 
 from gatewright.validators.leaves import pointer
+from gatewright.validators.member_names import SchemaNames
 from gatewright.validators.objection import Objection
 from gatewright.validators.schema_cost import affordable, cost_of
 from gatewright.validators.schema_graph import UnusableSchema
@@ -56,11 +57,13 @@ class Violation(msgspec.Struct, frozen=True):
 class CompiledSchema:
     """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
 
-    __slots__ = ("_check", "_cost", "heavy")
+    __slots__ = ("_check", "_cost", "_names", "_plain", "heavy")
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
-        patterns = 0 if self._cost is None else self._cost.patterns
+        self._names = None if self._cost is None else SchemaNames(self._cost.graph)
+        self._plain: frozenset[str] = frozenset() if self._names is None else self._names.plain
+        patterns = 0 if self._cost is None else self._cost.graph.patterns
         self._check, self.heavy = _compiled(_exact(schema), patterns)
 
     def objection(self, value: Any) -> Objection | None:
@@ -77,18 +80,27 @@ class CompiledSchema:
         except jsonschema_rs.ValidationError as error:
             path = pointer(error.instance_path)
             return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
-        return None
+        if self._names is None or (type(value) is dict and value.keys() <= self._plain):
+            return None
+        return self._names.objection(value)
 
     def violations(self, value: Any, most: int) -> list[Violation]:
         """The first `most` things that are wrong with a decoded JSON value, in the schema's order."""
         cost = self._cost
         if cost is not None and not (cost.cheap or affordable(cost, value)):
             return [Violation((), "too_costly", None, _TOO_COSTLY)]
-        found = islice(self._check.iter_errors(_exact(value)), most)
-        return [
+        found = [
             Violation(tuple(one.instance_path), one.kind.name, _expected(one.kind), one.message)
-            for one in found
+            for one in islice(self._check.iter_errors(_exact(value)), most)
         ]
+        named = None if self._names is None else self._names.objection(value)
+        if named is not None and len(found) < most:
+            found.append(Violation(_steps(named.path), named.rule, None, named.message))
+        return found
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(one.replace("~1", "/").replace("~0", "~") for one in path.split("/")[1:])
 
 
 def _expected(kind: jsonschema_rs.ValidationErrorKind) -> Any:

@@ -31,15 +31,14 @@ class Cost:
     """`weight[d]`: evaluations at most along one path through a value of depth `d`.
 
     Beyond the end of the list the last weight holds when `bounded`, and nothing may be checked when not.
-    `patterns` is how many regular expressions the schema has.
     """
 
-    __slots__ = ("bounded", "cheap", "patterns", "weight")
+    __slots__ = ("bounded", "cheap", "graph", "weight")
 
-    def __init__(self, weight: list[int], bounded: bool, patterns: int) -> None:
+    def __init__(self, weight: list[int], bounded: bool, graph: Graph) -> None:
         self.weight = weight
         self.bounded = bounded
-        self.patterns = patterns
+        self.graph = graph
         self.cheap = bounded and weight[-1] <= _CHEAP
 
 
@@ -79,12 +78,12 @@ def cost_of(schema: Schema, depth: int = 32, subschemas: int = 1000) -> Cost:
             weights[node] = min(total, BUDGET + 1)
         found.append(weights[root])
         if weights == above:
-            return Cost(found, bounded=True, patterns=graph.patterns)
+            return Cost(found, bounded=True, graph=graph)
         if weights[root] > BUDGET:
             break
     if found[0] > BUDGET:
         raise UnusableSchema("would take too long to check, because its references multiply")
-    return Cost(found, bounded=False, patterns=graph.patterns)
+    return Cost(found, bounded=False, graph=graph)
 
 
 def _in_order(graph: Graph) -> list[Schema]:

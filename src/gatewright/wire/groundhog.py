@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.wire.spellings import flaw_of_members
+
 __all__ = [
     "ERROR_CODES",
     "LISTED_MOST",
@@ -159,7 +161,8 @@ def read(method: str, params: Any, version: str) -> Read:
     if asked != version:
         details = {"requested": str(asked)[:_ID_CHARS], "supported": [version]}
         return Flaw("unsupported_version", f"only protocol version {version} is spoken", details)
-    claims = _claims(params.get("security_context"))
+    flaw = _misread(params)
+    claims = Flaw("invalid_request", flaw) if flaw else _claims(params.get("security_context"))
     if isinstance(claims, Flaw):
         return claims
     if method == "tools/invoke":
@@ -169,6 +172,22 @@ def read(method: str, params: Any, version: str) -> Read:
     if method == "tools/register":
         return Register({k: v for k, v in params.items() if k not in _AROUND}, claims)
     return _hello(params, claims)
+
+
+def _misread(params: Mapping[str, Any]) -> str:
+    """What is wrong where a member reads as one of these and is spelled otherwise."""
+    claims = params.get("security_context")
+    flaw = "" if params.keys() <= _KNOWN else flaw_of_members("params", params, _KNOWN)
+    if flaw or not isinstance(claims, dict):
+        return flaw
+    return flaw_of_members("security_context", claims, _CLAIMED)
+
+
+_CLAIMED = frozenset({"user_id", "session_id", "permissions"})
+_KNOWN = frozenset(
+    {"protocol_version", "security_context", "tool_id", "tool_version", "parameters", "category"}
+    | {"trust_level", "query", "limit", "token", "session_id"}
+)
 
 
 _AROUND = frozenset({"security_context", "protocol_version"})

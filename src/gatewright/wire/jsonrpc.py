@@ -18,6 +18,7 @@ import msgspec
 
 from gatewright.wire import foreign_json
 from gatewright.wire.json_bounds import Limits, flaw_of
+from gatewright.wire.spellings import flaw_of_members
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -132,19 +133,30 @@ class _Envelope(msgspec.Struct, gc=False):
     result: msgspec.Raw = _NONE
     error: msgspec.Raw = _NONE
     trace_id: msgspec.Raw = _NONE
+    auth: msgspec.Raw = _NONE
 
 
+class _Bare(_Envelope, gc=False, forbid_unknown_fields=True):
+    """One without other members: nearly all of them."""
+
+
+_MEMBERS = frozenset(_Envelope.__struct_fields__)
 _envelope = msgspec.json.Decoder(_Envelope)
+_bare = msgspec.json.Decoder(_Bare)
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _DEFAULT = Limits()
 
 
 def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
     """Read one frame. Total: whatever comes in, a message or a `Malformed` comes out."""
+    envelope: _Envelope
     try:
-        envelope = _envelope.decode(data)
+        envelope = _bare.decode(data)
     except msgspec.ValidationError:
-        return _diagnose(data)
+        found = _with_others(data, limits)
+        if isinstance(found, Malformed):
+            return found
+        envelope = found
     except _BROKEN as problem:
         return Malformed(PARSE_ERROR, f"Parse error: {problem}")
     if envelope.jsonrpc != "2.0":
@@ -152,6 +164,20 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
     if envelope.method is None:
         return _parse_response(envelope, limits)
     return _parse_request(data, envelope, envelope.method, limits)
+
+
+def _with_others(data: bytes | msgspec.Raw, limits: Limits) -> _Envelope | Malformed:
+    """The envelope of a message that has members which nobody here knows, none of which may read as a known one."""
+    try:
+        envelope = _envelope.decode(data)
+        flaw = flaw_of_members("the message", names(data, _MOST_MEMBERS), _MEMBERS)
+    except msgspec.ValidationError:
+        return _diagnose(data)
+    except TooMuch as problem:
+        return Malformed(INVALID_REQUEST, f"the message {problem}")
+    except (*_BROKEN, ValueError) as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    return Malformed(INVALID_REQUEST, flaw, _usable(envelope.id, limits)) if flaw else envelope
 
 
 _ROOM = len(b'{"jsonrpc":"2.0","id":,"method":"","params":}') + len(b',"id":') + 1

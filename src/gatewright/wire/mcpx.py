@@ -17,6 +17,7 @@ import msgspec
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
 from gatewright.wire import jsonrpc
+from gatewright.wire.spellings import MOST, flaw_of_members
 
 __all__ = [
     "GATEWAY",
@@ -118,7 +119,12 @@ class _Outer(msgspec.Struct, gc=False, rename={"sender": "from"}):
     correlation_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class _Bare(_Outer, gc=False, forbid_unknown_fields=True):
+    """One without other members: nearly all of them."""
+
+
 _outer = msgspec.json.Decoder(_Outer)
+_bare = msgspec.json.Decoder(_Bare)
 _CONTROL = Pattern(r"[\x00-\x1f\x7f-\x9f]")
 _NAMES = ("protocol", "id", "from", "kind", "payload", "ts", "to", "correlation_id")
 _QUOTED = tuple(b'"%b"' % name.encode() for name in _NAMES)
@@ -129,14 +135,14 @@ def read(text: bytes) -> Envelope | Flaw:
     judged = text
     try:
         try:
-            outer = _outer.decode(text)
+            outer = _decoded(text)
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
             judged = _with_whole_pairs(text)
             if judged is text:
                 raise
-            outer = _outer.decode(judged)
+            outer = _decoded(judged)
     except msgspec.ValidationError:
         return _diagnose(judged)
     except (msgspec.DecodeError, ValueError, RecursionError) as problem:
@@ -145,10 +151,20 @@ def read(text: bytes) -> Envelope | Flaw:
     return _read(text, judged, outer, payload)
 
 
+def _decoded(text: bytes) -> _Outer:
+    """What stands around a payload; a `_Bare` where nothing else does."""
+    try:
+        return _bare.decode(text)
+    except msgspec.ValidationError:
+        return _outer.decode(text)
+
+
 def _read(text: bytes, judged: bytes, outer: _Outer, payload: bytes) -> Envelope | Flaw:
     if judged is not text and judged.count(_REPLACED) != payload.count(_REPLACED):
         return Flaw("invalid_envelope", "half of a surrogate pair stands outside of the payload")
     flaw = _flaw(outer, payload) or _repeated(judged, payload)
+    if not flaw and type(outer) is not _Bare:
+        flaw = _misread(judged)
     ident = outer.id if 0 < len(outer.id) <= ID_CHARS else None
     if outer.protocol != PROTOCOL:
         return _other_version(outer.protocol, ident)
@@ -257,6 +273,17 @@ def _with_whole_pairs(text: bytes) -> bytes:
 _TOKEN = Pattern(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', DOTALL)
 _COLON = Pattern(rb"[ \t\r\n]*:[ \t\r\n]*")
 _MARKS = (b'"', b"{", b"[", b"}", b"]")
+
+
+def _misread(text: bytes) -> str:
+    """A complaint where a member reads as one that is judged: a reader that minds no case would take it for that."""
+    try:
+        return flaw_of_members("the envelope", jsonrpc.names(text, MOST), _KNOWN)
+    except ValueError as problem:
+        return f"the envelope cannot be read: it {problem}"
+
+
+_KNOWN = frozenset(_NAMES)
 
 
 def _repeated(text: bytes, payload: bytes) -> str:

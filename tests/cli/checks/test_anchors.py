@@ -11,6 +11,7 @@ from gatewright.cli.checks.anchors import check_anchors
 from gatewright.compose.anchoring import Anchoring
 from gatewright.stores.audit import AuditLog
 from gatewright.stores.callers import Callers
+from tests.storage.parts import state_in
 
 
 def test_a_store_behind_the_record_is_a_problem_with_its_fix(tmp_path: Path) -> None:
@@ -18,16 +19,16 @@ def test_a_store_behind_the_record_is_a_problem_with_its_fix(tmp_path: Path) -> 
     assert list(check_anchors(tmp_path)) == []
     log = AuditLog(tmp_path, clock=time.time, monotonic=time.monotonic, random=os.urandom)
     anchoring = Anchoring(tmp_path, log)
-    with closing(Callers(tmp_path / "keys.db", clock=time.time, random=os.urandom)) as keys:
-        keys.create("ann", by="ops")
+    with closing(state_in(tmp_path)) as state:
+        Callers(state, clock=time.time, random=os.urandom).create("ann", by="ops")
     anchoring.close()
     log.finish()
     assert list(check_anchors(tmp_path)) == []
-    (tmp_path / "keys.db").unlink()
+    (tmp_path / "state.db").unlink()
     (found,) = check_anchors(tmp_path)
     assert (found.level, found.what) == (
         "problem",
-        "keys.db is gone: the record knows 1 change of it",
+        "state.db is gone: the record knows 1 change of keys",
     )
     assert "gatewright audit accept" in found.fix
     for path in tmp_path.glob("audit*"):

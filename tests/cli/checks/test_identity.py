@@ -9,6 +9,7 @@ from gatewright.cli.checks.state import key_names
 from gatewright.settings import Settings, load
 from gatewright.stores.callers import Callers
 from tests.identity.issuing import CLIENT, elsewhere
+from tests.storage.parts import state_in
 
 AGENTS = "".join(
     f'[agents."{name}"]\nrole = "x"\n'
@@ -27,7 +28,7 @@ def test_an_agent_that_no_key_was_made_for_is_pointed_at(tmp_path: Path) -> None
         ("warning", "ann"),
         ("warning", "corp:bob"),
     ]
-    callers = Callers(tmp_path / "keys.db", clock=lambda: 1.0, random=lambda size: b"x" * size)
+    callers = Callers(state_in(tmp_path), clock=lambda: 1.0, random=lambda size: b"x" * size)
     callers.create("ann", by="test")
     callers.close()
     assert key_names(tmp_path) == {"ann"}

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from gatewright.cli.checks.pins import check_pins
+from gatewright.cli.checks.state import check_store
 from gatewright.settings import Settings, load
-from gatewright.stores.pins import DATABASE, Pins, Seen
+from gatewright.stores.pins import Pins, Seen
+from tests.storage.parts import state_in
 
 
 def configured(folder: Path, **more: str) -> Settings:
@@ -25,7 +27,7 @@ command = "true"
 
 
 def held(folder: Path, server: str, *tools: str) -> None:
-    pins = Pins(folder / DATABASE, clock=lambda: 1.0)
+    pins = Pins(state_in(folder), clock=lambda: 1.0)
     seen = [Seen(tool, "{}", tool * 9, "it has hidden text") for tool in tools]
     pins.judge(server, seen, ask_first=False)
     pins.close()
@@ -56,6 +58,7 @@ def test_many_held_back_tools_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_no_database_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / DATABASE).write_bytes(b"no database at all" * 100)
-    (found,) = check_pins(configured(tmp_path))
+    (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
+    assert list(check_pins(configured(tmp_path))) == []
+    (found,) = check_store(tmp_path)
     assert (found.level, found.check) == ("problem", "store")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from gatewright.cli.checks.state import check_audit, check_folder, check_gateway
 from gatewright.settings import Settings
 from gatewright.settings.groundhog import Protocol, Transport
 from gatewright.settings.model import Gateway, Storage
+from gatewright.storage.opening import open_state
+from tests.storage.former_folders import AT_HEAD, former_folder
 
 
 def settings(folder: Path, port: int = 0) -> Settings:
@@ -97,10 +100,32 @@ def test_a_gateway_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None
 
 def test_a_store_that_is_no_database_is_a_problem(tmp_path: Path) -> None:
     assert [one.what for one in check_store(tmp_path)] == ["no key was made yet"]
-    (tmp_path / "keys.db").write_bytes(b"this is no database" * 1000)
+    (tmp_path / "state.db").write_bytes(b"this is no database" * 1000)
     (found,) = check_store(tmp_path)
     assert (found.level, found.what) == ("problem", "cannot be used")
     assert found.why
+
+
+def test_a_folder_of_a_former_version_is_said_to_be_one_and_left_as_it_is(tmp_path: Path) -> None:
+    folder = former_folder(tmp_path / "state", AT_HEAD)
+    former, keys = check_store(folder)
+    assert (former.level, keys.level, keys.what) == ("ok", "ok", "2 keys, 1 of them in force")
+    assert "of a former version: keys.db, grants.db" in former.what
+    assert not (folder / "state.db").exists()
+    (folder / "grants.db").write_bytes(b"this is no database" * 1000)
+    assert [one.level for one in check_store(folder)] == ["ok", "problem"]
+
+
+def test_a_former_file_beside_the_state_is_named(tmp_path: Path) -> None:
+    folder = former_folder(tmp_path / "state", AT_HEAD)
+    shutil.copyfile(folder / "keys.db", tmp_path / "keys.db")
+    open_state(folder, lambda _: None).close()
+    shutil.copyfile(tmp_path / "keys.db", folder / "keys.db")
+    found, _ = check_store(folder)
+    assert (found.level, found.what) == (
+        "warning",
+        "files of a former version lie beside it: keys.db",
+    )
 
 
 def test_a_record_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, Client, Failure, Outcome, Refusal
+from gatewright.storage.errors import StoreError
 from gatewright.upstream.builtin.register import (
     Making,
     Register,
@@ -43,7 +44,7 @@ class House:
         self.connected = True
         self.behind: list[tuple[str, str, str]] = []
         self.users: dict[str, str] = {}
-        making = Making(
+        self.making = Making(
             registry=self.registry,
             shipped={"directory_list": Shipped(BASE, self._make, self._prove)},
             may_register=lambda caller: caller.kind == "operator",
@@ -53,7 +54,7 @@ class House:
             stored=self._store,
             clock=lambda: 1704110400.0,
         )
-        self.register = Register(making)
+        self.register = Register(self.making)
 
     def _make(self, profile: Profile) -> Any:
         self.profiles.append(profile)
@@ -68,7 +69,7 @@ class House:
 
     def _store(self) -> None:
         if self.full:
-            raise OSError(28, "No space left on device")
+            raise StoreError("No space left on device")
         self.stored += 1
 
     def _connection(self, connection: str, name: str, version: str) -> Any:
@@ -312,6 +313,15 @@ async def test_a_name_that_leads_to_a_servers_tool_is_refused() -> None:
     assert isinstance(outcome, Failure)
     assert "pump is what a tool of server factory is called" in outcome.message
     assert (house.registry.tools, house.behind) == ((), [])
+
+
+async def test_a_name_that_reads_as_one_of_ours_is_refused() -> None:
+    for name in ("mgp_approve", "Gate-Wright.confirm"):
+        house = House()
+        outcome = await house.ask(over(name=name))
+        assert refused_name(outcome), name
+        assert isinstance(outcome, Failure)
+        assert "reads as one of the gateway's own tools" in outcome.message
 
 
 async def test_a_name_that_was_registered_before_a_server_took_it_stays_registered() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gatewright.cli.checks.finding import Finding
 from gatewright.commands import to_type
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 
 __all__ = ["check_anchors"]
 

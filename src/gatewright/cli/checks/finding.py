@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.stores.errors import StoreError
+from gatewright.storage.errors import StoreError
 
 __all__ = ["Finding", "Level", "broken_store"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from gatewright.cli.checks.finding import Finding, broken_store
+from gatewright.cli.checks.finding import Finding
 from gatewright.cli.held import accepting, counted
 from gatewright.cli.output import one_line
+from gatewright.cli.states import seen
 from gatewright.settings import Settings
-from gatewright.stores.errors import StoreError
-from gatewright.stores.pins import DATABASE, Pin, Pins
+from gatewright.storage.errors import StoreError
+from gatewright.stores.pins import Pin, Pins
 
 __all__ = ["check_pins"]
 
@@ -20,17 +21,11 @@ _NAME_CHARS = 60
 
 def check_pins(settings: Settings) -> Iterator[Finding]:
     """What is held back of each configured server, as the last gateway that ran here has left it. Nothing where pins are off."""
-    path = settings.storage.path / DATABASE
-    if not path.exists():
-        return
+    folder = settings.storage.path
     try:
-        pins = Pins(path, clock=time.time)
-        try:
-            found = pins.of()
-        finally:
-            pins.close()
-    except StoreError as problem:
-        yield broken_store(path, problem)
+        with seen(folder) as state:
+            found = Pins(state, clock=time.time).of()
+    except StoreError:  # `check_store` says so
         return
     for server in settings.servers:
         held = [one for one in found if one.server == server.id and one.standing != "pinned"]

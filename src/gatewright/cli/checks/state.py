@@ -9,7 +9,7 @@ import shutil
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,10 +20,14 @@ from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.checks.stalls import check_stalls
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, alive, read_running
+from gatewright.cli.states import seen
 from gatewright.commands import to_type
 from gatewright.settings import Settings
+from gatewright.storage.errors import StoreError
+from gatewright.storage.former import former_files
+from gatewright.storage.opening import is_current
+from gatewright.storage.sqlite import SQLITE
 from gatewright.stores.callers import Callers
-from gatewright.stores.errors import StoreError
 from gatewright.stores.reader import AuditReader
 from gatewright.stores.rows import DATABASE
 
@@ -178,35 +182,44 @@ def _port(host: str, port: int, table: str) -> Iterator[Finding]:
 
 
 def check_store(folder: Path) -> Iterator[Finding]:
-    """The API keys: readable, and none of them about to surprise anybody."""
-    path = folder / "keys.db"
-    if not path.exists():
-        yield Finding(check="store", subject=str(path), level="ok", what="no key was made yet")
-        return
+    """The state database: readable, of this version's form, and what keys it has."""
+    path = folder / SQLITE.file
     try:
-        callers = Callers(path, clock=time.time, random=os.urandom)
-        try:
-            keys = callers.keys()
-        finally:
-            callers.close()
+        if (former := former_files(folder)) and not is_current(folder):
+            yield _former(path, former)
+        with seen(folder) as state:
+            keys = Callers(state, clock=time.time, random=os.urandom).keys()
     except StoreError as problem:
-        yield broken_store(path, problem, ", or remove it and make the keys again")
+        yield broken_store(path, problem)
+        return
+    if not keys:
+        yield Finding(check="store", subject=str(path), level="ok", what="no key was made yet")
         return
     live = sum(one.revoked is None for one in keys)
     what = f"{len(keys)} keys, {live} of them in force"
     yield Finding(check="store", subject=str(path), level="ok", what=what)
 
 
+def _former(path: Path, files: Sequence[Path]) -> Finding:
+    names = ", ".join(one.name for one in files)
+    if path.exists():
+        what = f"files of a former version lie beside it: {names}"
+        why = "they are taken over where they are what they were, and refused where they have been written since"
+    else:
+        what = f"the state is of a former version: {names}"
+        why = f"it becomes {path.name} when the gateway of this version starts, or with the first command that changes something"
+    level: Level = "warning" if path.exists() else "ok"
+    return Finding(check="store", subject=str(path.parent), level=level, what=what, why=why)
+
+
 def key_names(folder: Path) -> frozenset[str]:
     """Whom keys were made for; nobody where that cannot be read, which `check_store` says."""
     try:
-        callers = Callers(folder / "keys.db", clock=time.time, random=os.urandom)
+        with seen(folder) as state:
+            keys = Callers(state, clock=time.time, random=os.urandom).keys()
     except StoreError:
         return frozenset()
-    try:
-        return frozenset(one.name for one in callers.keys())  # noqa: SIM118 - no dictionary
-    finally:
-        callers.close()
+    return frozenset(one.name for one in keys)
 
 
 def check_audit(folder: Path) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ from gatewright.doors.groundhog.asking import Asking
 from gatewright.doors.groundhog.parts import Parts, Refused
 from gatewright.doors.groundhog.sessions import Session
 from gatewright.doors.groundhog.standing import Standing
+from gatewright.doors.in_flight import InFlight
 from gatewright.protocol import groundhog as bodies
 from gatewright.protocol.mcp_server import Inbound
 from gatewright.serving.front import Presented, trace_of
@@ -46,7 +47,6 @@ log = logging.getLogger("gatewright.doors")
 
 _CLIENT = Client(LATEST_LEGACY)
 _METHOD = Method("method")
-_BUSY = "requests of one connection run already; wait for an answer"
 _CHARS = 200
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _SPOKEN = {-32700: "parse_error", -32602: "invalid_request"}
@@ -88,6 +88,7 @@ class GroundhogPeer:
         self._pipe: Pipe | None = None
         self._asking = Asking(self._send)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._flight = InFlight()
         self._alarm: asyncio.TimerHandle | None = None
         self._waits = False
         self._provides: str | None = None
@@ -202,10 +203,10 @@ class GroundhogPeer:
             return b""  # nothing is done for a statement that nobody waits for
         trace = self._trace(message)
         try:
-            if busy:
-                refusal = Refusal("resource_exhausted", f"{self._parts.terms.in_flight} {_BUSY}")
+            refusal = self._flight.taken(message.id, self._parts.terms.in_flight if busy else 0)
+            if refusal is not None:
                 return self._turned_down(message.id, message.method, refusal, trace)
-            return await self._request(message, trace)
+            return await self._flight.through(message.id, self._request(message, trace))
         except (_Unanswered, asyncio.CancelledError):
             raise
         except Unrecorded as problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
@@ -29,6 +30,9 @@ _NEWS_EVERY_S = 5.0
 
 class Desk(Protocol):
     """The queue of what waits for a person."""
+
+    def in_turn(self) -> AbstractAsyncContextManager[None]:
+        """While inside, it is this call's turn to ask: of many, one after the other."""
 
     def redeem(self, asked: Asked) -> Approval | None:
         """Use an approval of this very question up, where there is one."""
@@ -81,15 +85,16 @@ class Operators:
             asked, arguments = await _asked(call, tool, queue.policy)
         except ValueError as problem:
             return words.refused(call, tool, f"it cannot be put to an operator: {problem}")
-        used = self._used(call, asked, first=False)
-        if used is not None:
-            return used
 
         def put() -> Approval | None:
             risk = tool.security.risk_level
             return desk.ask(asked, arguments=arguments, risk=risk, reason=why, quorum=quorum)
 
-        made = put()
+        async with desk.in_turn():
+            used = self._used(call, asked, first=False)
+            if used is not None:
+                return used
+            made = put()
         if made is None:
             return Refusal(
                 "resource_exhausted",
@@ -100,10 +105,11 @@ class Operators:
         if made.state == "pending":
             with self._looks.held(call, made.id, made.expires - made.requested) as first:
                 await _held(queue, made, call, back)
-            used = self._used(call, asked, first=first)
-            if used is not None:
-                return used
-            made = put()
+            async with desk.in_turn():
+                used = self._used(call, asked, first=first)
+                if used is not None:
+                    return used
+                made = put()
         if made is None or made.state != "pending":
             self._looks.over(call)
         return words.undecided(call, tool, made)

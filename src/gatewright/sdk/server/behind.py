@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatewright.call import Caller
+from gatewright.call import Caller, Refusal
 from gatewright.sdk.registry import Registry
 from gatewright.serving.front import Changes, Described
 from gatewright.wire.mcp import param_headers
@@ -46,6 +46,8 @@ class Behind:
         *,
         audit: bool = False,
         door: str = "",
+        holder: str | None = None,
+        still: Callable[[], Caller | Refusal] | None = None,
     ) -> Callable[[], None]:
         """Tell `take` of changes, on the loop that runs now."""
         entry = asyncio.get_running_loop(), take

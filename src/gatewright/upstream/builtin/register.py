@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -21,15 +22,23 @@ import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
 from gatewright.commands import to_type
+from gatewright.storage.errors import StoreError
 from gatewright.upstream.builtin.registration import Flawed, Profile, Wanted, read_registration
 from gatewright.upstream.confined import Level
 from gatewright.upstream.local import Function
 from gatewright.upstream.registered import Conflict, Registered, Registry
+from gatewright.validators.own_names import begins_as_ours
 from gatewright.wire import jsonrpc
 from gatewright.wire.groundhog import META_TOOL
 from gatewright.wire.permissions import permission_risk
 
 __all__ = ["Making", "Register", "Shipped", "definition_of", "registered_of"]
+
+log = logging.getLogger("gatewright.registry")
+
+_REST, _LONGEST_S = 3, 0.05
+"""What is offered is made anew with each registration, in one piece. Who registers many tools waits between them, three times as long as one
+took, so that most of the time is everybody else's."""
 
 _RISKS = ("safe", "moderate", "dangerous")
 
@@ -57,7 +66,7 @@ class Making(msgspec.Struct, frozen=True):
     used: Callable[[str], str]
     """Which server's tool is called by this name, or by one that says the same; empty where none is."""
     stored: Callable[[], None]
-    """Keeps what is registered. Raises `OSError`."""
+    """Keeps what is registered. Raises `StoreError`."""
     clock: Callable[[], float]
     """Unix seconds."""
 
@@ -65,8 +74,12 @@ class Making(msgspec.Struct, frozen=True):
 class Register:
     """The gateway's own method."""
 
-    def __init__(self, making: Making) -> None:
+    def __init__(
+        self, making: Making, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
         self._making = making
+        self._rest = rest
+        self._turn = asyncio.Lock()
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Register one tool."""
@@ -78,11 +91,15 @@ class Register:
                 {"missing_permissions": ["kernel.registry.write"]},
                 gate="permission",
             )
-        try:
-            wanted = read_registration(call.params)
-            return await self._register(wanted, call)
-        except Flawed as problem:
-            return problem.outcome
+        async with self._turn:
+            began = time.perf_counter()
+            try:
+                wanted = read_registration(call.params)
+                return await self._register(wanted, call)
+            except Flawed as problem:
+                return problem.outcome
+            finally:
+                await self._rest(_REST * min(_LONGEST_S, time.perf_counter() - began))
 
     async def _register(self, wanted: Wanted, call: Call) -> Outcome:
         making = self._making
@@ -105,9 +122,12 @@ class Register:
         try:
             if added:
                 making.stored()
-        except OSError as problem:
-            making.registry.remove(wanted.name, wanted.version)
-            return Failure("internal", f"the registration could not be stored: {problem.strerror}")
+        except StoreError as problem:
+            log.warning("a registration could not be stored: %s", problem)
+            making.registry.remove((wanted.name, wanted.version))
+            return Failure(
+                "internal", "the registration could not be stored; the gateway's log says why"
+            )
         return self._done(wanted)
 
     def _check_name(self, name: str) -> None:
@@ -115,6 +135,8 @@ class Register:
         registry leads to it already."""
         if any(one.name == name for one in self._making.registry.tools):
             return
+        if own := begins_as_ours(name):
+            raise Conflict(f"{name} reads as one of the gateway's own tools ({own})", "name")
         server = self._making.used(name)
         if server:
             raise Conflict(f"{name} is what a tool of server {server} is called", "name")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.errors import StoreBusyError, StoreError
-from gatewright.stores.lock import FolderLock
+from gatewright.storage.errors import StoreBusyError, StoreError
+from gatewright.storage.lock import FolderLock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from gatewright.stores.lock import FolderLock
+from gatewright.storage.lock import FolderLock
 lock = FolderLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -1,4 +1,4 @@
-"""SQLite, and the only file that knows it: connections, pragmas, transactions, versions.
+"""SQLite, and the only file that knows it: connections, pragmas, transactions, versions, and the state database in a file.
 
 Theory: one writer per file, write-ahead log, readers beside it. A statement runs outside Python's
 global lock, so work given to SQLite as one statement costs the event loop nothing but a core.
@@ -16,11 +16,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from gatewright.stores.errors import StoreError, StoreTooNewError
+from gatewright.storage.errors import StoreError, StoreTooNewError
+from gatewright.storage.schema import Column, Index, Step, Table
 
-__all__ = ["Database", "DatabaseError"]
+__all__ = ["SQLITE", "Database", "DatabaseError", "StateFile"]
 
 DatabaseError = sqlite3.Error
 """What a statement raises when it fails."""
@@ -29,6 +30,9 @@ _OLDEST = (3, 38, 0)  # generated columns and JSON functions compiled in
 _BUSY_MS = 5000
 _AGAIN_SECONDS = 0.01
 _PAGE_BYTES = 8192
+_HEADER = 100
+_FOREIGN = 2**31 - 1
+_TYPES = {"text": "TEXT", "integer": "INTEGER", "real": "REAL", "bytes": "BLOB"}
 
 
 class Database:
@@ -82,7 +86,7 @@ class Database:
         return cls(_connect(path, "ro"), path)
 
     @classmethod
-    def open_to_note(cls, path: Path) -> Database:
+    def open_to_note(cls, path: Path) -> Self:
         """Open an existing store of any version for a small change that waits for nobody, neither for another writer nor for the
         disk. Raises `DatabaseError`."""
         connection = _connect(path, "rw")
@@ -94,6 +98,42 @@ class Database:
             raise DatabaseError(str(problem)) from problem
         return cls(connection, path)
 
+    @classmethod
+    def open_to_hold(cls, path: Path) -> Database:
+        """Open an existing store of any version, to keep all others from it (`hold`). Raises `DatabaseError`."""
+        return cls(_connect(path, "rw"), path)
+
+    @classmethod
+    def make_foreign(cls, path: Path) -> None:
+        """Make a file that every version takes for one of a newer version, and refuses. Raises `DatabaseError`, `OSError`."""
+        _create(path)
+        with contextlib.closing(cls(_connect(path, "rw"), path)) as made:
+            made.execute("CREATE TABLE IF NOT EXISTS everything_is_in_state_db (x)")
+            made.execute(f"PRAGMA user_version = {_FOREIGN}")
+
+    @staticmethod
+    def is_foreign(path: Path) -> bool:
+        """Whether it is such a file. Not for one that this process has open: to close it gives up the locks. Raises `OSError`."""
+        with path.open("rb") as file:
+            head = file.read(_HEADER)
+        return len(head) == _HEADER and int.from_bytes(head[60:64]) == _FOREIGN
+
+    def hold(self) -> bool:
+        """Nobody else reads or writes the file until this is closed, also whoever opens it later and still has it open when it
+        has got another name; whether nobody had it open. What its log has is in the file then."""
+        try:
+            (mode,) = self.execute("PRAGMA journal_mode = DELETE").fetchone()
+            if mode != "delete":
+                return False
+            self.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            return False
+        else:
+            return True
+
     @property
     def mark(self) -> int:
         """What tells this file from every other: a random number that it was given when it was first opened."""
@@ -103,10 +143,6 @@ class Database:
         """How many rows were ever put into a table with an AUTOINCREMENT key. Rows that are taken out stay counted."""
         found = self.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
         return 0 if found is None else int(found[0])
-
-    def step(self, table: str) -> None:
-        """Count a change that leaves no row there. Within a transaction."""
-        self.execute("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = ?", (table,))
 
     def version(self) -> int:
         """The version of the store's form."""
@@ -161,12 +197,15 @@ class Database:
         self._connection.close()
 
     def _prepare(self, migrations: Sequence[Sequence[str]]) -> None:
+        self._settle()
+        self._migrate(migrations)
+        self._name()
+
+    def _settle(self) -> None:
         self.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         self._use_wal()
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA foreign_keys = ON")
-        self._migrate(migrations)
-        self._name()
 
     def _name(self) -> None:
         if self.mark:
@@ -202,6 +241,91 @@ class Database:
             self.execute(f"PRAGMA user_version = {len(migrations)}")
 
 
+class StateFile(Database):
+    """SQLite as `storage.engine.Engine`."""
+
+    failure: type[Exception] = DatabaseError
+
+    def generation(self) -> int:
+        """`PRAGMA data_version`."""
+        return self.data_version()
+
+    def form(self) -> int:
+        """`PRAGMA user_version`."""
+        return self.version()
+
+    def set_form(self, number: int) -> None:
+        """`PRAGMA user_version`."""
+        self.execute(f"PRAGMA user_version = {number:d}")
+
+    def apply(self, step: Step) -> None:
+        """Make a table, a column or an index."""
+        if isinstance(step, Table):
+            columns = ", ".join(f"{name} {_typed(said)}" for name, said in step.columns.items())
+            key = ", ".join(step.key)
+            self.execute(f"CREATE TABLE {step.name} ({columns}, PRIMARY KEY ({key})) STRICT")
+        elif isinstance(step, Column):
+            self.execute(f"ALTER TABLE {step.table} ADD COLUMN {step.name} {_typed(step.type)}")
+        elif isinstance(step, Index):
+            self.execute(f"CREATE INDEX {step.name} ON {step.table} ({', '.join(step.columns)})")
+
+    def octets(self, column: str) -> str:
+        """A text as BLOB is its bytes."""
+        return f"length(CAST({column} AS BLOB))"
+
+
+class _Driver:
+    """SQLite as `storage.engine.Driver`: one file in the state folder."""
+
+    file = "state.db"
+
+    def place(self, folder: Path) -> tuple[int, int] | None:
+        """Device and inode."""
+        try:
+            status = (folder / self.file).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_dev, status.st_ino
+
+    def open(self, folder: Path) -> StateFile:
+        """Write-ahead log, every commit on disk."""
+        path = folder / self.file
+        _create(path)
+        return _prepared(StateFile(_connect(path, "rw"), path))
+
+    def look(self, folder: Path) -> StateFile:
+        """A connection that cannot write."""
+        path = folder / self.file
+        return StateFile(_connect(path, "ro"), path)
+
+    def note(self, folder: Path) -> StateFile:
+        """A connection with no patience."""
+        return StateFile.open_to_note(folder / self.file)
+
+    def memory(self) -> StateFile:
+        """Of this process alone."""
+        return StateFile(_connected(":memory:", uri=False), Path(self.file))
+
+
+SQLITE = _Driver()
+"""The engine of the state database."""
+
+
+def _prepared(made: StateFile) -> StateFile:
+    try:
+        made._settle()
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _typed(said: str) -> str:
+    kind, given, default = said.partition(" = ")
+    null = "" if kind.endswith("?") else " NOT NULL"
+    return _TYPES[kind.removesuffix("?")] + null + (f" DEFAULT {default}" if given else "")
+
+
 def _create(path: Path) -> None:
     """Make the file (mode 0600) where there is none. One that is there is not opened: to close it would take from this process every
     lock that SQLite holds on it for another connection (POSIX, fcntl(2)). Another process would then take itself for the last one,
@@ -216,9 +340,13 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             f"this Python was built with SQLite {sqlite3.sqlite_version}; "
             f"Gatewright needs {'.'.join(map(str, _OLDEST))} or newer: use another Python"
         )
+    return _connected(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
+
+
+def _connected(where: str, *, uri: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
+        where,
+        uri=uri,
         isolation_level=None,  # transactions are said, never guessed
         check_same_thread=False,  # made in one thread, used in another: never in two at once
         timeout=_BUSY_MS / 1000,

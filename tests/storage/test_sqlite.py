@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.database import Database, DatabaseError
-from gatewright.stores.errors import StoreError, StoreTooNewError
+from gatewright.storage.errors import StoreError, StoreTooNewError
+from gatewright.storage.sqlite import Database, DatabaseError
 
 FIRST = ("CREATE TABLE notes (text TEXT) STRICT",)
 SECOND = ("ALTER TABLE notes ADD COLUMN author TEXT", "UPDATE notes SET author = 'nobody'")

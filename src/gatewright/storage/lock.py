@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from gatewright.stores.errors import StoreBusyError, StoreError
+from gatewright.storage.errors import StoreBusyError, StoreError
 
-__all__ = ["FolderLock", "has_recorded"]
+__all__ = ["FolderLock", "has_recorded", "without_gateway"]
 
 NAME = "lock"
 RECORDED = b"recorded\n"
+_AGAIN_S = 0.02
+_NAMED_S = 1.0
+"""How long a gateway that holds the folder is waited for: it may be about to end."""
+_UNNAMED_S = 60.0
+"""The same of a command that changes the form of what is in it."""
 
 
 class FolderLock:
@@ -31,7 +39,7 @@ class FolderLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            owner = os.read(self._descriptor, 32).partition(b"\n")[0].decode("ascii", "replace")
+            owner = _owner(self._descriptor)
             os.close(self._descriptor)
             raise StoreBusyError(
                 f"another gateway{f' (process {owner})' if owner else ''} uses the state folder "
@@ -71,3 +79,42 @@ def has_recorded(folder: Path) -> bool:
         return RECORDED in (folder / NAME).read_bytes()
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def without_gateway(folder: Path) -> Iterator[None]:
+    """While inside, no gateway runs on a folder, which is there, and no other process is inside. Raises `StoreBusyError` where
+    one runs, `StoreError`."""
+    try:
+        descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise StoreError(f"the state folder {folder} cannot be used: {problem}") from problem
+    try:
+        _wait(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, folder: Path) -> None:
+    began = time.monotonic()
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            owner = _owner(descriptor)
+            if time.monotonic() - began > (_NAMED_S if owner else _UNNAMED_S):
+                who = f"a gateway (process {owner})" if owner else "another process"
+                raise StoreBusyError(
+                    f"{who} uses the state folder {folder}, which is not of this version's form: it belongs to a former version, or "
+                    "lost its state.db: stop it, and try again"
+                ) from problem
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
+def _owner(descriptor: int) -> str:
+    """The process that says that it holds the folder; empty where none does."""
+    word = os.pread(descriptor, 32, 0).partition(b"\n")[0]
+    return word.decode("ascii", "replace") if word.isdigit() else ""

@@ -1,0 +1,50 @@
+"""The state database of the configured folder, for commands: opened by those that write, and looked into by those that must not.
+
+A command that writes brings a folder of a former version to the form of this one, as the gateway does when it starts, and never
+while a gateway runs on it. One that only looks (`doctor`, `policy explain`, completion) reads a former form in memory and leaves it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gatewright.storage.opening import Glimpse, glimpse, open_state
+from gatewright.storage.state import StateDatabase
+
+__all__ = ["has_state", "opened", "seen"]
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[StateDatabase]:
+    """For reading and writing; the folder is made where there is none. Raises `StoreError`."""
+
+    def check(found: Glimpse) -> None:
+        # Only who makes or migrates a state pays for reading the record.
+        from gatewright.compose.anchoring import check_of  # noqa: PLC0415
+
+        check_of(folder)(found)
+
+    state = open_state(folder, check)
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+@contextmanager
+def seen(folder: Path) -> Iterator[StateDatabase]:
+    """As it is, for reading; empty where there is none. Raises `StoreError`, also where a part of it cannot be read."""
+    found = glimpse(folder)
+    try:
+        yield found.readable()
+    finally:
+        found.close()
+
+
+def has_state(folder: Path) -> bool:
+    """Whether anything was ever kept in a folder. Raises `StoreError`."""
+    found = glimpse(folder)
+    found.close()
+    return bool(found.names or found.problems)

@@ -1,0 +1,21 @@
+"""Why a store cannot be used. Every message says what the operator can do about it."""
+
+from __future__ import annotations
+
+__all__ = ["StoreBusyError", "StoreDamagedError", "StoreError", "StoreTooNewError"]
+
+
+class StoreError(Exception):
+    """A store cannot be opened, read or written."""
+
+
+class StoreBusyError(StoreError):
+    """Another gateway holds the state folder, or another process a file in it."""
+
+
+class StoreTooNewError(StoreError):
+    """A newer Gatewright wrote this store; this one would not understand it."""
+
+
+class StoreDamagedError(StoreError):
+    """What is stored contradicts itself: records that were written are gone or changed."""

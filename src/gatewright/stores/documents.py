@@ -1,0 +1,41 @@
+"""Small JSON documents in the state database, in order, by name: what of a section nobody but the gateway writes.
+
+Every change is a step that the audit trail knows of: a gateway whose state is older than its record, or gone, does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gatewright.storage.migrations import upsert
+from gatewright.storage.state import Section
+
+__all__ = ["Documents"]
+
+_PUT = upsert("documents")
+
+
+class Documents:
+    """Those of one section. Every method raises `StoreError`, and then nothing has changed."""
+
+    def __init__(self, section: Section) -> None:
+        self._section = section
+
+    def all(self) -> dict[str, str]:
+        """JSON text by name, in order."""
+        sql = "SELECT name, body FROM documents WHERE section = ? ORDER BY place, name"
+        return dict(self._section.rows(sql, (self._section.name,)))
+
+    def put(self, name: str, body: str) -> None:
+        """Keep one behind all others, and the one of its name no longer."""
+        with self._section.changing():
+            self._section.execute(_PUT, (self._section.name, name, self._section.step(), body))
+
+    def replace(self, bodies: Mapping[str, str]) -> None:
+        """Keep these in the place of all."""
+        mine = self._section.name
+        with self._section.changing():
+            self._section.step()
+            self._section.execute("DELETE FROM documents WHERE section = ?", (mine,))
+            for place, (name, body) in enumerate(bodies.items()):
+                self._section.execute(_PUT, (mine, name, place, body))

@@ -1,0 +1,47 @@
+"""What tests of stores share: the state database of a folder, made where there is none, whoever holds the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from gatewright.storage.opening import _bring_up, _make, is_current
+from gatewright.storage.sqlite import SQLITE
+from gatewright.storage.state import StateDatabase
+from gatewright.stores.approvals import Approvals
+from gatewright.stores.issued import Issued
+from gatewright.stores.permissions import Permissions
+from gatewright.stores.pins import Pins
+
+__all__ = ["NO_DATABASE", "look", "nowhere", "only_read", "state_in"]
+
+NO_DATABASE = b"this is no database, however long it may be" * 200
+Store = TypeVar("Store", Issued, Pins, Permissions, Approvals)
+
+
+def state_in(folder: Path) -> StateDatabase:
+    """A connection of its own each time, as another process has one. Whoever opens connections in tests closes them."""
+    if not is_current(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _bring_up(folder, lambda _: None, SQLITE)
+    return StateDatabase(SQLITE.open(folder))
+
+
+def nowhere() -> StateDatabase:
+    """An empty state that takes nothing."""
+    engine = SQLITE.memory()
+    _make(engine)
+    state = StateDatabase(engine)
+    only_read(state)
+    return state
+
+
+def only_read(state: StateDatabase) -> None:
+    """From now on nothing can be written through this connection."""
+    state.engine.execute("PRAGMA query_only = ON")
+
+
+def look(store: Store) -> Store:
+    """The same store, once its state database has been looked at."""
+    store._rows.look()
+    return store

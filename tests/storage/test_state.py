@@ -1,0 +1,145 @@
+"""The feed of changes: who is told, who is not, and what a look costs."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gatewright.storage.errors import StoreError
+from gatewright.storage.state import StateDatabase
+from tests.storage.parts import state_in
+
+
+class Ear:
+    """A store that hears of changes of one section."""
+
+    def __init__(self, state: StateDatabase, name: str) -> None:
+        self.section = state.section(name, f"the {name}")
+        self.heard = 0
+        self.deaf = False
+        self.section.listen(self.hear)
+
+    def hear(self) -> None:
+        self.heard += 1
+        if self.deaf:
+            raise StoreError("deaf")
+
+    def change(self) -> None:
+        with self.section.changing():
+            self.section.step()
+
+
+def statements(state: StateDatabase) -> list[str]:
+    """Every statement from now on."""
+    found: list[str] = []
+    connection = state.engine._connection  # type: ignore[attr-defined]
+    assert isinstance(connection, sqlite3.Connection)
+    connection.set_trace_callback(found.append)
+    return found
+
+
+def test_only_the_section_that_another_process_has_changed_hears_of_it(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys, pins = Ear(here, "keys"), Ear(here, "pins")
+    other = Ear(there, "keys")
+    other.change()
+    assert keys.heard == 0
+    here.look()
+    here.look()
+    assert (keys.heard, pins.heard, other.heard) == (1, 0, 0)
+
+
+def test_nobody_is_woken_by_their_own_change_also_when_others_change_something_else(
+    tmp_path: Path,
+) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys, pins = Ear(here, "keys"), Ear(here, "pins")
+    keys.change()
+    here.look()
+    assert keys.heard == 0
+    Ear(there, "pins").change()
+    here.look()
+    assert (keys.heard, pins.heard) == (0, 1)
+
+
+def test_a_change_of_another_process_right_before_one_s_own_is_heard(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys = Ear(here, "keys")
+    Ear(there, "keys").change()
+    keys.change()
+    here.look()
+    assert keys.heard == 1
+
+
+def test_who_fails_to_hear_is_told_again_and_keeps_nobody_else_from_hearing(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    ears = [Ear(here, name) for name in ("keys", "grants", "pins")]
+    ears[0].deaf = True
+    for ear in ears:
+        Ear(there, ear.section.name).change()
+    with pytest.raises(StoreError, match="deaf"):
+        here.look()
+    assert [ear.heard for ear in ears] == [1, 1, 1]
+    ears[0].deaf = False
+    here.look()
+    here.look()
+    assert [ear.heard for ear in ears] == [2, 1, 1]
+
+
+def test_a_change_that_fails_is_none(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys = Ear(here, "keys")
+
+    def half() -> None:
+        other = there.section("keys", "the keys")
+        with other.changing():
+            other.step()
+            other.execute("NO SUCH STATEMENT")
+
+    with pytest.raises(StoreError, match=r"the keys in .*state\.db cannot be used"):
+        half()
+    here.look()
+    assert (keys.heard, here.heads()["keys"].steps) == (0, 0)
+
+
+def test_what_only_tidies_up_is_no_change(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys = Ear(here, "keys")
+    section = there.section("keys", "the keys")
+    with section.tidying():
+        section.execute("DELETE FROM key_changes")
+    here.look()
+    assert keys.heard == 0
+
+
+def test_a_look_is_one_statement_where_nobody_has_written_and_two_where_somebody_has(
+    tmp_path: Path,
+) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    for name in ("keys", "grants", "pins", "permissions", "approvals"):
+        Ear(here, name)
+    asked = statements(here)
+    here.look()
+    assert len(asked) == 1
+    Ear(there, "grants").change()
+    here.look()
+    assert len(asked) == 3
+
+
+def test_who_is_closed_hears_nothing(tmp_path: Path) -> None:
+    here, there = state_in(tmp_path), state_in(tmp_path)
+    keys = Ear(here, "keys")
+    keys.section.close()
+    Ear(there, "keys").change()
+    here.look()
+    assert keys.heard == 0
+
+
+def test_steps_are_numbers_that_only_grow(tmp_path: Path) -> None:
+    keys = state_in(tmp_path).section("keys", "the keys")
+    with keys.changing():
+        assert [keys.step(), keys.step()] == [1, 2]
+    assert keys.steps() == 2
+    assert state_in(tmp_path).heads()["keys"].steps == 2
