@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_FLAGS := -qq --disable-pip-version-check --require-hashes
+# The locked files are complete. With dependencies, pip looks for `coverage[toml]` at versions newer than the locked one and then refuses it.
+PIP_FLAGS := -qq --disable-pip-version-check --require-hashes --no-deps
 TESTS ?=
 # Every core works; each takes tests from another that has more left. The longest folder stands first in the alphabet.
 SPREAD ?= -n auto --dist worksteal
@@ -37,6 +38,7 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/dev.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip check -qq --disable-pip-version-check
 	@touch $@
 	@echo "ready: $$($(BIN)/python --version) in $(VENV)"
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Kind, Outcome, Target
 from gatewright.protocol.task_ids import RELATED
+from gatewright.upstream.names import wrap_uri
 from gatewright.upstream.spec import ServerSpec
 from gatewright.upstream.supervisor import Supervisor
 from gatewright.wire.mcp import OF_THE_SERVER, TASK_STATUS
@@ -201,7 +202,9 @@ class House:
         self.era = era
         self.heard: dict[str, list[str]] = {"ann": [], "bob": []}
         for who in (ANN, BOB):
-            supervisor.watch(who, "", self._take(who.id), SESSIONS[who.id], door="test")
+            session = SESSIONS[who.id]
+            take = self._take(who.id)
+            supervisor.watch(who, "", take, session, door="test", holder=session)
 
     def _take(self, who: str) -> Any:
         return lambda _, method, params: self.heard[who].append(json.dumps([method, params]))
@@ -263,6 +266,14 @@ class House:
     async def about(self, who: Caller, verb: str, task: str, **more: Any) -> Outcome:
         """Ask about a task."""
         return await self.put(self.method(who, f"tasks/{verb}", {"taskId": task, **more}))
+
+    async def follow(self, who: Caller) -> None:
+        """Ask to hear of the resource that the servers speak of. What a modern one says names the stream that is about it, and
+        these say nothing of that."""
+        if self.era == "legacy":
+            uri = wrap_uri(Target("one", "memo:///r"))  # both servers list it
+            found = await self.put(self.method(who, "resources/subscribe", {"uri": uri}))
+            assert isinstance(found, Answer), found
 
     def method(self, who: Caller, name: str, params: dict[str, Any]) -> Call:
         """A call that is none of a tool."""

@@ -74,6 +74,8 @@ class House(Musts):
         await self.gateway.__aenter__()
         assert self.gateway.app.approvals is not None
         self.gateway.app.approvals.base = PAGES
+        # It takes time here as for everybody else in the model: none, so that nobody waits for their turn.
+        self.gateway.desk._clock = self._loop.time
         self.run += 1
         self.rooms.begin()
         await self.gateway.supervisor.settled()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def _listed(shell: Shell, operator: str, kind: str) -> dict[tuple[str, str], str
     if kind == "clashing":  # an operator accepts names that look alike
         for server, tool in SETS[kind]:
             shell.run("server", "pin", server, tool, "--accept", "--key", operator)
-    shown = [row[0] for row in shell.run("tool", "list", "--key", operator).rows]
+    shown = _shown(shell, operator, len(SETS[kind]))
     found = {}
     for server, tool in SETS[kind]:
         assert _means(shell, operator, f"{server}/{tool}") == (server, tool)
@@ -77,6 +78,16 @@ def _listed(shell: Shell, operator: str, kind: str) -> dict[tuple[str, str], str
             one for one in shown if _means(shell, operator, one) == (server, tool)
         )
     return found
+
+
+def _shown(shell: Shell, operator: str, most: int) -> list[str]:
+    """What `tool list` names, once the gateway has noticed what was accepted: it looks several times a second."""
+    until = time.monotonic() + 10
+    while True:
+        rows = shell.run("tool", "list", "--key", operator).rows
+        shown = [row[0] for row in rows if not row[0].startswith("mgp_")]
+        if len(shown) >= most or time.monotonic() > until:
+            return shown
 
 
 def _means(shell: Shell, operator: str, name: str) -> tuple[Any, Any]:

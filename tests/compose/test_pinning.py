@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,20 @@ def test_a_tool_is_not_taken_for_one_of_another_server(tmp_path: Path, trail: Tr
     assert "is taken for 'a__b__c' of another server" in made.held(of("a", "b__c"))
     for server, name in (("a", "read"), ("a__b", "c"), ("a__b", "read"), ("srv", "c")):
         assert made.held(of(server, name)) == ""
+    made.close()
+
+
+async def test_of_two_servers_that_list_at_the_same_time_the_second_is_held(
+    tmp_path: Path, trail: Trail
+) -> None:
+    made = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), trail)
+    made.adopt(two_servers(tmp_path))
+    lists = {"a__b": [of("a__b", "c")], "a": [of("a", "b__c")]}
+    await asyncio.gather(*(made.look_ahead(server, tools) for server, tools in lists.items()))
+    for server, tools in reversed(lists.items()):
+        made.shelved(server, tools)
+    assert made.held(lists["a__b"][0]) == ""
+    assert "is taken for 'a__b__c' of another server" in made.held(lists["a"][0])
     made.close()
 
 

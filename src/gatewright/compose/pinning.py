@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -94,6 +95,8 @@ class Pinning:
         self._off: frozenset[str] = frozenset()
         self._judged: dict[Target, _Judged] = {}
         self._shelves: dict[str, Sequence[Tool]] = {}
+        self._coming: dict[str, Sequence[Tool]] = {}
+        """Looked at ahead and not shelved yet, the first first."""
 
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says about each server."""
@@ -110,6 +113,7 @@ class Pinning:
         those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
         modes = self._modes if settings is None else _modes(settings)
         mode = modes.get(server)
+        self._coming[server] = tools
         try:
             if mode != "off":
                 await self._read_ahead(server, tools)
@@ -157,6 +161,7 @@ class Pinning:
     def shelved(self, server: str, tools: Sequence[Tool]) -> None:
         """Judge what a server lists now. Raises `StoreError`."""
         self._shelves[server] = tools
+        self._coming.pop(server, None)
         listed = {tool.target for tool in tools}
         for target in [one for one in self._judged if one.server == server and one not in listed]:
             del self._judged[target]
@@ -217,7 +222,8 @@ class Pinning:
     def _elsewhere(self, server: str) -> Iterator[str]:
         """Names of the other servers' tools that could be those of this one: their ids begin alike."""
         mine = keys(server)
-        for other, tools in self._shelves.items():
+        before = takewhile(lambda one: one[0] != server, self._coming.items())
+        for other, tools in (*self._shelves.items(), *before):
             both = zip(mine, keys(other), strict=True)
             if other != server and any(a.startswith(b) or b.startswith(a) for a, b in both):
                 yield from (_whole(other, tool.target.name) for tool in tools)

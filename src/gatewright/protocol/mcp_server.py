@@ -15,7 +15,15 @@ from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.protocol import negotiate
-from gatewright.protocol.notices import Dropped, Notice, no_request, params_of, read_notice
+from gatewright.protocol.notices import (
+    Dropped,
+    Notice,
+    Rejected,
+    misread,
+    no_request,
+    params_of,
+    read_notice,
+)
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -106,18 +114,6 @@ class Reply(msgspec.Struct, frozen=True):
     result: bytes
 
 
-class Rejected(msgspec.Struct, frozen=True):
-    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
-    known where the request said who sends it."""
-
-    id: bytes
-    code: int
-    message: str
-    data: Any = None
-    http: int = 400
-    client: Client | None = None
-
-
 class Cancelled(msgspec.Struct, frozen=True):
     """The caller gave up on the request with this id (JSON text)."""
 
@@ -185,7 +181,7 @@ def read_modern(
     try:
         params = params_of(request)
     except ValueError as problem:
-        return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem))
+        return misread(request, problem, 404)
     meta = params.get("_meta")
     if meta is None:
         flaw = f"params._meta must carry {META_VERSION} and {META_CLIENT_CAPABILITIES}"
@@ -310,7 +306,7 @@ class Conversation:
         try:
             params = params_of(request)
         except ValueError as problem:
-            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
+            return misread(request, problem, 200)
         client = self.client or Client(LATEST_LEGACY)
         return _inbound(request, params, client, METHODS.get(request.method, _OTHER))
 
@@ -329,7 +325,7 @@ class Conversation:
         try:
             params = params_of(request)
         except ValueError as problem:
-            return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=200)
+            return misread(request, problem, 200)
         if self.client is not None:
             flaw = "this session is initialized already"
             return Rejected(request.id, jsonrpc.INVALID_REQUEST, flaw)

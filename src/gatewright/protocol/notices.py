@@ -1,4 +1,4 @@
-"""What a host says without waiting for an answer, and which names are no request's: without input and output.
+"""What a host says without waiting for an answer, and what is no request that could be served: without input and output.
 
 A name that reads as another one's is refused here, at the door, before anybody could take it for that.
 """
@@ -14,7 +14,16 @@ from gatewright.wire import jsonrpc
 from gatewright.wire.methods import NOTIFICATIONS, flaw_of
 from gatewright.wire.spellings import META, PLAIN, TAKEN, flaw_of_params
 
-__all__ = ["Dropped", "MisreadError", "Notice", "no_request", "params_of", "read_notice"]
+__all__ = [
+    "Dropped",
+    "MisreadError",
+    "Notice",
+    "Rejected",
+    "misread",
+    "no_request",
+    "params_of",
+    "read_notice",
+]
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -30,6 +39,18 @@ class Dropped(msgspec.Struct, frozen=True):
 
     code: int
     message: str
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
+    known where the request said who sends it."""
+
+    id: bytes
+    code: int
+    message: str
+    data: Any = None
+    http: int = 400
+    client: Client | None = None
 
 
 class MisreadError(ValueError):
@@ -59,6 +80,16 @@ def no_request(method: str) -> str:
     if method.startswith(NOTIFICATIONS):
         return f"{method[:100]!a} is a notification: it goes without an id"
     return flaw_of(method)
+
+
+def misread(request: jsonrpc.Request, problem: ValueError, unknown: int) -> Rejected:
+    """The answer to a request whose params cannot be read. What is nobody's method is refused for that, with the status `unknown`,
+    whatever params came with it."""
+    flaw = no_request(request.method)
+    if flaw:
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=unknown)
+    http = 200 if unknown == 200 else 400
+    return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=http)
 
 
 def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | Dropped | None:
