@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Client, Mgp
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.mcp_server import Conversation, Inbound, Rejected
+from gatewright.protocol.mcp_server import Conversation, Inbound
 from gatewright.protocol.negotiate import EXTENSIONS, Face
+from gatewright.protocol.notices import Rejected
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import (
     META_CLIENT_CAPABILITIES,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gatewright.call import Client, Mgp
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.mcp_server import Conversation, Inbound, Rejected
+from gatewright.protocol.mcp_server import Conversation, Inbound
 from gatewright.protocol.negotiate import EXTENSIONS, Face
-from gatewright.protocol.notices import Dropped, Notice
+from gatewright.protocol.notices import Dropped, Notice, Rejected
 from gatewright.wire import jsonrpc
 from gatewright.wire.mcp import META_CLIENT_CAPABILITIES, META_VERSION
 from gatewright.wire.versions import LEGACY, METHODS, Method

@@ -52,7 +52,6 @@ __all__ = [
     "Hello",
     "Inbound",
     "Listen",
-    "Rejected",
     "Reply",
     "can_answer",
     "discovered",

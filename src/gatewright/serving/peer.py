@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
 from gatewright.protocol import eras
 from gatewright.protocol import mcp_server as mcp
-from gatewright.protocol.notices import Dropped, Notice
+from gatewright.protocol.notices import Dropped, Notice, Rejected
 from gatewright.protocol.verdicts import Spelled, spell_error
 from gatewright.serving import notices
 from gatewright.serving.exchange import Exchange, Reply, Running, broken, hears
@@ -145,7 +145,7 @@ class Peer:
     def _twice(self, ident: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
         """A request of this id is still to be answered: a client that lost its connection and says it again would have it carried
         out twice."""
-        return self._reject(mcp.Rejected(ident, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply)
+        return self._reject(Rejected(ident, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply)
 
     async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
         if isinstance(effect, mcp.Hello):
@@ -158,10 +158,10 @@ class Peer:
                 await reply.finish(effect.id, Spelled(result))
         elif isinstance(effect, mcp.Reply):
             await reply.finish(effect.id, Spelled(effect.result))
-        elif isinstance(effect, mcp.Rejected):
+        elif isinstance(effect, Rejected):
             await self._reject(effect, reply)
 
-    async def _reject(self, flaw: mcp.Rejected, reply: Reply) -> None:
+    async def _reject(self, flaw: Rejected, reply: Reply) -> None:
         self.front.refused(self.caller, self._door, flaw.code, flaw.message)
         client = flaw.client or self.conversation.client
         spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
@@ -229,19 +229,19 @@ class Peer:
         """Who the host is now, or why it is nobody any more."""
         return self.front.still(*self.presented)
 
-    def _note(self, inbound: mcp.Inbound) -> mcp.Rejected | None:
+    def _note(self, inbound: mcp.Inbound) -> Rejected | None:
         """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
         if inbound.method == "logging/setLevel":
             level = inbound.params.get("level")
             if level not in mcp.LOG_LEVELS:
                 flaw = f"level must be one of {', '.join(mcp.LOG_LEVELS)}"
-                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+                return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
             self.conversation.set_level(level)
         elif inbound.method == "resources/subscribe":
             uri, most = inbound.params["uri"], self.front.subscriptions
             if self._subscribed.full(uri, most):
                 flaw = f"at most {most} resources can be subscribed to"
-                return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+                return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
             self._subscribed.ask(uri, inbound.id)
         elif inbound.method == "resources/unsubscribe":
             self._subscribed.end(inbound.params["uri"])
@@ -367,9 +367,9 @@ _RUNS = (
 _GONE = "requestState names a call that has ended"
 
 
-def _foreign(inbound: mcp.Inbound, problem: str) -> mcp.Rejected:
+def _foreign(inbound: mcp.Inbound, problem: str) -> Rejected:
     """The refusal of a `requestState`."""
-    return mcp.Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
+    return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
 
 
 def _refused(error: Any) -> CannotAsk:

@@ -15,7 +15,7 @@ from typing import Any
 from gatewright.call import Client
 from gatewright.protocol import mcp_server as mcp
 from gatewright.protocol.ggen import says_auth
-from gatewright.protocol.notices import Dropped, read_notice
+from gatewright.protocol.notices import Dropped, Rejected, read_notice
 from gatewright.protocol.replay import Stream, Streams
 from gatewright.protocol.verdicts import Spelled
 from gatewright.serving.exchange import Exchange
@@ -144,9 +144,7 @@ class StreamableHttp:
             peer.take(effect)
         return send_plain(http.send, 202)
 
-    def _check_headers(
-        self, http: HttpRequest, effect: mcp.Effect, method: str
-    ) -> mcp.Rejected | None:
+    def _check_headers(self, http: HttpRequest, effect: mcp.Effect, method: str) -> Rejected | None:
         """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
         said, annotations = http.headers, _NO_ANNOTATIONS
         if type(effect) is mcp.Inbound:
@@ -158,13 +156,13 @@ class StreamableHttp:
             )
         elif isinstance(effect, (mcp.Hello, mcp.Listen)):
             flaw = said.duplicated() or check_headers(said.routing(), method, {}, {})
-        elif isinstance(effect, mcp.Rejected):
+        elif isinstance(effect, Rejected):
             if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
                 return None
             flaw = check_headers(said.routing(), method, {}, {})
         else:
             return None
-        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
+        return Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
         self, peer: Peer, ident: bytes, work: Answering, http: HttpRequest
@@ -378,7 +376,7 @@ def _of_this_era(effect: mcp.Effect) -> mcp.Effect:
         effect.client.revision
     ):
         flaw = "MCP-Protocol-Version does not match the version in _meta"
-        return mcp.Rejected(effect.id, -32020, flaw, client=effect.client)
+        return Rejected(effect.id, -32020, flaw, client=effect.client)
     return effect
 
 
