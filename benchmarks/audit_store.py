@@ -21,11 +21,11 @@ from unittest.mock import patch
 
 from benchmarks.processes import Trouble
 from benchmarks.rows import Options, Row, main
+from gatewright.audit.feeder import Feeder
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import Query
+from gatewright.audit.trail import AuditLog, Sync
 from gatewright.call import Answer, Call, Caller, Client, Security, Target, Tool
-from gatewright.stores.audit import AuditLog, Sync
-from gatewright.stores.feeder import Feeder
-from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import Query
 
 __all__ = ["run"]
 

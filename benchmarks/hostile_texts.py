@@ -15,10 +15,10 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from gatewright.redaction import chosen, context
-from gatewright.redaction.formats import FORMATS
-from gatewright.redaction.personal import PERSONAL
-from gatewright.redaction.vendors import VENDORS
+from gatewright.secret_scanning import context, passwords
+from gatewright.secret_scanning.formats import FORMATS
+from gatewright.secret_scanning.personal import PERSONAL
+from gatewright.secret_scanning.vendors import VENDORS
 
 __all__ = ["in_json", "names", "text", "texts", "triggers"]
 
@@ -95,7 +95,7 @@ def triggers() -> dict[str, str]:
     for kind, (hint, pattern) in PERSONAL.items():
         found[f"personal {kind}"] = _sample(hint)
         found[f"personal {kind} whole"] = _sample(pattern)
-    for place, rules in (("context", context.RULES), ("chosen", chosen.RULES)):
+    for place, rules in (("context", context.RULES), ("chosen", passwords.RULES)):
         for number, (pattern, _) in enumerate(rules):
             found[f"{place} {number}"] = _sample(pattern)
     return found | {f"vendor {one}": one for one in VENDORS[::16]}

@@ -29,8 +29,8 @@ from benchmarks.commands import gatewright
 from benchmarks.gateway import Upstream, config
 from benchmarks.processes import ROOT, Trouble
 from benchmarks.rows import Options, Row, main
-from gatewright.compose.gateway import Gateway
-from gatewright.settings import load, override
+from gatewright.app.gateway import Gateway
+from gatewright.config import load, override
 
 __all__ = ["Call", "imports", "logical", "recorded", "run"]
 

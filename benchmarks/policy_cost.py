@@ -25,6 +25,7 @@ from benchmarks.measure import Loader, System, measure
 from benchmarks.processes import Trouble, started
 from benchmarks.rows import Options, Row, main
 from benchmarks.servers.bare_gateway import Nothing, Owner
+from gatewright.app.gateway import Gateway
 from gatewright.call import (
     ANONYMOUS,
     Answer,
@@ -38,10 +39,9 @@ from gatewright.call import (
     Outcome,
     Question,
 )
-from gatewright.compose.gateway import Gateway
+from gatewright.config import load, override
 from gatewright.kernel import Audit, Kernel
-from gatewright.settings import load, override
-from gatewright.wire import jsonrpc
+from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["run", "written"]
 

@@ -20,8 +20,8 @@ from typing import Any
 from benchmarks.processes import ROOT
 from benchmarks.rows import Row, Test, main_of_data
 from gatewright.call import ANONYMOUS, Answer, Call, Client
-from gatewright.filters import Redact, Rules
-from gatewright.redaction import PERSONAL, Redactor
+from gatewright.redaction.filter import Redact, Rules
+from gatewright.secret_scanning import PERSONAL, Redactor
 
 __all__ = ["costs", "main", "rates"]
 

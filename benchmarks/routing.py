@@ -31,8 +31,8 @@ PATIENCE_S = 240.0
 STEPS = 2000
 MODEL = ("tests/behaviour/test_two_sided.py",)
 ROUTING = (
-    "tests/links/test_questions_whose.py tests/links/test_questions.py tests/links/test_link.py tests/upstream/test_screen.py "
-    "tests/upstream/test_asking.py tests/upstream/test_hub.py tests/serving/test_peer.py tests/serving/test_parked.py "
+    "tests/mcp/client/test_server_requests_whose.py tests/mcp/client/test_server_requests.py tests/mcp/client/test_link.py tests/servers/test_screen.py "
+    "tests/servers/test_elicitation.py tests/servers/test_notifications.py tests/mcp/server/test_client_session.py tests/mcp/server/test_pending_input.py "
     "tests/behaviour/test_two_sided_routes.py tests/behaviour/test_two_sided_resources.py tests/behaviour/test_two_sided_waits.py tests/behaviour/test_two_sided_rooms.py "
     "tests/behaviour/test_task_places.py"
 ).split()

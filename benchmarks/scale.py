@@ -17,7 +17,7 @@ from benchmarks.gateway import Upstream, gateway, own_gateway
 from benchmarks.measure import Loader, System, measure_pair
 from benchmarks.processes import Process, Trouble
 from benchmarks.rows import Options, Row, main
-from gatewright.stores.audit import AuditLog
+from gatewright.audit.trail import AuditLog
 
 __all__ = ["run"]
 

@@ -35,12 +35,12 @@ from gatewright.call import (
     Outcome,
     Question,
 )
-from gatewright.protocol.oauth_client import Identity
-from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Browser, OAuth
-from gatewright.upstream.spec import Auth, ServerSpec
-from gatewright.upstream.supervisor import Supervisor
-from gatewright.wire.versions import LATEST_LEGACY
+from gatewright.mcp.wire.versions import LATEST_LEGACY
+from gatewright.oauth.client import Identity
+from gatewright.servers.authorize import Browser, OAuth
+from gatewright.servers.login_store import Logins
+from gatewright.servers.spec import Auth, ServerSpec
+from gatewright.servers.supervisor import Supervisor
 
 __all__ = ["BACK", "ECHO", "METADATA_URL", "SECONDS", "Host", "agree", "filled", "main", "plan"]
 

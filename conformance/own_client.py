@@ -18,11 +18,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.client import BACK, ECHO, METADATA_URL, SECONDS, agree, filled, plan
-from gatewright.protocol.oauth_client import Identity
+from gatewright.oauth.client import Identity
 from gatewright.sdk.client import Client, Options
 from gatewright.sdk.errors import SdkError
-from gatewright.stores.logins import Logins
-from gatewright.upstream.authorize import Browser, OAuth
+from gatewright.servers.authorize import Browser, OAuth
+from gatewright.servers.login_store import Logins
 
 __all__ = ["main"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gatewright.settings import secret_users
-from gatewright.settings.documents import read
-from gatewright.settings.trust import accept
+from gatewright.config import secret_users
+from gatewright.config.documents import read
+from gatewright.config.trust import accept
 
 __all__ = ["accept_file", "allow_secret"]
 

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gatewright.redaction import HELD
+from gatewright.secret_scanning import HELD
 from tests.connections import Connections
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS"]

@@ -14,18 +14,19 @@ _BY_NAME = ("uvloop", "uvicorn.lifespan.off", "uvicorn.protocols.http.auto")
 
 def preload() -> None:
     """Everything: half a second in which a command would do nothing of its own."""
-    from gatewright import compose, patterns, redaction  # noqa: PLC0415 - only in a process that forks
-    from gatewright.cli import app, habits  # noqa: PLC0415
-    from gatewright.compose.redaction import redaction_of  # noqa: PLC0415
-    from gatewright.settings.build import build  # noqa: PLC0415
+    from gatewright import patterns, secret_scanning  # noqa: PLC0415 - only in a process that forks
+    from gatewright.app import Gateway  # noqa: PLC0415
+    from gatewright.cli import app, global_options  # noqa: PLC0415
+    from gatewright.config.build import build  # noqa: PLC0415
+    from gatewright.redaction.policy import redaction_of  # noqa: PLC0415
 
-    assert compose.Gateway.__name__
-    for words, command in habits.leaves(app.tree()):
+    assert Gateway.__name__
+    for words, command in global_options.leaves(app.tree()):
         command.make_context(" ".join(words), [], resilient_parsing=True)  # what its options need
     for name in _BY_NAME:
         with suppress(ImportError):
             import_module(name)
     redaction_of(build([], {}, Path("state")), bytes(32))
-    redaction.prepare()
+    secret_scanning.prepare()
     for pattern in patterns.uncompiled():
         pattern.ready()

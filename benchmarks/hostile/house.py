@@ -24,10 +24,10 @@ from benchmarks.hostile.certificate import made
 from benchmarks.hostile.sockets import WebSocket
 from benchmarks.mcp_client import MODERN
 from benchmarks.processes import ROOT, Process, free_port, started
+from gatewright.approvals.store import Approvals
+from gatewright.identity.keys import Callers
 from gatewright.storage.opening import open_state
 from gatewright.storage.state import StateDatabase
-from gatewright.stores.approvals import Approvals
-from gatewright.stores.callers import Callers
 
 __all__ = ["HOLD_S", "OFFER", "PEOPLE", "TOPIC", "House", "house", "modern"]
 

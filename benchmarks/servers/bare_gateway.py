@@ -14,10 +14,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from gatewright.app.gateway import Gateway
+from gatewright.app.run import collecting_rarely
 from gatewright.call import Back, Call, Outcome, Refusal
-from gatewright.compose.gateway import Gateway
-from gatewright.compose.run import collecting_rarely
-from gatewright.settings import load, override
+from gatewright.config import load, override
 
 __all__ = ["Nothing", "Owner", "main"]
 

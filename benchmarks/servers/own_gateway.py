@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from gatewright import compose
+from gatewright import app
 from gatewright.call import Back, Call
-from gatewright.settings import Grant, Origin, load, override
-from gatewright.upstream.local import LocalServer
-from gatewright.upstream.spec import ServerSpec
+from gatewright.config import Grant, Origin, load, override
+from gatewright.servers.local import LocalServer
+from gatewright.servers.spec import ServerSpec
 
 __all__ = ["LOCAL", "main"]
 
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = override(load(options.config), port=0)
     grants = (*settings.grants, *_grants(options.grants, options.config))
-    compose.run(
+    app.run(
         msgspec.structs.replace(settings, grants=grants),
         local=[_local()] if options.local else [],
         on_ready=lambda ready: print(f"ready {ready.url}", flush=True),

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Awaitable
 from typing import Any, Literal
 
-from gatewright.protocol.negotiate import Face
+from gatewright.mcp.protocol.negotiate import Face
 from gatewright.sdk import Client, Context, Server, ToolError
 from gatewright.sdk.client import Options, ToolResult
 

@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-from gatewright.protocol.negotiate import Face
+from gatewright.mcp.protocol.negotiate import Face
 from gatewright.sdk import Client, Context, Server, ToolError
 from gatewright.sdk.client import Options, ToolResult
 

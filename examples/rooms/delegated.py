@@ -6,7 +6,7 @@ from typing import Any
 
 from table import add, seat
 
-from gatewright.participants import Participant, until
+from gatewright.rooms.participants import Participant, until
 
 
 async def tell(person: Participant, tool: str, **arguments: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from table import URL, add, seat
 
-from gatewright.participants import until
+from gatewright.rooms.participants import until
 
 KEY = os.environ["OPERATOR"]  # gatewright key create root --operator
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from table import seat
 
-from gatewright.participants import NotAllowedError
-from gatewright.participants.tools import Tools
+from gatewright.rooms.participants import NotAllowedError
+from gatewright.rooms.participants.tools import Tools
 
 
 async def greet(sender: str, name: str) -> Any:

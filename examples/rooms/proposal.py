@@ -4,7 +4,7 @@ import asyncio
 
 from table import add, seat
 
-from gatewright.participants import NotAllowedError, until
+from gatewright.rooms.participants import NotAllowedError, until
 
 
 async def main() -> None:

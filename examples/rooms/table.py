@@ -4,8 +4,8 @@ import os
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from gatewright.participants import Participant
-from gatewright.participants.dial import join
+from gatewright.rooms.participants import Participant
+from gatewright.rooms.participants.dial import join
 
 URL = os.environ.get("ROOMS_URL", "ws://127.0.0.1:8420/ws")
 

@@ -61,7 +61,7 @@ class UserContext(msgspec.Struct, frozen=True):
     resources: tuple[str, ...] = ()
     """Patterns of paths and URIs, the only ones it may touch; empty: any."""
     permissions: tuple[str, ...] = ()
-    """What it holds, in the spelling of `wire.permissions`; empty: what grants give."""
+    """What it holds, in the spelling of `mcp.wire.permissions`; empty: what grants give."""
     scopes: tuple[str, ...] = ()
     """Of a token: those that it has."""
     steps: tuple[tuple[str, str], ...] = ()
@@ -139,9 +139,9 @@ class Security(msgspec.Struct, frozen=True):
     validator_options: Mapping[str, Mapping[str, Any]] = {}
     """Validator → its options."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] = ()
-    """Which way data flows through it (`validators/flow.py`)."""
+    """Which way data flows through it (`servers/data_flow.py`)."""
     hints: tuple[Literal["destructive", "open_world"], ...] = ()
-    """What its server's annotations say, where no operator vouched for it (`validators/annotations.py`)."""
+    """What its server's annotations say, where no operator vouched for it (`servers/hints.py`)."""
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
@@ -254,7 +254,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Policy said no. `reason` is a key of the table in `wire/codes.py`."""
+    """Policy said no. `reason` is a key of the table in `mcp/wire/codes.py`."""
 
     reason: str
     message: str
@@ -275,7 +275,7 @@ class Failure(msgspec.Struct, frozen=True):
     error: bytes | None = None
     once: bool = False
     """The call may have been carried out, and nobody who may say so says that a second one does no harm: no door announces
-    that it can be repeated. Set by whoever handed the call on (`protocol.recovery.marked`)."""
+    that it can be repeated. Set by whoever handed the call on (`mcp.protocol.recovery.marked`)."""
 
 
 Outcome = Answer | Refusal | Failure

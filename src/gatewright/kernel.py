@@ -29,8 +29,8 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
-from gatewright.filtered_back import FilteredBack
-from gatewright.protocol.recovery import interrupted, marked
+from gatewright.mcp.protocol.recovery import interrupted, marked
+from gatewright.return_path import FilteredBack
 
 __all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
 

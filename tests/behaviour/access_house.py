@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import UserContext
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
 from tests.behaviour.wires import DEADLINE

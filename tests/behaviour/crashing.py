@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from gatewright.audit.trail import AuditLog, Sync
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.kernel import Audit, Kernel, Trail
-from gatewright.stores.audit import AuditLog, Sync
-from tests.gates.parts import Mute
-from tests.stores.parts import a_call, a_tool
+from tests.audit.parts import a_call, a_tool
+from tests.gate_parts import Mute
 
 __all__ = ["POINTS", "main"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.storage.parts import state_in
 

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import Query
 from gatewright.call import Trust, UserContext
-from gatewright.stores.callers import Callers
-from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import Query
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import Groundhog, connected
 from tests.storage.parts import state_in

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.access_house import OFFER, about, seed_grant
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import META

@@ -1,7 +1,7 @@
 """The matrix of messages: each of MCP and MGP, as a request, a notification and a response, with an id that is one's own, another's and made up;
 and what docs/messages.md says becomes of it.
 
-The page is drawn from the code's own table (`tests/wire/test_methods_page.py`), so it is what the doors are held against
+The page is drawn from the code's own table (`tests/mcp/wire/test_methods_page.py`), so it is what the doors are held against
 (`test_messages`, `test_messages_servers`).
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gatewright.protocol.negotiate import EXTENSIONS
-from gatewright.wire.versions import LATEST_MODERN
+from gatewright.mcp.protocol.negotiate import EXTENSIONS
+from gatewright.mcp.wire.versions import LATEST_MODERN
 from tests.behaviour.gateway import ROOT, Gateway, config, server
 from tests.behaviour.hosts import EVERY_DOOR, Host
 
@@ -90,7 +90,7 @@ def cases(form: str, ident: str) -> Sequence[Case]:
 
 
 def speaking(folder: Path, ident: str, revision: str = "2025-11-25") -> dict[str, Any]:
-    """The entry of a server that says what it is told (`tests/servers/speaking.py`), one for each session."""
+    """The entry of a server that says what it is told (`tests/tool_servers/speaking.py`), one for each session."""
     return server("speaking", ident, str(folder / f"{ident}.log"), revision, share="session")
 
 

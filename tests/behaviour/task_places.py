@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Kind, Outcome, Target
-from gatewright.protocol.task_ids import RELATED
-from gatewright.upstream.names import wrap_uri
-from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.supervisor import Supervisor
-from gatewright.wire.mcp import OF_THE_SERVER, TASK_STATUS
-from gatewright.wire.methods import WORDS
-from tests.upstream.rig import FakeBack, make_call, tool_call, within
+from gatewright.mcp.protocol.task_ids import RELATED
+from gatewright.mcp.wire.mcp import OF_THE_SERVER, TASK_STATUS
+from gatewright.mcp.wire.methods import WORDS
+from gatewright.servers.names import wrap_uri
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.supervisor import Supervisor
+from tests.servers.rig import FakeBack, make_call, tool_call, within
 
 ANN, BOB = Caller("ann"), Caller("bob")
 SESSIONS = {"ann": "sa", "bob": "sb"}

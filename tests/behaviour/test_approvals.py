@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.stores.approval import Approval
-from gatewright.stores.approvals import Approvals
+from gatewright.approvals.request import Approval
+from gatewright.approvals.store import Approvals
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire

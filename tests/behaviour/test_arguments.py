@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from gatewright.wire.codes import REASONS
+from gatewright.mcp.wire.codes import REASONS
 from tests import fork_server
 from tests.behaviour.access_house import OFFER
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server

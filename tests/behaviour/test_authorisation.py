@@ -12,9 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from gatewright.access.issued_grants import Issued
 from gatewright.call import UserContext
-from gatewright.stores.callers import Callers
-from gatewright.stores.issued import Issued
+from gatewright.identity.keys import Callers
 from tests.behaviour.access_house import OFFER, House, about, seed_grant
 from tests.behaviour.hosts import EVERY_DOOR, META, RpcError, host
 from tests.behaviour.wires import MODERN

@@ -24,7 +24,7 @@ import pytest
 from tests import fork_server
 from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import RpcError, host
-from tests.servers.leaky import KEPT
+from tests.tool_servers.leaky import KEPT
 
 EACH = 42
 DEFINED = "descriptions, instructions, standard error"

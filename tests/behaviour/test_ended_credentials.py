@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import connected

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gatewright.settings import load
+from gatewright.config import load
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell
 

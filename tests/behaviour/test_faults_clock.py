@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from gatewright.app.gateway import Gateway
 from gatewright.call import Answer, Back, Call, Caller, Client, Outcome, Refusal
-from gatewright.compose.gateway import Gateway
-from gatewright.settings import load
-from gatewright.upstream.local import LocalServer
-from gatewright.upstream.spec import ServerSpec
-from tests.gates.parts import Mute
-from tests.stores.parts import journal_lines, verified
+from gatewright.config import load
+from gatewright.servers.local import LocalServer
+from gatewright.servers.spec import ServerSpec
+from tests.audit.parts import journal_lines, verified
+from tests.gate_parts import Mute
 
 HOUR = 3600.0
 DEADLINE = 30.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit.parts import a_call, a_log, records, run, verified
 from tests.behaviour.crashing import POINTS
 from tests.behaviour.gateway import ROOT
-from tests.stores.parts import a_call, a_log, records, run, verified
 
 
 def _crashed(folder: Path, sync: str, point: str, last: int) -> list[str]:

@@ -13,10 +13,10 @@ from typing import Protocol
 import aiohttp
 import pytest
 
+from tests.audit.parts import a_disk, disks
 from tests.behaviour.access_house import OFFER
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
-from tests.stores.parts import a_disk, disks
 
 pytestmark = pytest.mark.timeout(180)
 SOON_S = 30.0

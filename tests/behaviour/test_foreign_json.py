@@ -1,7 +1,7 @@
 """What a stranger's JSON may make of itself in one step, wherever it is read: every shape that costs, in every place that decodes.
 
 Counted is what the decoders make (values, members, decimals), and not the time that it takes: so many units of 25 nanoseconds each on the machine
-where `wire.foreign_json` was measured.
+where `mcp.wire.foreign_json` was measured.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ import msgspec
 import pytest
 
 from gatewright.call import Answer, CannotAsk, Client, Failure
-from gatewright.doors.groundhog.asking import Asking
-from gatewright.links import http_rules
-from gatewright.links.answers import params_of, read_reply
-from gatewright.links.link import UpstreamFailed
-from gatewright.links.questions import Questions
-from gatewright.protocol import eras, ggen, groundhog, promises, task_ids, verdicts
-from gatewright.protocol.api_result import result_of
-from gatewright.protocol.mcp_client import Failed, Handshake, Hello
-from gatewright.protocol.mcp_server import Answered
-from gatewright.protocol.oauth import Unusable, decode_document
-from gatewright.protocol.room_payload import examine
-from gatewright.serving.peer import Peer
+from gatewright.dialects.groundhog import outcomes as groundhog_outcomes
+from gatewright.dialects.groundhog.client_requests import Asking
+from gatewright.mcp.client import http_rules
+from gatewright.mcp.client.answers import params_of, read_reply
+from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.protocol import eras, ggen, outcomes, retry_hints, task_ids
+from gatewright.mcp.protocol.mcp_client import Failed, Handshake, Hello
+from gatewright.mcp.protocol.mcp_server import Answered
+from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.wire import foreign_json, jsonrpc
+from gatewright.mcp.wire.versions import LATEST_LEGACY
+from gatewright.mcpx import envelope
+from gatewright.mcpx.payload import examine
+from gatewright.oauth.documents import Unusable, decode_document
+from gatewright.servers.listing import Listing, fetch_section
+from gatewright.servers.openapi.result import result_of
+from gatewright.servers.screen import Screen
+from gatewright.servers.server_catalogue import build_shelf
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.status import Told
 from gatewright.transport.slices import whole
-from gatewright.upstream.listing import Listing, fetch_section
-from gatewright.upstream.screen import Screen
-from gatewright.upstream.shelf import build_shelf
-from gatewright.upstream.spec import ServerSpec
-from gatewright.upstream.status import Told
-from gatewright.wire import foreign_json, jsonrpc, mcpx
-from gatewright.wire.versions import LATEST_LEGACY
-from tests.upstream.rig import make_call
+from tests.servers.rig import make_call
 
 UNITS = 1_200_000
 """In one step: thirty milliseconds."""
@@ -220,18 +222,18 @@ def spoken(outcome: Any) -> None:
     outcome = screen.outcome(call, outcome)
     if isinstance(outcome, Failure):
         if outcome.error is not None:
-            promises.unpromised(outcome.error)
-            promises.renamed(outcome.error, lambda name: name)
+            retry_hints.unpromised(outcome.error)
+            retry_hints.renamed(outcome.error, lambda name: name)
         ggen.error_of(outcome, "t")
-        verdicts.spell(outcome, "tools/call", Client("2026-07-28"), "t", {})
-        groundhog.failure_of(outcome)
+        outcomes.spell(outcome, "tools/call", Client("2026-07-28"), "t", {})
+        groundhog_outcomes.failure_of(outcome)
         return
     task_ids.created(outcome.raw, modern=True)
     task_ids.created(outcome.raw, modern=False)
     eras.read_interim(outcome.raw)
     eras.to_caller(outcome, "tools/call", Client("2026-07-28"), {})
     ggen.tool_error_of(outcome)
-    groundhog.said_by_tool(outcome)
+    groundhog_outcomes.said_by_tool(outcome)
 
 
 def error(shape: bytes) -> None:
@@ -323,8 +325,8 @@ def document_of_oauth(shape: bytes) -> None:
 def room(shape: bytes) -> None:
     payload = b'{"method":"x","params":{"x":' + shape + b"}}"
     frame = b'{"protocol":"mcpx/v0.1","id":"i","from":"f","kind":"mcp/request:x","payload":' + payload + b',"\\u0061":' + shape + b"}"  # fmt: skip
-    found = mcpx.read(frame)
-    if isinstance(found, mcpx.Envelope):
+    found = envelope.read(frame)
+    if isinstance(found, envelope.Envelope):
         assert isinstance(examine(found), object)
 
 

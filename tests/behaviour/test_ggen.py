@@ -12,7 +12,7 @@ import pytest
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.ggen_house import Client, Firm
 from tests.behaviour.hosts import DOORS, host
-from tests.servers.finance import ANALYZER
+from tests.tool_servers.finance import ANALYZER
 
 DISCOVERY = """
 {

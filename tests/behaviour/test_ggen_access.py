@@ -18,8 +18,8 @@ import pytest
 from aiohttp import WSCloseCode
 
 from gatewright.call import UserContext
-from gatewright.stores.callers import Callers
-from gatewright.wire.permissions import held_permission
+from gatewright.identity.keys import Callers
+from gatewright.mcp.wire.permissions import held_permission
 from tests.behaviour.access_house import House, about, seed_grant
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.ggen_house import Client

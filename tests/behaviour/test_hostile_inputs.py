@@ -26,9 +26,9 @@ from benchmarks.hostile.arguments import TOOLS, calls
 from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.web import served
 from benchmarks.processes import Process, started
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.validators import Checks, checks_for
-from gatewright.wire import jsonrpc
-from gatewright.wire.json_bounds import Limits, flaw_of
 
 LONGEST_MS = 1000.0
 SIZE, RESULT = 400_000, 500_000

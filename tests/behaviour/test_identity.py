@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import UserContext
-from gatewright.wire.permissions import held_permission
+from gatewright.mcp.wire.permissions import held_permission
 from tests.behaviour.access_house import KEYED, House
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host

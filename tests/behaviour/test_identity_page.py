@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.settings.build import build
-from gatewright.settings.documents import parse
+from gatewright.config.build import build
+from gatewright.config.documents import parse
 from tests.behaviour.gateway import ROOT
 
 PAGE = (ROOT / "docs" / "identity.md").read_text()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Target
-from gatewright.upstream.names import wrap_uri
+from gatewright.servers.names import wrap_uri
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import EVERY_DOOR, META, Host, RpcError, host
 

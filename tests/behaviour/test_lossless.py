@@ -13,7 +13,7 @@ import pytest
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import EVERY_DOOR, RpcError, host
 from tests.behaviour.wires import MODERN
-from tests.servers.extras import ERROR_DATA, EVERYTHING, HARD, RESULTS, SPACED, TOOL_ERROR
+from tests.tool_servers.extras import ERROR_DATA, EVERYTHING, HARD, RESULTS, SPACED, TOOL_ERROR
 
 pytestmark = pytest.mark.parametrize("door", EVERY_DOOR)
 

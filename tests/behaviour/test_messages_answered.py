@@ -13,8 +13,8 @@ from typing import Any, TypeGuard
 
 import pytest
 
-from gatewright.compose.addresses import urls_of
-from gatewright.doors.table import DOORS
+from gatewright.app.addresses import urls_of
+from gatewright.mcp.server.endpoints import DOORS
 from tests.behaviour.answered import ANSWERED, Answered, answered
 from tests.behaviour.gateway import ROOT, Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, host
@@ -154,7 +154,7 @@ async def say(client: Answered, said: list[dict[str, Any]]) -> None:
 
 
 def test_every_message_of_the_code_has_a_row_and_is_said_in_every_form_by_both_sides() -> None:
-    from gatewright.wire.methods import WORDS  # noqa: PLC0415 - what the page is held against
+    from gatewright.mcp.wire.methods import WORDS  # noqa: PLC0415 - what the page is held against
 
     assert [one.method for one in PAGE] == [one.method for one in WORDS]
     for form in ("request", "notification", "response"):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.wire.versions import LATEST_MODERN as MODERN
-from gatewright.wire.versions import LEGACY
+from gatewright.mcp.wire.versions import LATEST_MODERN as MODERN
+from gatewright.mcp.wire.versions import LEGACY
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, Host, host
 from tests.behaviour.messages import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.grants import Grant
-from gatewright.stores.issued import Issued
+from gatewright.access.grants import Grant
+from gatewright.access.issued_grants import Issued
 from tests.behaviour.access_house import (
     FIVE,
     KEYED,

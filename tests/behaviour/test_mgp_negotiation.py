@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.protocol.negotiate import EXTENSIONS
-from gatewright.wire.methods import WORDS
+from gatewright.mcp.protocol.negotiate import EXTENSIONS
+from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
 from tests.behaviour.wires import StdioWire

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
-from gatewright.protocol.recovery import Policy
+from gatewright.mcp.protocol.recovery import Policy
+from gatewright.mcp.wire.codes import REASONS, UNTOUCHED
 from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.client.results import ToolResult
 from gatewright.sdk.errors import SdkError
-from gatewright.wire.codes import REASONS, UNTOUCHED
 from tests.behaviour.gateway import Gateway, config, running, server
 
 RESTARTS = {"max_restarts": 1000, "backoff_base_ms": 1, "backoff_max_ms": 1}

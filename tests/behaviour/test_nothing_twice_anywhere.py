@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from gatewright.protocol.recovery import Policy
+from gatewright.mcp.protocol.recovery import Policy
 from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.client.results import ToolResult
 from gatewright.sdk.errors import SdkError
@@ -25,7 +25,7 @@ from tests.behaviour.gateway import COMMAND, Gateway, config, running, server
 from tests.behaviour.hosts import host
 from tests.behaviour.test_hints import at_a_terminal
 from tests.behaviour.test_nothing_twice import PROMISE, RESTARTS, WAYS
-from tests.upstream.guarded import serving
+from tests.servers.guarded import serving
 
 EAGER = Policy(retries=5, longest_s=60)
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.ggen_house import Client
 from tests.behaviour.hosts import DOORS, host
-from tests.servers.pets import Api, pets
 from tests.storage.parts import state_in
+from tests.tool_servers.pets import Api, pets
 
 SECRET = "s3cret-of-the-operator"
 TOM = {"id": 1, "name": "Tom", "weight": 1.10}

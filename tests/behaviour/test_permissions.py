@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.approval import Approval
-from gatewright.stores.approvals import Approvals
-from gatewright.stores.permissions import Permissions, Word
+from gatewright.access.permissions import Permissions, Word
+from gatewright.approvals.request import Approval
+from gatewright.approvals.store import Approvals
 from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
+from tests.servers.web import web
 from tests.storage.parts import state_in
-from tests.upstream.web import web
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
 DEADLINE = 30

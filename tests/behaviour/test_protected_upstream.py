@@ -15,7 +15,7 @@ import pytest
 
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.hosts import host
-from tests.upstream.guarded import AuthorizationServer, ProtectedServer, protected
+from tests.servers.guarded import AuthorizationServer, ProtectedServer, protected
 
 BROWSER = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=15).read()"
 Pair = tuple[ProtectedServer, AuthorizationServer]

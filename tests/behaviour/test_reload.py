@@ -13,7 +13,7 @@ from tests.behaviour.gateway import DEADLINE, Gateway, as_toml, config, running,
 from tests.behaviour.hosts import RpcError, host
 from tests.behaviour.test_whole import children
 from tests.behaviour.wires import StdioWire
-from tests.upstream.rig import alive
+from tests.servers.rig import alive
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "access_control", "discovery"]}}
 LIST_CHANGED = "notifications/tools/list_changed"

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from gatewright.wire.mcpx_capabilities import PROFILES
+from gatewright.mcpx.capabilities import PROFILES
 from tests.rooms.foreign import SECONDS, Guest
 from tests.rooms.hall import FULL, OPERATOR, Hall, token_of
 from tests.storage.parts import only_read

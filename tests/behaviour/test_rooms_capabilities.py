@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.wire.mcpx_capabilities import PROFILES
+from gatewright.mcpx.capabilities import PROFILES
 from tests.rooms.foreign import Guest
 from tests.rooms.hall import FULL, Hall
 

@@ -15,9 +15,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
+from gatewright.mcpx.capabilities import PROFILES
 from gatewright.rooms.policy import Known, Topic
-from gatewright.rooms.signed import Signed
-from gatewright.wire.mcpx_capabilities import PROFILES
+from gatewright.rooms.signed_tokens import Signed
 from tests.rooms.foreign import Guest
 from tests.rooms.hall import FULL, Hall, token_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.settings import load
+from gatewright.config import load
 from tests.cli.gateways import EXAMPLES, Served, serving
 from tests.cli.shell import DEADLINE_S, Shell
 

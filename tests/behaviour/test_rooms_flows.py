@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.participants import NotAllowedError, Participant
-from gatewright.participants.dial import join
-from gatewright.participants.participant import Heard
+from gatewright.rooms.participants import NotAllowedError, Participant
+from gatewright.rooms.participants.dial import join
+from gatewright.rooms.participants.participant import Heard
 from gatewright.transport.websocket import CannotConnect
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.rooms.foreign import Guest

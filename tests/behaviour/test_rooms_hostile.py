@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.wire.mcpx import Flaw, read
+from gatewright.mcpx.envelope import Flaw, read
 from tests.rooms.foreign import SECONDS
 from tests.rooms.hall import FULL, UNLIMITED, Hall, token_of
 

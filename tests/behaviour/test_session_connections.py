@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.stores.approvals import Approvals
+from gatewright.approvals.store import Approvals
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.groundhog_client import RefusedError, connected
 from tests.behaviour.test_approvals import waiting

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.storage.parts import state_in

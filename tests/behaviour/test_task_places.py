@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.protocol.task_ids import RELATED
-from gatewright.wire.mcp import TASK_STATUS
+from gatewright.mcp.protocol.task_ids import RELATED
+from gatewright.mcp.wire.mcp import TASK_STATUS
 from tests.behaviour.task_places import (
     ANN,
     BOB,
@@ -25,7 +25,7 @@ from tests.behaviour.task_places import (
     named_places,
     speaker,
 )
-from tests.upstream.rig import running, within
+from tests.servers.rig import running, within
 
 
 @pytest.fixture(params=ERAS)

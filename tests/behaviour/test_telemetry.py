@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.hosts import host
-from tests.compose.collector import attributes, collecting
+from tests.telemetry.collector import attributes, collecting
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

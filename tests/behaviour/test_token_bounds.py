@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.approvals import Approvals
+from gatewright.approvals.store import Approvals
 from tests.behaviour.access_house import KEYED
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host

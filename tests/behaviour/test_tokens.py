@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.protocol.oauth import challenge_of
+from gatewright.oauth.documents import challenge_of
 from tests.behaviour.access_house import KEYED
 from tests.behaviour.hosts import META, Host, RpcError
 from tests.behaviour.token_house import TokenHouse

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.call import Target
-from gatewright.upstream.names import wrap_uri
+from gatewright.servers.names import wrap_uri
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_scene import calls, played, work_of
 

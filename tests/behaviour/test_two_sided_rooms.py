@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.doors.room_kernel import DOOR
-from gatewright.stores.reader import AuditReader
+from gatewright.audit.reader import AuditReader
+from gatewright.rooms.gateway_participant import DOOR
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import DEN, HALL, PEOPLE, token_of

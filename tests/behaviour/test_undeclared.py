@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from gatewright.wire.methods import WORDS
+from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.answered import ANSWERED, answered
 from tests.behaviour.gateway import ROOT, Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.messages import unlimited
 from tests.behaviour.test_task_handles import keys
-from tests.wire.spellings import spellings
+from tests.mcp.wire.names import spellings
 
 DOORS = (
     "http 2025-11-25",

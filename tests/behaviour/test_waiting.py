@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.approvals import Approvals
-from gatewright.stores.callers import Callers
+from gatewright.approvals.store import Approvals
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_pinning import content as moody

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.behaviour.gateway import DEADLINE, Gateway, config, running, server
 from tests.behaviour.hosts import Host, host
 from tests.behaviour.test_whole import cancel
-from tests.servers.linking import SLOW
 from tests.storage.parts import state_in
+from tests.tool_servers.linking import SLOW
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, host
 from tests.identity.issuing import CLIENT, Issuing, beside, elsewhere
-from tests.upstream.guarded import AuthorizationServer, ProtectedServer
+from tests.servers.guarded import AuthorizationServer, ProtectedServer
 
 __all__ = ["TokenHouse", "token_house"]
 

@@ -15,17 +15,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-import gatewright.stores.audit as stores
-import gatewright.upstream.server as upstream
-from gatewright.compose.gateway import Gateway
-from gatewright.links.connect import Around
-from gatewright.links.http_link import HttpLink
-from gatewright.links.link import Link
-from gatewright.links.pipe_link import PipeLink
-from gatewright.settings.build import build
-from gatewright.settings.documents import parse
-from gatewright.stores.approval import Approval
-from gatewright.upstream.spec import ServerSpec
+import gatewright.audit.trail as stores
+import gatewright.servers.server as upstream
+from gatewright.app.gateway import Gateway
+from gatewright.approvals.request import Approval
+from gatewright.config.build import build
+from gatewright.config.documents import parse
+from gatewright.mcp.client.connect import Around
+from gatewright.mcp.client.http_link import HttpLink
+from gatewright.mcp.client.link import Link
+from gatewright.mcp.client.pipe_link import PipeLink
+from gatewright.servers.spec import ServerSpec
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
     CONFIG,
@@ -131,7 +131,7 @@ class House(Musts):
         self.judge_record()
 
     async def reach(self, spec: ServerSpec, around: Around, capabilities: Any) -> Link:
-        """Take the place of `upstream.reach`."""
+        """Take the place of `servers.dial`."""
         return await self.servers[spec.id].reach(spec, around, capabilities)
 
     def shared(self, end: End) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from gatewright.upstream.names import unwrap_uri
+from gatewright.servers.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked, visible
 from tests.behaviour.two_sided_speaking import LINKS, Speaking, any_work, asking

@@ -6,18 +6,18 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple, Protocol
 
+from gatewright.app.gateway import Gateway
 from gatewright.call import Caller
-from gatewright.compose.gateway import Gateway
-from gatewright.serving.duplex import Duplex
-from gatewright.transport.base import Closed
-from gatewright.transport.memory import MemoryPipe, pair
-from gatewright.wire.mcp import (
+from gatewright.mcp.server.duplex import Duplex
+from gatewright.mcp.wire.mcp import (
     META_CLIENT_CAPABILITIES,
     META_LOG_LEVEL,
     META_SUBSCRIPTION,
     META_VERSION,
     request_headers,
 )
+from gatewright.transport.base import Closed
+from gatewright.transport.memory import MemoryPipe, pair
 from tests.behaviour.two_sided_facts import (
     EXTENSIONS,
     HOSTS,

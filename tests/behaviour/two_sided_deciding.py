@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from gatewright.stores.approval import Approval
+from gatewright.approvals.request import Approval
 from tests.behaviour.two_sided_calling import TASKING, Calling
 from tests.behaviour.two_sided_facts import HOSTS, WAITS, Asked, visible
 from tests.behaviour.two_sided_speaking import any_work

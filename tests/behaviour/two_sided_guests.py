@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from gatewright.compose.gateway import Gateway
-from gatewright.doors.room_kernel import KernelInRoom
+from gatewright.app.gateway import Gateway
+from gatewright.rooms.gateway_participant import KernelInRoom
 from gatewright.rooms.inside import Inside
 from tests.behaviour.two_sided_clients import Client, Sees
 from tests.behaviour.two_sided_facts import HALL, token_of

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from gatewright.stores.flusher import Flusher
+from gatewright.audit.flusher import Flusher
 
 __all__ = ["Loop", "Waited"]
 

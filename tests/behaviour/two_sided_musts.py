@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gatewright.call import Target
-from gatewright.upstream.names import unwrap_uri
+from gatewright.servers.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client, Question
 from tests.behaviour.two_sided_facts import Asked, visible
 from tests.behaviour.two_sided_judge import Judge

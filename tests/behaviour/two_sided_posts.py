@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any, Protocol
 
-from gatewright.compose.gateway import Gateway
-from gatewright.wire.sse import SseParser
+from gatewright.app.gateway import Gateway
+from gatewright.web.sse import SseParser
 from tests.behaviour.two_sided_facts import Hosted
 
 __all__ = ["Post", "Posting"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.stores.reader import AuditReader
+from gatewright.audit.reader import AuditReader
 
 __all__ = ["unrecorded"]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from gatewright.compose.gateway import Gateway
+from gatewright.app.gateway import Gateway
 from gatewright.transport.base import Receiver
 from gatewright.transport.websocket_connection import DIRECT
 from tests.behaviour.two_sided_facts import DEN, HALL, IN_DEN, PEOPLE, Asked, about

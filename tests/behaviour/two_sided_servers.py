@@ -7,18 +7,18 @@ import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from gatewright.links.connect import Around
-from gatewright.links.http_hello import greet
-from gatewright.links.http_link import HttpLink
-from gatewright.links.http_wire import HttpWire
-from gatewright.links.link import Link
-from gatewright.links.pipe_link import PipeLink
-from gatewright.protocol.mcp_client import Handshake
+from gatewright.mcp.client.connect import Around
+from gatewright.mcp.client.http_endpoint import HttpWire
+from gatewright.mcp.client.http_handshake import greet
+from gatewright.mcp.client.http_link import HttpLink
+from gatewright.mcp.client.link import Link
+from gatewright.mcp.client.pipe_link import PipeLink
+from gatewright.mcp.protocol.mcp_client import Handshake
+from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.servers.spec import ServerSpec
 from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
 from gatewright.transport.memory import MemoryPipe, pair
-from gatewright.upstream.spec import ServerSpec
-from gatewright.wire.mcp import META_SUBSCRIPTION
 from tests.behaviour.two_sided_facts import SERVERS, mark_of
 from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
@@ -109,7 +109,7 @@ class Server:
         return [(end, one) for end in self.ends for one in end.work.values()]
 
     async def reach(self, spec: ServerSpec, around: Around, can: Mapping[str, Any]) -> Link:
-        """A link to a new connection of this server (`upstream.reach`)."""
+        """A link to a new connection of this server (`servers.dial`)."""
         era = "modern" if self.modern else "legacy"
 
         def hand() -> Handshake:

@@ -13,10 +13,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
 
-from gatewright.wire.methods import WORDS
+from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.two_sided import House, Loop
 from tests.behaviour.two_sided_facts import HOSTS, SERVERS
-from tests.wire.spellings import spellings
+from tests.mcp.wire.names import spellings
 
 __all__ = ["Steps", "anything", "callers", "inside", "servers", "where", "which"]
 

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from typing import Any, NamedTuple
 
-from gatewright.stores.approval import Approval
+from gatewright.approvals.request import Approval
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, WAITS, Asked, about, handles, requests
 from tests.behaviour.two_sided_servers import End

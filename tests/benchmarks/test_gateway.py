@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from benchmarks.gateway import Upstream, config
-from gatewright.settings import load
+from gatewright.config import load
 
 
 def test_a_written_configuration_loads_without_a_word_of_complaint(tmp_path: Path) -> None:

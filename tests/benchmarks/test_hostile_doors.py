@@ -14,8 +14,8 @@ from benchmarks.hostile import approvals, doors, groundhog, rooms, secured, sess
 from benchmarks.hostile.arguments import frames, objects, words
 from benchmarks.hostile.certificate import made
 from benchmarks.hostile.house import House
-from gatewright.wire.mcpx import Envelope, read
-from gatewright.wire.methods import is_known
+from gatewright.mcp.wire.methods import is_known
+from gatewright.mcpx.envelope import Envelope, read
 
 SIZE = 60_000
 SHAPES = [name for name, _ in objects(SIZE)]

@@ -6,7 +6,7 @@ import json
 from itertools import islice
 
 from benchmarks.hostile_texts import in_json, names, text, texts, triggers
-from gatewright.redaction.formats import FORMATS
+from gatewright.secret_scanning.formats import FORMATS
 
 
 def test_each_text_has_a_name_of_its_own_and_can_be_made_again_by_it() -> None:

@@ -11,7 +11,7 @@ from benchmarks.processes import ROOT
 def test_the_group_that_fails_is_named(tmp_path: Path) -> None:
     file = SOURCE / "wire" / "codes.py"
     (tmp_path / "test_x.py").write_text(
-        "from gatewright.wire import codes\ndef test_x(): assert not hasattr(codes, 'WRONG')\n"
+        "from gatewright.mcp.wire import codes\ndef test_x(): assert not hasattr(codes, 'WRONG')\n"
     )
     (tmp_path / "test_y.py").write_text("def test_y(): pass\n")
     groups = [[str(tmp_path / "test_y.py")], [str(tmp_path / "test_x.py")]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.policy_cost import written
-from gatewright.settings import load
+from gatewright.config import load
 
 
 def test_everything_is_on_where_it_should_be(tmp_path: Path) -> None:

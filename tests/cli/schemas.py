@@ -12,7 +12,7 @@ import jsonschema_rs
 
 import gatewright.cli
 from gatewright.cli.app import tree
-from gatewright.cli.habits import leaves
+from gatewright.cli.global_options import leaves
 
 __all__ = ["FOLDER", "commands", "conform", "schema_file"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gatewright.settings import SettingsError
+from gatewright.config import SettingsError
 from tests import fork_server
 from tests.accepting import accept_file
 from tests.cli.schemas import conform

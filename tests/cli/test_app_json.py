@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gatewright.stores.approval import Asked
-from gatewright.stores.approvals import Approvals
+from gatewright.approvals.request import Asked
+from gatewright.approvals.store import Approvals
 from tests.cli.gateways import DEMO, serving
 from tests.cli.schemas import commands
 from tests.cli.shell import Done, Shell
@@ -30,13 +30,13 @@ server = "demo"
 Run = Callable[..., Done]
 
 ELSEWHERE = {
-    "room who": "tests/cli/test_room.py, in a room",
-    "room post": "tests/cli/test_room.py, in a room",
-    "room propose": "tests/cli/test_room.py, in a room",
-    "room fulfil": "tests/cli/test_room.py, in a room",
-    "room watch": "tests/cli/test_room.py, in a room",
-    "server logs": "tests/cli/test_server_control.py, with a server that has something to say",
-    "server login": "tests/cli/test_login.py, with a server that wants a login",
+    "room who": "tests/rooms/commands/test_room.py, in a room",
+    "room post": "tests/rooms/commands/test_room.py, in a room",
+    "room propose": "tests/rooms/commands/test_room.py, in a room",
+    "room fulfil": "tests/rooms/commands/test_room.py, in a room",
+    "room watch": "tests/rooms/commands/test_room.py, in a room",
+    "server logs": "tests/servers/commands/test_control.py, with a server that has something to say",
+    "server login": "tests/servers/commands/test_login.py, with a server that wants a login",
 }
 """Commands whose output is held against its schema in another test, and in which."""
 

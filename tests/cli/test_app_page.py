@@ -24,17 +24,17 @@ ROWS = [
     for words, example in re.findall(r"^\| `([a-z ]+)` \| .* \| `(.+)` \|$", PAGE, re.MULTILINE)
 ]
 NOT_RUN = {
-    "room who": "the example has no rooms; tests/cli/test_room.py",
-    "room post": "the example has no rooms; tests/cli/test_room.py",
-    "room propose": "the example has no rooms; tests/cli/test_room.py",
-    "room fulfil": "the example has no rooms; tests/cli/test_room.py",
-    "room watch": "the example has no rooms; tests/cli/test_room.py",
-    "room join": "the example has no rooms; tests/cli/test_room.py",
-    "room serve": "the example has no rooms; tests/cli/test_room.py",
-    "room bridge": "the example has no rooms; tests/cli/test_room.py",
+    "room who": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room post": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room propose": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room fulfil": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room watch": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room join": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room serve": "the example has no rooms; tests/rooms/commands/test_room.py",
+    "room bridge": "the example has no rooms; tests/rooms/commands/test_room.py",
     "serve": "it runs beside all others",
     "server login": "it waits for a person",
-    "deny": "it needs a request that waits, as tests/cli/test_approve.py makes one",
+    "deny": "it needs a request that waits, as tests/approvals/commands/test_approve.py makes one",
 }
 
 

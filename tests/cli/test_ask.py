@@ -11,8 +11,8 @@ import pytest
 from gatewright.cli.ask import ask, ask_all, from_error
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint as Where
-from gatewright.wire.codes import REASONS, recovery
-from gatewright.wire.mcp import ERROR_ORIGIN
+from gatewright.mcp.wire.codes import REASONS, recovery
+from gatewright.mcp.wire.mcp import ERROR_ORIGIN
 from tests.cli.endpoints import Endpoint
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.cli.config_values import origin_of, text_of, values_of
-from gatewright.settings import load
-from gatewright.settings.build import build
-from gatewright.settings.documents import parse
+from gatewright.config import load
+from gatewright.config.build import build
+from gatewright.config.documents import parse
 
 FILE = Path("/project/mgp.toml")
 TEXT = """\

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Done, Shell
-from tests.upstream.rig import SERVERS
+from tests.servers.rig import SERVERS
 
 CONFIG = f"""\
 [gateway]
@@ -144,8 +144,8 @@ def test_a_person_sees_cause_and_fix_below_each_problem(shell: Shell) -> None:
 
 def test_what_the_parts_log_is_shown_on_request_only(shell: Shell) -> None:
     shell.write("mgp.toml", BROKEN)
-    assert "gatewright.upstream" not in shell.run("doctor").err
-    assert "gatewright.upstream" in shell.run("doctor", "-v").err
+    assert "gatewright.servers" not in shell.run("doctor").err
+    assert "gatewright.servers" in shell.run("doctor", "-v").err
 
 
 def test_no_secret_of_a_server_is_in_what_is_found(shell: Shell) -> None:

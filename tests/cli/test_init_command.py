@@ -6,7 +6,7 @@ import json
 import sys
 import tomllib
 
-from gatewright.settings.schema import FILE
+from gatewright.config.schema import FILE
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.shell import Shell
 

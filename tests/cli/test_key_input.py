@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli.app import tree
-from gatewright.cli.habits import leaves
+from gatewright.cli.global_options import leaves
 from gatewright.cli.key_input import IN_VIEW, key_given
 from tests.cli.gateways import serving
 from tests.cli.shell import Done, Shell

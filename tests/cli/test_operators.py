@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.cli.operators import local_user, operator
 from gatewright.cli.output import CliError, Exit
-from gatewright.stores.callers import Callers
+from gatewright.identity.keys import Callers
 from tests.storage.parts import state_in
 
 

@@ -19,7 +19,7 @@ from gatewright.cli.output import (
     report,
     visible,
 )
-from gatewright.wire.visible import is_unseen
+from gatewright.secret_scanning.visible import is_unseen
 from tests.cli.shell import Shell
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint, endpoint, read_running, settings_here, takes_over
-from gatewright.settings import state_directory
-from gatewright.settings.trust import NotAccepted
+from gatewright.config import state_directory
+from gatewright.config.trust import NotAccepted
 from tests.accepting import accept_file
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell

@@ -75,7 +75,7 @@ def test_a_key_that_others_can_read_is_refused_with_the_way_out(shell: Shell) ->
 def test_a_secret_whose_value_is_gone_from_the_keyring_fails_the_test(shell: Shell) -> None:
     ring = shell.folder / "ring.json"
     environ = {
-        "PYTHON_KEYRING_BACKEND": "tests.stores.ring.FileRing",
+        "PYTHON_KEYRING_BACKEND": "tests.audit.ring.FileRing",
         "PYTHONPATH": str(ROOT),
         "TEST_RING": str(ring),
     }

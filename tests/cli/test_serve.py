@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from gatewright.app import Ready
 from gatewright.cli.serve import announce
-from gatewright.compose import Ready
-from gatewright.settings import load
+from gatewright.config import load
 from tests import fork_server
 from tests.cli.gateways import DEMO, EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.cli.tool import read_arguments
 from gatewright.cli.typed import typed
-from gatewright.validators.schema import compile_schema
+from gatewright.schemas.schema import compile_schema
+from gatewright.servers.commands.tool import read_arguments
 
 NUMBER: list[Any] = [
     {"type": ["integer", "null"]},

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from conformance.client import Host, agree, filled, plan
 from gatewright.call import CannotAsk, Question
-from tests.upstream.guarded import serving
+from tests.servers.guarded import serving
 
 SCHEMA = {
     "type": "object",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance import run
-from gatewright import settings
+from gatewright import config
 
 OUTPUT = """
 === SUMMARY ===
@@ -91,7 +91,7 @@ def test_the_generated_configuration_names_one_unprefixed_upstream(transport: st
 def test_the_gateway_accepts_the_generated_configuration(transport: str, tmp_path: Path) -> None:
     file = tmp_path / "mgp.toml"
     file.write_text(run.gateway_config(transport, "http://127.0.0.1:1/mcp"), encoding="utf-8")
-    loaded = settings.load(file)
+    loaded = config.load(file)
     assert [server.id for server in loaded.servers] == ["everything"]
     assert loaded.gateway.unprefixed
 

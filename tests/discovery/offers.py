@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller, Security, Target, Tool
-from gatewright.wire.groundhog import About
+from gatewright.mcp.wire.groundhog import About
 
 __all__ = ["Item", "Offered", "made"]
 

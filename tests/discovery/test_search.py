@@ -18,7 +18,7 @@ from gatewright.call import (
     Tool,
 )
 from gatewright.discovery.search import TRUST_LEVELS, Search
-from gatewright.wire.groundhog import LISTED_MOST, META_TOOL, About
+from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
 from tests.discovery.offers import Offered, made
 
 FILES = About("list", "1.2.0", "us", ("filesystem",), "verified", "container", {"max_memory": 5.0})

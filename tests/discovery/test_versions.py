@@ -4,7 +4,7 @@ import pytest
 
 from gatewright.call import Caller
 from gatewright.discovery.versions import ToolIds
-from gatewright.wire.groundhog import About
+from gatewright.mcp.wire.groundhog import About
 from tests.discovery.offers import Offered, made
 
 ANN, ROOT = Caller("ann"), Caller("root")

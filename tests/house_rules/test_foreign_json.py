@@ -1,4 +1,4 @@
-"""No stranger's JSON becomes Python values uncounted: `wire.foreign_json` counts, and whoever decodes past it says why."""
+"""No stranger's JSON becomes Python values uncounted: `mcp.wire.foreign_json` counts, and whoever decodes past it says why."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ def decodes_uncounted(text: str) -> bool:
         "from msgspec import json\njson.decode(x)",
         "from msgspec import json as j\nj.Decoder()",
         "from msgspec.json import decode",
-        "from gatewright.wire import jsonrpc\njsonrpc.decode_whole(x)",
-        "from gatewright.wire.foreign_json import decode_whole",
+        "from gatewright.mcp.wire import jsonrpc\njsonrpc.decode_whole(x)",
+        "from gatewright.mcp.wire.foreign_json import decode_whole",
         "def f():\n    import json\n    return json.loads",
     ],
 )
@@ -168,7 +168,7 @@ def test_every_way_around_the_count_is_found(text: str) -> None:
     [
         "import json\njson.dumps(x)",
         "import msgspec\nmsgspec.json.encode(x)",
-        "from gatewright.wire import jsonrpc\njsonrpc.decode(x)",
+        "from gatewright.mcp.wire import jsonrpc\njsonrpc.decode(x)",
         "x.decode()",
     ],
 )

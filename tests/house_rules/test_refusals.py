@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewright.wire.codes import REASONS
+from gatewright.mcp.wire.codes import REASONS
 from tests.house_rules.tree import source_modules
 
 LIFTED = frozenset(
@@ -74,7 +74,7 @@ ELSEWHERE = {
     "sdk/server/web.py:_upgrade:": "a server of an author's own, without our commands",
     "serving/front.py:_no_bearer:auth_failed": "serves authors' own servers as well",
     "gates/access.py:_own:access_denied": "nothing of that name is there",
-    # Links know no commands: `upstream.keeper` says what an operator can do.
+    # Links know no commands: `servers.reconnector` says what an operator can do.
     "links": "told by the keeper",
     "sdk/client/calls.py:_put_once:upstream_unavailable": "a client of an author's own",
     "compose/registrations.py:run:upstream_unavailable": "whoever offers the tool connects again",

@@ -66,7 +66,7 @@ def test_each_module_needs_a_test_file_of_its_own_name() -> None:
     modules = {"stores/audit.py": "x = 1", "call.py": "x = 1", "gates/rate.py": "x = 1"}
     tests = ["stores/test_audit_chain.py", "test_call.py", "test_rate.py"]
     assert rules.missing_twins(modules, tests) == [
-        "src/gatewright/gates/rate.py: no tests/gates/test_rate.py"
+        "src/gatewright/limits/gate.py: no tests/limits/test_gate.py"
     ]
 
 
@@ -111,8 +111,8 @@ def test_honest_exports_pass_without_a_complaint(name: str, text: str) -> None:
 
 
 def test_a_name_that_a_module_does_not_offer_cannot_be_imported_from_it() -> None:
-    exports = {"gatewright.call": ["Call"], "gatewright.gates": [], "gatewright.gates.rate": []}
-    text = "from gatewright.call import Call, _mint\nfrom gatewright.gates import rate\n"
+    exports = {"gatewright.call": ["Call"], "gatewright.pipeline": [], "gatewright.limits.gate": []}
+    text = "from gatewright.call import Call, _mint\nfrom gatewright.pipeline import rate\n"
     assert rules.private_imports("a.py", text, exports) == [
         "a.py:1: gatewright.call does not export '_mint'"
     ]

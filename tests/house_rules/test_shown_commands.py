@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatewright.cli.app import tree
-from gatewright.commands import FILELESS
+from gatewright.command_text import FILELESS
 from tests.house_rules.tree import source_modules
 
 OURS = "commands.py"

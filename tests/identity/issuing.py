@@ -24,7 +24,7 @@ from joserfc import jwt
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, Key, KeyParameters, OctKey, OKPKey, RSAKey
 
-from tests.upstream.guarded import AuthorizationServer, serving
+from tests.servers.guarded import AuthorizationServer, serving
 
 __all__ = ["CLIENT", "Issuing", "beside", "elsewhere", "forged", "issuing", "unsigned"]
 

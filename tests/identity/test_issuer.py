@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gatewright.identity.issuer import PAUSE_S, Introspection, Issuer, Trusted, Unreachable
-from gatewright.protocol.access_tokens import TokenRefused, peek
+from gatewright.identity.token_rules import TokenRefused, peek
 from tests.identity.issuing import CLIENT, Issuing, issuing
-from tests.upstream.guarded import Clock
+from tests.servers.guarded import Clock
 
 US = "http://127.0.0.1:8420/mcp"
 KEPT_S = Trusted(name="", issuer="").keys_max_age_s

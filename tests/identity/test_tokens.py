@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from gatewright.call import Caller, UserContext
 from gatewright.identity.issuer import Introspection, Issuer, Trusted
+from gatewright.identity.token_rules import Claims, TokenRefused
 from gatewright.identity.tokens import Tokens, caller_of
-from gatewright.protocol.access_tokens import Claims, TokenRefused
-from gatewright.redaction.invisible import hidden
-from gatewright.wire.permissions import NOTHING
+from gatewright.mcp.wire.permissions import NOTHING
+from gatewright.secret_scanning.invisible import hidden
 from tests.identity.issuing import CLIENT, Issuing, issuing
-from tests.upstream.guarded import Clock
+from tests.servers.guarded import Clock
 
 US = "http://127.0.0.1:8420/mcp"
 ELSEWHERE = "http://127.0.0.1:8420/mcp/reader"

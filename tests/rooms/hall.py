@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.call import Caller, Refusal, Unrecorded
-from gatewright.compose.rooms import stamp
-from gatewright.doors.rooms import RoomsDoor
-from gatewright.doors.rooms_admin import RoomsAdmin
-from gatewright.protocol.room import Bounds, Member, No
+from gatewright.mcpx.capabilities import PROFILES
+from gatewright.mcpx.envelope import Envelope
+from gatewright.mcpx.topic import Bounds, Member, No
+from gatewright.rooms.admin_endpoint import RoomsAdmin
+from gatewright.rooms.endpoint import RoomsDoor
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.policy import Known, Policy
 from gatewright.rooms.promotion import Promotion
-from gatewright.stores.room_trust import RoomTrust
+from gatewright.rooms.setup import stamp
+from gatewright.rooms.trust_store import RoomTrust
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
-from gatewright.wire.mcpx import Envelope
-from gatewright.wire.mcpx_capabilities import PROFILES
-from tests.doors.house import House
+from tests.dialects.house import House
 from tests.rooms.foreign import Guest
 from tests.storage.parts import nowhere, state_in
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from gatewright.call import Caller, Refusal
+from gatewright.mcpx.capabilities import PROFILES
 from gatewright.rooms.identities import Identities, digest
 from gatewright.rooms.policy import Identity, Known, Policy
-from gatewright.wire.mcpx_capabilities import PROFILES
 from tests.rooms.hall import policy, token_of
 
 NO = Refusal("auth_failed", "no")

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gatewright.protocol.room import Batch, Message
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.envelope import Envelope, compose
+from gatewright.mcpx.topic import Batch, Message
 from gatewright.rooms.hub import NoPlace
 from gatewright.rooms.inside import WAITING_BYTES, Inside
 from gatewright.rooms.policy import Identity
-from gatewright.wire import jsonrpc
-from gatewright.wire.mcpx import Envelope, compose
 from tests.rooms.hall import FULL, Hall
 
 

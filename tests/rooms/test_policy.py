@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from gatewright.mcpx.capabilities import PROFILES
 from gatewright.rooms.policy import Policy, Topic
-from gatewright.wire.mcpx_capabilities import PROFILES
 
 
 def test_a_topic_without_a_table_is_as_all_others() -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.mcpx.capabilities import PROFILES
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.policy import Known, with_word
 from gatewright.rooms.promotion import Promotion
-from gatewright.stores.room_trust import RoomTrust, Word
-from gatewright.wire.mcpx_capabilities import PROFILES
+from gatewright.rooms.trust_store import RoomTrust, Word
 from tests.rooms.hall import Notes, policy
 from tests.storage.parts import state_in
 

@@ -10,7 +10,7 @@ from gatewright.call import CannotAsk
 from gatewright.sdk.asking import Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import ToolError
-from tests.upstream.rig import LEGACY, MODERN, FakeBack, make_call
+from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call
 
 
 def asking(back: FakeBack, **more: Any) -> Context:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk import constraints as c
-from gatewright.validators.schema import compile_schema
 
 VECTORS: list[tuple[str, list[Any], Any, bool]] = [
     # GGEN-p4-2: constraints compose; each pair is (constraints, value, whether it passes)

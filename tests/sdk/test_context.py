@@ -12,7 +12,7 @@ from gatewright.sdk.asking import Running
 from gatewright.sdk.context import context_parameter, is_context, plain_function
 from gatewright.sdk.decorator import tool_from_function
 from gatewright.sdk.errors import ToolError
-from tests.upstream.rig import FakeBack
+from tests.servers.rig import FakeBack
 
 
 class Richer(Context):

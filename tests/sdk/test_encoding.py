@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.mcp.wire import jsonrpc
 from gatewright.sdk import SerializationError
 from gatewright.sdk.encoding import json_text, to_json
-from gatewright.wire import jsonrpc
 
 JSON = st.recursive(
     st.none()

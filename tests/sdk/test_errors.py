@@ -4,8 +4,8 @@ import builtins
 
 import pytest
 
+from gatewright.mcp.wire.codes import REASONS, UNTOUCHED
 from gatewright.sdk import errors
-from gatewright.wire.codes import REASONS, UNTOUCHED
 
 SEVEN = {
     errors.TransportError: "retry with backoff",

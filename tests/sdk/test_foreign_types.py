@@ -10,9 +10,9 @@ import pydantic
 import pytest
 import typing_extensions
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk.foreign_types import foreign_shape, is_foreign, meta_keywords
 from gatewright.sdk.shapes import Shapes
-from gatewright.validators.schema import compile_schema
 
 
 class Flat(pydantic.BaseModel):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk.scalars import literal_schema, scalar_of
-from gatewright.validators.schema import compile_schema
 
 UUID = "12345678-1234-5678-1234-567812345678"
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, NewType, NotRequired, Required, Type
 
 import pytest
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk.constraints import Length, MinValue
 from gatewright.sdk.shapes import Shapes, UnsayableError
-from gatewright.validators.schema import compile_schema
 
 UserId = NewType("UserId", int)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+from gatewright.access.issued_grants import Issued
+from gatewright.access.permissions import Permissions
+from gatewright.approvals.store import Approvals
+from gatewright.pins.store import Pins
 from gatewright.storage.opening import _bring_up, _make, is_current
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
-from gatewright.stores.approvals import Approvals
-from gatewright.stores.issued import Issued
-from gatewright.stores.permissions import Permissions
-from gatewright.stores.pins import Pins
 
 __all__ = ["NO_DATABASE", "look", "nowhere", "only_read", "state_in"]
 

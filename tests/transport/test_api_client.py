@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from gatewright.transport.api_client import ApiClient, ApiFailed
-from tests.servers.pets import Api, pets
+from tests.tool_servers.pets import Api, pets
 from tests.transport.http_peers import free_port
 
 

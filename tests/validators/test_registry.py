@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from gatewright.mcp.wire import jsonrpc
+from gatewright.schemas.json_strings import Place, light_text
+from gatewright.schemas.objection import Objection
 from gatewright.validators import registry
-from gatewright.validators.leaves import Place, light_text
-from gatewright.validators.objection import Objection
 from gatewright.validators.registry import BUILT_IN, GROUP, Checks, available, checks_for, preparer
-from gatewright.wire import jsonrpc
 
 
 class Shouting:

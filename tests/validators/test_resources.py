@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.validators.leaves import pointer
+from gatewright.schemas.json_strings import pointer
 from gatewright.validators.resources import Resources, flaw_of_pattern
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
+from gatewright.access.grants import EVERYBODY
 from gatewright.cli.output import note
 from gatewright.cli.states import seen
-from gatewright.configs.local_agents import AGENTS
-from gatewright.settings import Settings
-from gatewright.stores.callers import Callers
-from gatewright.stores.grants import EVERYBODY
-from gatewright.validators.nearest import closest
+from gatewright.config import Settings
+from gatewright.hosts.local_agents import AGENTS
+from gatewright.identity.keys import Callers
+from gatewright.schemas.nearest import closest
 
 __all__ = ["agents_of", "note_unknown"]
 

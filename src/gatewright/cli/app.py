@@ -18,11 +18,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gatewright.cli.habits import HABITS, NoColor, Quiet, Verbose, passed_on, taught
+from gatewright.cli.global_options import HABITS, NoColor, Quiet, Verbose, passed_on, taught
 from gatewright.cli.log_lines import watch_last_resort
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, report
-from gatewright.commands import STATE, to_type, typed_as, typed_here
+from gatewright.command_text import STATE, to_type, typed_as, typed_here
 
 __all__ = ["COMMANDS", "run", "tree"]
 
@@ -164,13 +164,13 @@ def _done(arguments: Sequence[str]) -> int:
 
 def _asked(arguments: Sequence[str]) -> Any:
     """Run the command; where it found a configuration that the user has not accepted, ask once and run it again."""
-    from gatewright.settings.problems import SettingsError  # noqa: PLC0415 - cheap, and not before `--help`
+    from gatewright.config.problems import SettingsError  # noqa: PLC0415 - cheap, and not before `--help`
 
     try:
         return _command().main(list(arguments), "gatewright", standalone_mode=False)
     except SettingsError as problem:
         from gatewright.cli.config_trust import refused, review  # noqa: PLC0415 - only then
-        from gatewright.settings.trust import NotAccepted  # noqa: PLC0415
+        from gatewright.config.trust import NotAccepted  # noqa: PLC0415
 
         if not isinstance(problem, NotAccepted):
             raise
@@ -215,7 +215,7 @@ def _misused(problem: typer.TyperException, *, json: bool) -> int:
 def _known(problem: Exception) -> CliError:
     """What an exception of a lower layer means to whoever typed the command."""
     # Imported here: nobody pays for them but who has just seen one of them fail.
-    from gatewright.settings import SettingsError  # noqa: PLC0415
+    from gatewright.config import SettingsError  # noqa: PLC0415
     from gatewright.storage.errors import StoreBusyError, StoreError  # noqa: PLC0415
 
     if isinstance(problem, SettingsError):

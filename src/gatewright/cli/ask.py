@@ -13,22 +13,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gatewright import __version__
-from gatewright.cli.habits import HABITS
+from gatewright.cli.global_options import HABITS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint
-from gatewright.commands import to_type
-from gatewright.patterns import Pattern
-from gatewright.wire import jsonrpc
-from gatewright.wire.codes import REASONS, Reason, reason_of
-from gatewright.wire.mcp import (
+from gatewright.command_text import to_type
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.codes import REASONS, Reason, reason_of
+from gatewright.mcp.wire.mcp import (
     ERROR_ORIGIN,
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_VERSION,
     request_headers,
 )
-from gatewright.wire.sse import SseParser
-from gatewright.wire.versions import LATEST_MODERN
+from gatewright.mcp.wire.versions import LATEST_MODERN
+from gatewright.patterns import Pattern
+from gatewright.web.sse import SseParser
 
 __all__ = ["ask", "ask_all", "fetch", "from_error"]
 
@@ -60,7 +60,7 @@ def ask(
 ) -> dict[str, Any]:
     """Put one question and return the result object.
 
-    `headers` are the tool's `x-mcp-header` annotations (`wire.mcp.param_headers`), `capabilities`
+    `headers` are the tool's `x-mcp-header` annotations (`mcp.wire.mcp.param_headers`), `capabilities`
     what the command can do besides MGP. Raises `CliError` with the exit code that fits: 3 no or
     wrong key, 4 unreachable, 6 refused, and so on.
     """

@@ -21,8 +21,8 @@ from gatewright.cli.options import AsHost, Config, KeyText, ProfileName, Url, gr
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.relay import Relay
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.commands import to_type
-from gatewright.settings import SettingsError
+from gatewright.command_text import to_type
+from gatewright.config import SettingsError
 from gatewright.transport.base import Closed, Limits
 from gatewright.transport.stdio import StdioPipe, open_stdio
 from gatewright.transport.websocket import CannotConnect, Connected, connect

@@ -13,7 +13,7 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from gatewright.cli.options import group
 from gatewright.cli.output import is_terminal, note
-from gatewright.commands import to_type
+from gatewright.command_text import to_type
 
 __all__ = ["Shell", "app", "completion"]
 

@@ -24,12 +24,12 @@ from gatewright.cli.output import (
     print_rows,
     print_text,
 )
-from gatewright.commands import to_type
-from gatewright.settings import Problem, Settings, SettingsError, find, load
-from gatewright.settings.documents import read
-from gatewright.settings.lookup import STDIN
-from gatewright.settings.secret_users import allow
-from gatewright.settings.trust import NotAccepted
+from gatewright.command_text import to_type
+from gatewright.config import Problem, Settings, SettingsError, find, load
+from gatewright.config.documents import read
+from gatewright.config.lookup import STDIN
+from gatewright.config.secret_users import allow
+from gatewright.config.trust import NotAccepted
 
 __all__ = ["app", "check", "path", "schema", "show"]
 
@@ -142,7 +142,7 @@ def path(config: Config = None, json: Json = False) -> None:
 def schema(json: Json = False) -> None:
     """Print the JSON Schema of the file, for editors and other programs."""
     # Only who asks for it pays for it.
-    from gatewright.settings.schema import FILE  # noqa: PLC0415
+    from gatewright.config.schema import FILE  # noqa: PLC0415
 
     text = FILE.read_text()
     print_document(msgspec.json.decode(text)) if json else print_text(text)
@@ -151,15 +151,15 @@ def schema(json: Json = False) -> None:
 def _literals(settings: Settings) -> list[Problem]:
     """Secrets in plain text. What stands on standard input has been read, and nobody commits it."""
     # Only who checks pays for it.
-    from gatewright.settings.literals import find_literals  # noqa: PLC0415
+    from gatewright.hosts.literals import find_literals  # noqa: PLC0415
 
     files = [path for path in settings.files if path != STDIN]
     return [one for path in files for one in find_literals(read(path))]
 
 
 def _fix(config: Path | None) -> None:
-    from gatewright.settings.literals import move_literals  # noqa: PLC0415 - as above
-    from gatewright.stores.secrets import open_secrets  # noqa: PLC0415
+    from gatewright.config.secrets import open_secrets  # noqa: PLC0415
+    from gatewright.hosts.literals import move_literals  # noqa: PLC0415 - as above
 
     settings = load(config)
     place = settings.secrets

@@ -10,7 +10,7 @@ import typer
 from gatewright.cli.config_values import origin_of, text_of, values_of
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import note, print_document, print_rows
-from gatewright.settings import Settings, load
+from gatewright.config import Settings, load
 
 __all__ = ["diff"]
 

@@ -11,11 +11,11 @@ import typer
 
 from gatewright.cli.options import Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, visible
-from gatewright.commands import to_type
-from gatewright.settings import find
-from gatewright.settings.documents import read
-from gatewright.settings.review import effects
-from gatewright.settings.trust import NotAccepted, accept, place_of, trust_of
+from gatewright.command_text import to_type
+from gatewright.config import find
+from gatewright.config.documents import read
+from gatewright.config.review import effects
+from gatewright.config.trust import NotAccepted, accept, place_of, trust_of
 
 __all__ = ["refused", "review", "trust", "untrust"]
 

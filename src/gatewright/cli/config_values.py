@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from gatewright.cli.log_lines import clean
+from gatewright.config import Settings
 from gatewright.patterns import Pattern
-from gatewright.redaction.names import is_secret_name
-from gatewright.settings import Settings
+from gatewright.secret_scanning.names import is_secret_name
 
 __all__ = ["origin_of", "text_of", "values_of"]
 

@@ -24,7 +24,7 @@ import typer
 
 from gatewright.cli.options import Json, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_text
-from gatewright.commands import STATE, Typed, program, to_type
+from gatewright.command_text import STATE, Typed, program, to_type
 
 __all__ = ["Step", "Tour", "app", "demo"]
 

@@ -12,6 +12,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import DATABASE
 from gatewright.cli.checks import (
     Finding,
     check_anchors,
@@ -30,7 +32,6 @@ from gatewright.cli.checks import (
     check_store,
     key_names,
 )
-from gatewright.cli.host_changes import records
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
     CliError,
@@ -43,12 +44,11 @@ from gatewright.cli.output import (
 )
 from gatewright.cli.progress import Progress
 from gatewright.cli.running import read_running
-from gatewright.settings import Problem, Settings, SettingsError, load
-from gatewright.settings.lookup import state_directory
-from gatewright.settings.model import Storage
+from gatewright.config import Problem, Settings, SettingsError, load
+from gatewright.config.lookup import state_directory
+from gatewright.config.model import Storage
+from gatewright.hosts.commands.changes import records
 from gatewright.storage.errors import StoreError
-from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import DATABASE
 
 __all__ = ["app", "doctor"]
 
@@ -127,7 +127,7 @@ def _all(
 
 def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
     # Starting servers takes the upstream half: who only looks around does not pay for it.
-    from gatewright.compose.preflight import Found, preflight  # noqa: PLC0415
+    from gatewright.app.preflight import Found, preflight  # noqa: PLC0415
 
     waiting = {one.id for one in settings.servers}
 

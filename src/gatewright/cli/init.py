@@ -14,14 +14,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from gatewright.cli.import_sources import places_of
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, note, print_document, print_line
-from gatewright.commands import to_type
-from gatewright.configs.hosts import HOSTS
-from gatewright.settings import load
-from gatewright.settings.edit import editing
-from gatewright.settings.schema import comment
+from gatewright.command_text import to_type
+from gatewright.config import load
+from gatewright.config.edit import editing
+from gatewright.config.schema import comment
+from gatewright.hosts.commands.import_sources import places_of
+from gatewright.hosts.hosts import HOSTS
 
 __all__ = ["app", "init"]
 
@@ -109,7 +109,7 @@ def _taken_over(
     if hosts is None:
         return None, None
     # Only who takes something over pays for it.
-    from gatewright.cli.imports import import_servers  # noqa: PLC0415
+    from gatewright.hosts.commands.imports import import_servers  # noqa: PLC0415
 
     words = [] if hosts == "all" else [word.strip() for word in hosts.split(",") if word.strip()]
     said = io.StringIO()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import typer
 
-from gatewright.cli.habits import KEY_FILE
+from gatewright.cli.global_options import KEY_FILE
 from gatewright.cli.output import CliError, Exit, is_terminal, note
-from gatewright.commands import to_type
+from gatewright.command_text import to_type
 
 __all__ = ["IN_VIEW", "in_view", "key_given"]
 

@@ -7,7 +7,7 @@ import logging
 import sys
 
 from gatewright.patterns import Pattern
-from gatewright.wire.visible import spelled
+from gatewright.secret_scanning.visible import spelled
 
 __all__ = ["LogLines", "clean", "log_to_terminal", "watch_last_resort"]
 
@@ -17,7 +17,7 @@ _REFERENCE = Pattern(r"(\$\{secret:[A-Za-z0-9][A-Za-z0-9._-]{0,127}\})")
 
 def clean(text: str) -> str:
     """Words for people without what looks like a secret in them."""
-    from gatewright.redaction import without_secrets  # noqa: PLC0415 - most commands say nothing
+    from gatewright.secret_scanning import without_secrets  # noqa: PLC0415 - most commands say nothing
 
     pieces = _REFERENCE.split(text)
     for number in range(0, len(pieces), 2):

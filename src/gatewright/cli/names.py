@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from gatewright.cli.ask import ask, ask_all
 from gatewright.cli.running import endpoint
-from gatewright.settings import load
+from gatewright.config import load
 
 if TYPE_CHECKING:
-    from gatewright.stores.callers import Key
+    from gatewright.identity.keys import Key
 
 __all__ = [
     "grant_targets",
@@ -100,7 +100,7 @@ def _tools_of(server: str) -> Iterable[object]:
 
 def _secrets() -> Iterable[object]:
     # Only who completes a secret opens the store of them.
-    from gatewright.stores.secrets import open_secrets  # noqa: PLC0415
+    from gatewright.config.secrets import open_secrets  # noqa: PLC0415
 
     settings = load()
     place = settings.secrets
@@ -110,7 +110,7 @@ def _secrets() -> Iterable[object]:
 def _keys() -> Sequence[Key]:
     # Only who completes a key opens the store.
     from gatewright.cli.states import seen  # noqa: PLC0415
-    from gatewright.stores.callers import Callers  # noqa: PLC0415
+    from gatewright.identity.keys import Callers  # noqa: PLC0415
 
     with seen(load().storage.path) as state:
         return Callers(state, clock=time.time, random=os.urandom).keys()

@@ -19,9 +19,9 @@ from gatewright.call import Caller
 from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
 from gatewright.cli.states import opened, seen
-from gatewright.commands import to_type
-from gatewright.settings import Settings
-from gatewright.stores.callers import Callers
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.identity.keys import Callers
 
 __all__ = ["LOCAL", "keys_alone", "local_user", "operator", "require_operator"]
 

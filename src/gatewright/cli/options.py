@@ -10,7 +10,7 @@ import typer
 
 from gatewright.cli.key_input import key_given
 from gatewright.cli.output import is_terminal
-from gatewright.commands import typed_as, typed_here
+from gatewright.command_text import typed_as, typed_here
 
 __all__ = [
     "MARKUP",
@@ -79,7 +79,7 @@ ProfileName = Annotated[
 
 
 def _host(id: str | None) -> str | None:
-    from gatewright.configs.local_agents import check  # noqa: PLC0415 - for two commands
+    from gatewright.hosts.local_agents import check  # noqa: PLC0415 - for two commands
 
     try:
         return None if id is None else check(id)

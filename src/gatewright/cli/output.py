@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from gatewright.cli.habits import HABITS
+from gatewright.cli.global_options import HABITS
 from gatewright.cli.log_lines import clean
-from gatewright.redaction.invisible import hidden
-from gatewright.wire.visible import is_unseen, spelled
+from gatewright.secret_scanning.invisible import hidden
+from gatewright.secret_scanning.visible import is_unseen, spelled
 
 __all__ = [
     "CliError",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Exit:
-    """Exit codes; 3 to 5 are those of the official Inspector. `wire/codes.py` has one per reason."""
+    """Exit codes; 3 to 5 are those of the official Inspector. `mcp/wire/codes.py` has one per reason."""
 
     OK = 0
     UNEXPECTED = 1

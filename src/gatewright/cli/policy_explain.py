@@ -14,8 +14,8 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.cli.tool import InputJson, Pairs, ToolName, find_tool, read_arguments
-from gatewright.settings import load
+from gatewright.config import load
+from gatewright.servers.commands.tool import InputJson, Pairs, ToolName, find_tool, read_arguments
 
 __all__ = ["explain"]
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gatewright.cli.grant import words_of
-from gatewright.cli.moments import ago, as_recorded
+from gatewright.access.commands.grant import words_of
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import Query
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import note, print_document, print_rows
-from gatewright.settings import load
-from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import Query
+from gatewright.cli.timestamps import ago, as_recorded
+from gatewright.config import load
 
 if TYPE_CHECKING:
-    from gatewright.compose.simulate import Finding, Simulation
+    from gatewright.app.simulate import Finding, Simulation
 
 __all__ = ["simulated"]
 
@@ -49,7 +49,7 @@ def simulated(  # noqa: PLR0917 - one argument for each option
     Columns: agent, server, tool, calls, was, now, why.
     """
     # Only who simulates pays for the gates.
-    from gatewright.compose.simulate import simulate  # noqa: PLC0415
+    from gatewright.app.simulate import simulate  # noqa: PLC0415
 
     running = load(config)
     folder = running.storage.path

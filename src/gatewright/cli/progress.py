@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from gatewright.cli.habits import HABITS
+from gatewright.cli.global_options import HABITS
 from gatewright.cli.output import is_terminal, visible
 
 __all__ = ["AFTER_S", "Progress"]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gatewright.wire import jsonrpc
-from gatewright.wire.codes import reason_of
-from gatewright.wire.json_bounds import Limits
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.codes import reason_of
+from gatewright.mcp.wire.json_bounds import Limits
 
 __all__ = ["Relay"]
 

@@ -21,10 +21,10 @@ import typer
 from gatewright.cli.options import group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, silence_logs
 from gatewright.cli.serve import Ready
-from gatewright.commands import to_type
-from gatewright.settings import Grant, Origin, Server, Settings
-from gatewright.settings.model import Gateway, Storage
-from gatewright.settings.reaching import typed_for
+from gatewright.command_text import to_type
+from gatewright.config import Grant, Origin, Server, Settings
+from gatewright.config.gateway_command import typed_for
+from gatewright.config.model import Gateway, Storage
 
 __all__ = ["app", "run", "server_of"]
 
@@ -82,7 +82,7 @@ def run(
             grants=(Grant(agent="*", server=server.id, origin=_ORIGIN),),
         )
         # The whole gateway: only here, so that the help stays quick.
-        from gatewright import compose  # noqa: PLC0415
+        from gatewright import app as compose  # noqa: PLC0415
 
         heard = (lambda: None) if stdio else silence_logs()
         ready = partial(_announce, settings, spec or [], heard)

@@ -13,13 +13,13 @@ from typing import Literal
 import msgspec
 
 from gatewright.cli.output import CliError, Exit
-from gatewright.commands import to_type
-from gatewright.configs.local_agents import credential
-from gatewright.settings import Settings, load, state_directory
-from gatewright.settings.build import build
-from gatewright.settings.documents import read
-from gatewright.settings.lookup import user_file
-from gatewright.settings.trust import NotAccepted
+from gatewright.command_text import to_type
+from gatewright.config import Settings, load, state_directory
+from gatewright.config.build import build
+from gatewright.config.documents import read
+from gatewright.config.lookup import user_file
+from gatewright.config.trust import NotAccepted
+from gatewright.hosts.local_agents import credential
 
 __all__ = [
     "Endpoint",

@@ -25,14 +25,14 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
-from gatewright.commands import to_type
-from gatewright.settings import Settings, load
-from gatewright.settings.build import build
-from gatewright.settings.lookup import STDIN, state_directory
-from gatewright.settings.secret_users import allow, configurations, disallow, for_new_value, users
+from gatewright.command_text import to_type
+from gatewright.config import Settings, load
+from gatewright.config.build import build
+from gatewright.config.lookup import STDIN, state_directory
+from gatewright.config.secret_rules import MAX_BYTES, check_name, check_value
+from gatewright.config.secret_users import allow, configurations, disallow, for_new_value, users
+from gatewright.config.secrets import Secrets, open_secrets
 from gatewright.storage.errors import StoreError
-from gatewright.stores.secret_rules import MAX_BYTES, check_name, check_value
-from gatewright.stores.secrets import Secrets, open_secrets
 
 __all__ = ["allow_secret", "app", "list_secrets", "remove", "set_secret", "try_secrets"]
 

@@ -2,7 +2,7 @@
 
 Standard output carries exactly one line, once everything that could start has started:
 `ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts
-instead, where the configuration came in the form of `settings/gateway_form.py`). With `--stdio` standard
+instead, where the configuration came in the form of `config/gateway_form.py`). With `--stdio` standard
 output belongs to MCP and carries nothing else.
 """
 
@@ -19,10 +19,10 @@ import typer
 
 from gatewright.cli.options import AsHost, Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
-from gatewright.commands import to_type
-from gatewright.settings import FileSource, Settings
-from gatewright.settings.lookup import STDIN
-from gatewright.settings.model import Form
+from gatewright.command_text import to_type
+from gatewright.config import FileSource, Settings
+from gatewright.config.lookup import STDIN
+from gatewright.config.model import Form
 
 __all__ = ["Ready", "announce", "app", "serve"]
 
@@ -134,7 +134,7 @@ def _run(
     config: Path | None,
 ) -> None:
     # The whole gateway: no other command pays for it.
-    from gatewright import compose  # noqa: PLC0415
+    from gatewright import app as compose  # noqa: PLC0415
     from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
 
     on_ready: Callable[[Ready], None] = partial(

@@ -22,7 +22,7 @@ def opened(folder: Path) -> Iterator[StateDatabase]:
 
     def check(found: Glimpse) -> None:
         # Only who makes or migrates a state pays for reading the record.
-        from gatewright.compose.anchoring import check_of  # noqa: PLC0415
+        from gatewright.audit.anchoring import check_of  # noqa: PLC0415
 
         check_of(folder)(found)
 

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from gatewright.call import KERNEL, SHIPPED, Target
 from gatewright.cli.ask import ask, ask_all
-from gatewright.cli.habits import HABITS
-from gatewright.cli.held import unseen
+from gatewright.cli.global_options import HABITS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint, read_running
 from gatewright.cli.states import seen
-from gatewright.commands import to_type
+from gatewright.command_text import to_type
+from gatewright.config import Settings, SettingsError, load
 from gatewright.patterns import Pattern
-from gatewright.settings import Settings, SettingsError, load
-from gatewright.stores.pins import Pins
-from gatewright.validators.nearest import closest
+from gatewright.pins.store import Pins
+from gatewright.schemas.nearest import closest
+from gatewright.servers.commands.held_tools import unseen
 
 __all__ = [
     "Shown",
@@ -43,7 +43,7 @@ __all__ = [
 _MARKS = ("/", "__", ".")
 _FOREIGN = Pattern(r"[^A-Za-z0-9_-]")
 _BUDGET = 46
-"""Characters of a name as lists show it (`upstream.names.BUDGET`, which is not imported to print one)."""
+"""Characters of a name as lists show it (`servers.names.BUDGET`, which is not imported to print one)."""
 _LATER = frozenset({"upstream_unavailable", "server_not_ready", "restarting", "draining"})
 """Reasons for which a tool is missing that may yet appear."""
 _MISSING = frozenset({"tool_not_found", "access_denied"})
@@ -163,8 +163,8 @@ def seen_subject(settings: Settings, text: str) -> Subject | None:
 def _exposed(settings: Settings, seen: Mapping[str, set[str]], text: str) -> Subject | None:
     """The tool that lists show under this name."""
     # Only a name that is nobody's own pays for the table.
+    from gatewright.servers.names import expose_names  # noqa: PLC0415
     from gatewright.transport.slices import whole  # noqa: PLC0415
-    from gatewright.upstream.names import expose_names  # noqa: PLC0415
 
     targets = [Target(server, one) for server, tools in seen.items() for one in tools]
     names = whole(expose_names(targets, prefixes=prefixes_of(settings), bare=_bare(settings)))
@@ -185,7 +185,7 @@ def listed(tools: Sequence[Mapping[str, Any]], text: str, shown: Shown) -> Mappi
     if text in known:
         return known[text]
     # Only a name that no list has pays for the rules of names.
-    from gatewright.upstream.names import spellings  # noqa: PLC0415
+    from gatewright.servers.names import spellings  # noqa: PLC0415
 
     for mark in _MARKS:
         at = text.find(mark)

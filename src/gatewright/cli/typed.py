@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gatewright.wire import jsonrpc
+from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["SINGLE", "typed"]
 
@@ -42,8 +42,8 @@ def typed(text: str, key: str, schema: Any) -> Any:
 def _taking(key: str, schema: Any, members: Sequence[str]) -> Any:
     """Says whether the schema takes a value for the argument; None where nobody can tell."""
     # Only an argument whose schema names no single type pays for the library.
-    from gatewright.validators.schema import compile_schema  # noqa: PLC0415
-    from gatewright.validators.schema_graph import UnusableSchema  # noqa: PLC0415
+    from gatewright.schemas.graph import UnusableSchema  # noqa: PLC0415
+    from gatewright.schemas.schema import compile_schema  # noqa: PLC0415
 
     if not isinstance(schema, dict):
         return None

@@ -7,8 +7,8 @@ import platform
 from gatewright import __version__
 from gatewright.cli.options import Json, group
 from gatewright.cli.output import print_document, print_rows
-from gatewright.protocol.negotiate import VERSION
-from gatewright.wire.versions import LEGACY, MODERN
+from gatewright.mcp.protocol.negotiate import VERSION
+from gatewright.mcp.wire.versions import LEGACY, MODERN
 
 __all__ = ["app", "version"]
 

@@ -14,9 +14,9 @@ import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Tool
 from gatewright.discovery.ranking import Text, ranked
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
 from gatewright.transport.slices import in_slices
-from gatewright.wire import jsonrpc
-from gatewright.wire.groundhog import LISTED_MOST, META_TOOL, About
 
 __all__ = ["TRUST_LEVELS", "Offer", "Search", "Shown"]
 

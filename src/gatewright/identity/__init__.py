@@ -1,7 +1,7 @@
 """Callers whom somebody else knows: access tokens of OAuth issuers, checked and turned into callers.
 
 `issuer` is one authorization server and what it published; `tokens` knows all of them, what each token said,
-and whom that makes of its bearer. API keys are `stores.callers`, and who is asked first is `gates.authenticate`.
+and whom that makes of its bearer. API keys are `identity.keys`, and who is asked first is `identity.gate`.
 """
 
 from __future__ import annotations

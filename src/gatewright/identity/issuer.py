@@ -5,7 +5,7 @@ is fetched when it is needed and not at the start, once at a time, again when it
 names a key that is not in it, and never more often than every few seconds. A set that is too old
 (`Trusted.keys_max_age_s`) and cannot be fetched is not used: a key may have been withdrawn. Then the answer is `Unreachable`, and nobody is let in.
 
-Everything is asked through `transport.egress`: small answers, no redirects, a deadline. An issuer on the
+Everything is asked through `transport.safe_fetch`: small answers, no redirects, a deadline. An issuer on the
 public internet cannot send us into our own network.
 """
 
@@ -20,11 +20,11 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gatewright.call import Trust
-from gatewright.protocol import access_tokens
-from gatewright.protocol.access_tokens import Claims, Keys, Peek, Published, TokenRefused
-from gatewright.protocol.oauth import ALGORITHMS, Unusable, server_urls
-from gatewright.protocol.web_address import is_loopback
-from gatewright.transport.egress import Egress, EgressFailed, is_outside
+from gatewright.identity import token_rules
+from gatewright.identity.token_rules import Claims, Keys, Peek, Published, TokenRefused
+from gatewright.oauth.documents import ALGORITHMS, Unusable, server_urls
+from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
+from gatewright.web.urls import is_loopback
 
 __all__ = ["PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
 
@@ -121,7 +121,7 @@ class Issuer:
             raise TokenRefused("malformed")
         if seen.algorithm not in trusted.algorithms:
             raise TokenRefused("algorithm")
-        return access_tokens.read_jwt(
+        return token_rules.read_jwt(
             token,
             await self._keys_with(seen.key_id),
             issuer=trusted.issuer,
@@ -188,7 +188,7 @@ class Issuer:
         status, body = await self._ask(url)
         if status != _OK:
             raise Unusable(f"the key set was answered with HTTP {status}")
-        return access_tokens.read_keys(body)
+        return token_rules.read_keys(body)
 
     async def _discovered(self) -> Published:
         """What the issuer publishes now. Asked for with each key set: a key set may move."""
@@ -198,7 +198,7 @@ class Issuer:
             status, body = await self._ask(url)
             if status == _OK:
                 loopback = is_loopback(issuer)
-                self._published = access_tokens.read_published(body, issuer, loopback=loopback)
+                self._published = token_rules.read_published(body, issuer, loopback=loopback)
                 return self._published
             failed = failed or f"{url} was answered with HTTP {status}"
         raise Unusable(failed)
@@ -225,7 +225,7 @@ class Issuer:
                 status, body = await self._ask(url, headers, form)
             if status != _OK:
                 raise Unusable(f"the introspection was answered with HTTP {status}")
-            return access_tokens.read_introspection(
+            return token_rules.read_introspection(
                 body,
                 issuer=self.trusted.issuer,
                 now=self._clock(),

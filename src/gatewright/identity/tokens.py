@@ -8,7 +8,7 @@ Nobody shows a token again while a call of theirs runs, or while they listen. Su
 of them (`renew`), in good time, so that an issuer that is away for a moment ends nothing.
 
 The caller is called `NAME:SUBJECT`, with the name that the configuration gives the issuer. Neither that name nor the
-name of a key (`stores/callers.py`) has a colon, so nobody's subject can be somebody else's API key, nor `local`, nor `*`.
+name of a key (`identity/keys.py`) has a colon, so nobody's subject can be somebody else's API key, nor `local`, nor `*`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Caller, Refusal, UserContext
 from gatewright.identity.issuer import Issuer, Trusted, Unreachable
-from gatewright.protocol.access_tokens import MOST_CHARS, Claims, TokenRefused, Why, peek
-from gatewright.redaction.invisible import hidden
-from gatewright.wire.permissions import NOTHING
+from gatewright.identity.token_rules import MOST_CHARS, Claims, TokenRefused, Why, peek
+from gatewright.mcp.wire.permissions import NOTHING
+from gatewright.secret_scanning.invisible import hidden
 
 __all__ = ["Tokens", "caller_of"]
 

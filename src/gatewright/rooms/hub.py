@@ -23,10 +23,10 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.call import Refusal, Unrecorded
-from gatewright.protocol.room import Batch, Member, No, Room, Stamp
+from gatewright.mcpx.envelope import Envelope, is_participant_id, is_topic
+from gatewright.mcpx.topic import Batch, Member, No, Room, Stamp
+from gatewright.rooms.hub_types import Journal, Seat, Seated
 from gatewright.rooms.policy import Identity, Policy, Trust, with_word
-from gatewright.rooms.seats import Journal, Seat, Seated
-from gatewright.wire.mcpx import Envelope, is_participant_id, is_topic
 
 __all__ = ["Hub", "NoPlace", "Place"]
 
@@ -50,7 +50,7 @@ FLUSH_BYTES = 1024 * 1024
 
 
 class NoPlace(Exception):  # noqa: N818 - a verdict, not a malfunction
-    """Somebody does not get in. `refusal.reason` is a key of `wire/codes.py`."""
+    """Somebody does not get in. `refusal.reason` is a key of `mcp/wire/codes.py`."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller, Refusal
-from gatewright.commands import to_type
+from gatewright.command_text import to_type
 from gatewright.rooms.policy import Claims, Identity, Known, Policy, Verifier
 
 __all__ = ["Identities", "digest"]

@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from gatewright.participants.answering import Responder
-from gatewright.participants.participant import Participant, understood
-from gatewright.protocol.room import Batch, Message
+from gatewright.mcpx.topic import Batch, Message
 from gatewright.rooms.hub import Hub, Place
+from gatewright.rooms.participants.answering import Responder
+from gatewright.rooms.participants.participant import Participant, understood
 from gatewright.rooms.policy import Identity
 
 __all__ = ["FULL", "WAITING_BYTES", "Inside"]

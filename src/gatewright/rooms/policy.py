@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from gatewright.call import Caller, Refusal
-from gatewright.protocol.room import Bounds, Mode
-from gatewright.stores.room_trust import Word
-from gatewright.wire.mcpx_capabilities import PROFILES, Capabilities
+from gatewright.mcpx.capabilities import PROFILES, Capabilities
+from gatewright.mcpx.topic import Bounds, Mode
+from gatewright.rooms.trust_store import Word
 
 __all__ = [
     "Access",

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gatewright.mcpx.capabilities import flaw_of
+from gatewright.mcpx.envelope import is_participant_id
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.policy import with_word
-from gatewright.stores.room_trust import RoomTrust, Word
-from gatewright.wire.mcpx import is_participant_id
-from gatewright.wire.mcpx_capabilities import flaw_of
+from gatewright.rooms.trust_store import RoomTrust, Word
 
 __all__ = ["Changed", "Promotion"]
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatewright.call import Back, Call, CannotAsk, Question
-from gatewright.protocol.mcp_server import can_answer, needed_capability
+from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
+from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
-from gatewright.wire.versions import is_modern
 
 __all__ = ["Running", "put"]
 

@@ -144,7 +144,7 @@ class Context:
         """Whether the caller said that it answers `elicitation/create`, `sampling/createMessage` or `roots/list`."""
         if self.call is None:
             return False
-        from gatewright.protocol.mcp_server import can_answer
+        from gatewright.mcp.protocol.mcp_server import can_answer
 
         return can_answer(self.call.client, method)
 

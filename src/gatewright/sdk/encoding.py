@@ -34,7 +34,7 @@ def json_text(value: Any, whose: str) -> tuple[Any, str]:
     """The JSON value and its text. Raises `SerializationError` that begins with `whose`."""
     try:
         plain = to_json(value)
-        from gatewright.wire import jsonrpc
+        from gatewright.mcp.wire import jsonrpc
 
         return plain, jsonrpc.encode(plain).decode()
     except (TypeError, ValueError, OverflowError, UnicodeError, RecursionError) as problem:

@@ -1,7 +1,7 @@
 """What can go wrong for the author or the caller of a tool, as named exceptions with advice.
 
 Seven classes are the contract of the Python interface; the others are what a caller of a governed tool meets
-besides. Each carries a reason of `wire.codes`, so that every door, the client and a test spell one problem the
+besides. Each carries a reason of `mcp.wire.codes`, so that every door, the client and a test spell one problem the
 same way. The table of reasons is read only when a code is asked for: importing this module costs nothing.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 class SdkError(Exception):
     """The base of all of them: `except SdkError` catches whatever the SDK raises on purpose.
 
-    `reason` is a row of `wire.codes.REASONS`; without one the class has its usual one. `details` are JSON values
+    `reason` is a row of `mcp.wire.codes.REASONS`; without one the class has its usual one. `details` are JSON values
     for programs. `str()` is one sentence about the problem and one about what to do next.
     """
 
@@ -59,14 +59,14 @@ class SdkError(Exception):
     @property
     def code(self) -> int:
         """The JSON-RPC code: -32600 to -32603 for the protocol, -32000 for everything else."""
-        from gatewright.wire.codes import reason_of
+        from gatewright.mcp.wire.codes import reason_of
 
         return reason_of(self.reason).codomyrmex_code
 
     @property
     def retryable(self) -> bool:
         """Whether the same call may be made again: it may succeed later, and the first one did certainly nothing."""
-        from gatewright.wire.codes import UNTOUCHED, reason_of
+        from gatewright.mcp.wire.codes import UNTOUCHED, reason_of
 
         row = reason_of(self.reason)
         return row.retryable and (row.mgp_code in UNTOUCHED or self.details.get("sent") is False)
@@ -74,7 +74,7 @@ class SdkError(Exception):
     @property
     def recovery(self) -> dict[str, Any]:
         """The recovery hints of MGP §14.5: category, retryable and, where so, when, how and how often."""
-        from gatewright.wire.codes import recovery
+        from gatewright.mcp.wire.codes import recovery
 
         return recovery(self.reason, once=not self.retryable, details=self.details)
 
@@ -176,7 +176,7 @@ _BY_NAME = {one.__name__: one for one in _CLASSES}
 
 def error_class(reason: str) -> type[SdkError]:
     """The exception class of a reason; `InternalError` where nobody defined it."""
-    from gatewright.wire.codes import reason_of
+    from gatewright.mcp.wire.codes import reason_of
 
     return _BY_NAME.get(reason_of(reason).codomyrmex, InternalError)
 

@@ -47,7 +47,7 @@ def _struct(
 
 def _from_json(read: Callable[[bytes], Any]) -> Callable[[Any], Any]:
     def decode(value: Any) -> Any:
-        from gatewright.wire import jsonrpc
+        from gatewright.mcp.wire import jsonrpc
 
         return read(jsonrpc.encode(value))
 

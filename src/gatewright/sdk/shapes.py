@@ -294,7 +294,7 @@ def _first_that_fits(shapes: Sequence[Shape], defs: dict[str, dict[str, Any]]) -
 
     def decode(value: Any) -> Any:
         if not checks:
-            from gatewright.validators.schema import compile_schema
+            from gatewright.schemas.schema import compile_schema
 
             checks.extend(compile_schema({**one.schema, "$defs": defs}).objection for one in shapes)
         problem: Exception | None = None

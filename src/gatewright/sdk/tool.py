@@ -21,7 +21,7 @@ from gatewright.sdk.errors import RegistrationError, SchemaError
 from gatewright.sdk.versions import is_version
 
 if TYPE_CHECKING:
-    from gatewright.validators.schema import CompiledSchema
+    from gatewright.schemas.schema import CompiledSchema
 
 __all__ = ["CACHE_TTL_S", "Risk", "Tool", "ToolSecurity", "Validator", "canonical", "copied"]
 
@@ -178,8 +178,8 @@ class Tool:
 
     def _compiled(self) -> list[CompiledSchema]:
         if not self._checks:
-            from gatewright.validators.schema import compile_schema
-            from gatewright.validators.schema_graph import UnusableSchema
+            from gatewright.schemas.graph import UnusableSchema
+            from gatewright.schemas.schema import compile_schema
 
             out = True if self.output_schema is None else self.output_schema
             try:

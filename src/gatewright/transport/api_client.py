@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from gatewright import __version__
-from gatewright.transport.egress import PublicOnly, is_inside
+from gatewright.transport.safe_fetch import PublicOnly, is_inside
 
 __all__ = ["ApiAnswer", "ApiClient", "ApiFailed"]
 

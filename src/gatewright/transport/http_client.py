@@ -26,7 +26,7 @@ from gatewright.transport.http_dial import Trust
 from gatewright.transport.http_fault import Fault, FaultKind
 from gatewright.transport.http_pool import HttpPool
 from gatewright.transport.http_request import DELETE, LISTEN, POST, Kind, Target
-from gatewright.wire.sse import EventTooLarge, SseEvent, SseParser
+from gatewright.web.sse import EventTooLarge, SseEvent, SseParser
 
 __all__ = [
     "AnswerTooLarge",

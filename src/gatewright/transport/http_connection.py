@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 
 import httptools
 
+from gatewright.transport.connection_limits import Seat, Silent
 from gatewright.transport.deadline import Deadline
 from gatewright.transport.http_exchange import Exchange, Serving
 from gatewright.transport.http_head import (
@@ -35,9 +36,8 @@ from gatewright.transport.http_head import (
 )
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.known_heads import KnownHeads
-from gatewright.transport.outlet import Patience
-from gatewright.transport.seats import Seat, Silent
 from gatewright.transport.websocket_connection import WebSocketConnection
+from gatewright.transport.write_queue import Patience
 
 __all__ = ["HttpConnection"]
 

@@ -20,12 +20,12 @@ from typing import Any
 
 from uvicorn.config import Config
 
-from gatewright.transport.arrivals import Arrivals, Listener
+from gatewright.transport.accept import Arrivals, Listener
 from gatewright.transport.base import BURST_S, FROM_CLIENTS, Limits
 from gatewright.transport.clear_text import warn_of_clear_text
+from gatewright.transport.connection_limits import Seat, Seats
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_exchange import App, Serving
-from gatewright.transport.seats import Seat, Seats
 
 __all__ = [
     "BACKLOG",

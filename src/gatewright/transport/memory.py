@@ -11,7 +11,7 @@ import asyncio
 from collections import deque
 
 from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Limits, Receiver
-from gatewright.transport.ends import Backlog, End
+from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = ["MemoryPipe", "pair"]
 

@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
-from gatewright.transport.ends import End
 from gatewright.transport.launch import launch
-from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.pipe_ends import End
 from gatewright.transport.stderr import LogLines
 
 __all__ = ["Child", "spawn"]

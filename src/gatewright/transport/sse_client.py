@@ -18,9 +18,9 @@ from typing import Any
 from yarl import URL
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Limits, Receiver
-from gatewright.transport.ends import Backlog, End
 from gatewright.transport.http_client import BadAnswer, HttpUpstream, Posted, Tls, UpstreamError
-from gatewright.wire.sse import SseEvent
+from gatewright.transport.pipe_ends import Backlog, End
+from gatewright.web.sse import SseEvent
 
 __all__ = ["NoEventStream", "SsePipe", "connect_sse"]
 

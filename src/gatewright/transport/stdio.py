@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import cast
 
 from gatewright.transport.base import FROM_CLIENTS, SLOW_READER, Closed, Limits, Receiver
-from gatewright.transport.ends import End
-from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.pipe_ends import End
 
 __all__ = ["StdioPipe", "fill_missing_streams", "open_stdio"]
 

@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from gatewright.transport.arrivals import Arrivals, Listener
+from gatewright.transport.accept import Arrivals, Listener
 from gatewright.transport.base import (
     BURST_S,
     FROM_CLIENTS,
@@ -24,10 +24,10 @@ from gatewright.transport.base import (
     Receiver,
 )
 from gatewright.transport.clear_text import warn_of_clear_text
-from gatewright.transport.ends import End
+from gatewright.transport.connection_limits import Seat, Seats, Waits
 from gatewright.transport.http_server import listen_on
-from gatewright.transport.lines import HALF_A_FRAME, LineInbox, LineOutbox
-from gatewright.transport.seats import Seat, Seats, Waits
+from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
+from gatewright.transport.pipe_ends import End
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
 

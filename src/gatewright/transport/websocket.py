@@ -30,7 +30,7 @@ from gatewright.transport.base import (
     Pace,
     Receiver,
 )
-from gatewright.transport.ends import Backlog, End
+from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
 

@@ -21,11 +21,11 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
 from gatewright.transport.base import Limits, Receiver
+from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
-from gatewright.transport.outlet import Outlet
-from gatewright.transport.seats import Seat
 from gatewright.transport.websocket_intake import Intake
-from gatewright.wire.jsonrpc import is_utf8
+from gatewright.transport.write_queue import Outlet
+from gatewright.web.utf8 import is_utf8
 
 __all__ = ["DIRECT", "Direct", "WebSocketConnection", "text_frame"]
 

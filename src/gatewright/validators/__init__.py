@@ -6,8 +6,8 @@ check that passes: it refuses.
 
 from __future__ import annotations
 
+from gatewright.schemas.objection import Objection, Prepare, Validator
 from gatewright.validators.by_name import runs_commands
-from gatewright.validators.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 from gatewright.validators.registry import BUILT_IN, Checks, available, checks_for
 from gatewright.validators.security import OperatorWord, effective_security, problems

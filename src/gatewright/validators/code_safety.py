@@ -16,12 +16,12 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.patterns import IGNORECASE, Pattern
+from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.objection import Objection
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_members import Rules
 from gatewright.validators.code_rules import violations
 from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, parsed
-from gatewright.validators.leaves import Place, strings
-from gatewright.validators.objection import Objection
 from gatewright.validators.options import BadOptions, read_options
 
 __all__ = ["CodeSafety", "Level", "Options", "prepare"]

@@ -21,10 +21,10 @@ import ada_url
 import msgspec
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.protocol.addresses import is_public
-from gatewright.validators.leaves import Place, strings
-from gatewright.validators.objection import Objection
+from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
+from gatewright.web.ip_addresses import is_public
 
 __all__ = [
     "Loose",

@@ -24,9 +24,9 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
-from gatewright.redaction.invisible import hidden
-from gatewright.validators.leaves import Place, strings
-from gatewright.validators.objection import Objection
+from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.objection import Objection
+from gatewright.secret_scanning.invisible import hidden
 from gatewright.validators.options import BadOptions, read_options
 
 __all__ = [

@@ -15,8 +15,8 @@ import msgspec
 import re2  # type: ignore[import-untyped]
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
-from gatewright.validators.leaves import Place, strings
-from gatewright.validators.objection import Objection
+from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.objection import Objection
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule

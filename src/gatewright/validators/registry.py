@@ -14,9 +14,9 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
-from gatewright.validators.leaves import Place, light_text, outweighs, pointer, strings
-from gatewright.validators.member_names import PointedNames
-from gatewright.validators.objection import Objection, Prepare, Validator
+from gatewright.schemas.json_strings import Place, light_text, outweighs, pointer, strings
+from gatewright.schemas.member_names import PointedNames
+from gatewright.schemas.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 
 __all__ = ["BUDGET", "BUILT_IN", "GROUP", "Checks", "available", "checks_for", "preparer"]

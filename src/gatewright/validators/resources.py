@@ -24,9 +24,9 @@ from urllib.parse import unquote
 import ada_url
 
 from gatewright.patterns import DOTALL, Pattern, escape
-from gatewright.validators.leaves import Place, strings
+from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.objection import Objection
 from gatewright.validators.network import names_url
-from gatewright.validators.objection import Objection
 from gatewright.validators.paths import names_path, readings
 
 __all__ = ["Resources", "flaw_of_pattern"]

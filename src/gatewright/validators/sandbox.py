@@ -18,8 +18,8 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.patterns import Pattern
-from gatewright.validators.leaves import Place
-from gatewright.validators.objection import Objection
+from gatewright.schemas.json_strings import Place
+from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_files import names_sensitive_file

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, cast
 
 from gatewright.call import Security
+from gatewright.mcp.wire.permissions import canonical_permission
 from gatewright.validators.by_name import runs_commands
 from gatewright.validators.declared import declared_for
-from gatewright.wire.permissions import canonical_permission
 
 __all__ = ["OperatorWord", "effective_security", "problems"]
 

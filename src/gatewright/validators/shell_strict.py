@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.validators.leaves import Place, pointer, strings
-from gatewright.validators.objection import Objection
+from gatewright.schemas.json_strings import Place, pointer, strings
+from gatewright.schemas.objection import Objection
 
 __all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
-from gatewright.settings import Settings
-from gatewright.settings.groundhog import Protocol, Tls, Transport
-from gatewright.settings.model import Gateway, Storage
+from gatewright.config import Settings
+from gatewright.config.groundhog import Protocol, Tls, Transport
+from gatewright.config.model import Gateway, Storage
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
-from gatewright.settings import Settings, SettingsError, load
+from gatewright.config import Settings, SettingsError, load
 
 INSTALLED_S = 4_000_000_000.0
 """Later than any installation, as Unix seconds."""

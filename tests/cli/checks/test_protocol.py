@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli.checks.protocol import check_protocol
-from gatewright.settings import Settings
-from gatewright.settings.groundhog import Protocol, Tls, Transport
-from gatewright.settings.model import Storage
+from gatewright.config import Settings
+from gatewright.config.groundhog import Protocol, Tls, Transport
+from gatewright.config.model import Storage
 from tests.transport.authority import Authority
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from gatewright.cli.checks.state import check_audit, check_folder, check_gateway, check_store
-from gatewright.settings import Settings
-from gatewright.settings.groundhog import Protocol, Transport
-from gatewright.settings.model import Gateway, Storage
+from gatewright.config import Settings
+from gatewright.config.groundhog import Protocol, Transport
+from gatewright.config.model import Gateway, Storage
 from gatewright.storage.opening import open_state
 from tests.storage.former_folders import AT_HEAD, former_folder
 

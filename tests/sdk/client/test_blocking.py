@@ -11,7 +11,7 @@ import pytest
 
 from gatewright.sdk.client import Options, SyncClient
 from gatewright.sdk.errors import TransportError
-from tests.upstream.rig import SERVERS
+from tests.servers.rig import SERVERS
 
 ASKER = [sys.executable, str(SERVERS / "asker.py")]
 SECONDS = 20

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.protocol.recovery import Policy
+from gatewright.mcp.protocol.recovery import Policy
 from gatewright.sdk.client import Client, Options
 from gatewright.sdk.errors import AccessError, InternalError, LimitError, TransportError
 from tests.sdk.client.scripted import MGP, Clock, Scripted, broken, text, within

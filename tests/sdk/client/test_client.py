@@ -16,8 +16,8 @@ from gatewright.sdk.client import Client, Options, Progress
 from gatewright.sdk.client.connection import Target
 from gatewright.sdk.errors import InternalError, SchemaError, SdkError, ValidationError
 from tests.sdk.client.scripted import MGP, Scripted, broken, text, within
-from tests.upstream.rig import SERVERS
-from tests.upstream.web import web
+from tests.servers.rig import SERVERS
+from tests.servers.web import web
 
 WAYS = ["asker", "modern_asker", "http asker", "http modern_asker"]
 

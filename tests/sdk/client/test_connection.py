@@ -13,7 +13,7 @@ from gatewright.sdk import Context, Server
 from gatewright.sdk.client import Client, Options
 from gatewright.sdk.errors import TransportError
 from tests.sdk.client.scripted import Scripted, text, within
-from tests.upstream.rig import SERVERS
+from tests.servers.rig import SERVERS
 
 ANSWERS: dict[str, Any] = {"tools_call": lambda params: text(params["name"])}
 
@@ -92,7 +92,7 @@ async def test_only_the_era_that_is_asked_for_is_spoken(era: Any, revision: str)
 
 
 class Pass:
-    """Gets in with the second token that it tries (`links.authorization.Authorizer`)."""
+    """Gets in with the second token that it tries (`mcp.client.authorization.Authorizer`)."""
 
     def __init__(self) -> None:
         self.turns: list[int] = []

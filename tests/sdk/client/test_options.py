@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.protocol.negotiate import EXTENSIONS, Face
+from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.sdk.client.options import Options
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk import Signature, tool_from_function
 from gatewright.sdk.export import catalogue, tags_of, tool_document
 from gatewright.sdk.export.catalogue import definition_of
-from gatewright.validators.schema import compile_schema
 from tests.sdk.test_signature import FINANCIAL, SEED
 
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.timezone(dt.timedelta(hours=1)))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.schemas.schema import compile_schema
 from gatewright.sdk.export import examples_of
-from gatewright.validators.schema import compile_schema
 from tests.sdk.test_signature import SEED
 
 SCALARS = st.one_of(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.protocol.negotiate import Face
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.wire.versions import LEGACY
 from gatewright.sdk import REGISTRY, Registry, mcp_tool
 from gatewright.sdk.client import Client, Options, SyncClient
 from gatewright.sdk.errors import (
@@ -22,7 +23,6 @@ from gatewright.sdk.errors import (
     TransportError,
 )
 from gatewright.sdk.server import Context, Server
-from gatewright.wire.versions import LEGACY
 from tests.sdk.client.scripted import within
 from tests.sdk.server.made import clients, made, yes
 from tests.sdk.server.raw import Raw

@@ -4,14 +4,10 @@ A check reads and never changes anything. Where a finding can be mended without 
 (a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.
 """
 
-from gatewright.cli.checks.anchors import check_anchors
+from gatewright.audit.doctor import check_anchors
 from gatewright.cli.checks.finding import Finding, Level
-from gatewright.cli.checks.hosts import check_hosts
-from gatewright.cli.checks.identity import check_identity, check_operators
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
-from gatewright.cli.checks.pins import check_pins
 from gatewright.cli.checks.protocol import check_protocol
-from gatewright.cli.checks.servers import check_servers
 from gatewright.cli.checks.state import (
     check_audit,
     check_folder,
@@ -19,6 +15,10 @@ from gatewright.cli.checks.state import (
     check_store,
     key_names,
 )
+from gatewright.hosts.doctor import check_hosts
+from gatewright.identity.doctor import check_identity, check_operators
+from gatewright.pins.doctor import check_pins
+from gatewright.servers.doctor import check_servers
 
 __all__ = [
     "Finding",

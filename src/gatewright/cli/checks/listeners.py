@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 
 from gatewright.cli.checks.finding import Finding
-from gatewright.settings import Settings, is_loopback
+from gatewright.config import Settings, is_loopback
 
 __all__ = ["check_listeners", "clear_text_finding"]
 

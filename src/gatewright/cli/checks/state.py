@@ -15,21 +15,21 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import gatewright
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import DATABASE
 from gatewright.cli.checks.finding import Finding, Level, broken_store
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
-from gatewright.cli.checks.stalls import check_stalls
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, alive, read_running
 from gatewright.cli.states import seen
-from gatewright.commands import to_type
-from gatewright.settings import Settings
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.identity.keys import Callers
 from gatewright.storage.errors import StoreError
 from gatewright.storage.former import former_files
 from gatewright.storage.opening import is_current
 from gatewright.storage.sqlite import SQLITE
-from gatewright.stores.callers import Callers
-from gatewright.stores.reader import AuditReader
-from gatewright.stores.rows import DATABASE
+from gatewright.telemetry.doctor import check_stalls
 
 __all__ = ["check_audit", "check_folder", "check_gateway", "check_store", "key_names"]
 

@@ -1,6 +1,6 @@
 """Clients for MCP and MGP servers; see `client` and, for programs without an event loop, `blocking`."""
 
-from gatewright.protocol.recovery import Policy
+from gatewright.mcp.protocol.recovery import Policy
 from gatewright.sdk.client.blocking import SyncClient
 from gatewright.sdk.client.client import Client
 from gatewright.sdk.client.model_calls import ModelCall, ModelCalls, Outcome

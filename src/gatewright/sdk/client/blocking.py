@@ -34,7 +34,7 @@ from gatewright.sdk.client.voice import OnProgress
 from gatewright.sdk.errors import TransportError
 
 if TYPE_CHECKING:
-    from gatewright.protocol.mcp_client import Hello
+    from gatewright.mcp.protocol.mcp_client import Hello
 
 __all__ = ["SyncClient"]
 

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gatewright.call import Answer, Call, Caller, Client, Failure, Kind, Outcome, Target, Tool
-from gatewright.links.again import Attempt, persist
-from gatewright.protocol.recovery import Retries
+from gatewright.mcp.client.retry import Attempt, persist
+from gatewright.mcp.protocol.recovery import Retries
+from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS
 from gatewright.sdk.client.connection import Connection
 from gatewright.sdk.client.failures import raised
 from gatewright.sdk.client.options import Options
 from gatewright.sdk.client.voice import Voice
 from gatewright.sdk.errors import TransportError
-from gatewright.wire.versions import LATEST_LEGACY, METHODS
 
 if TYPE_CHECKING:
-    from gatewright.protocol.mcp_client import Hello
+    from gatewright.mcp.protocol.mcp_client import Hello
 
 __all__ = ["RETRY_EVENT", "Calls", "shown_tool"]
 
@@ -90,7 +90,7 @@ class Calls:
 
 
 class _One:
-    """One call and its attempts (`links.again.Trying`)."""
+    """One call and its attempts (`mcp.client.retry.Trying`)."""
 
     def __init__(
         self, connection: Connection, options: Options, call: Call, voice: Voice, deadline: float

@@ -17,6 +17,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from gatewright.call import Mgp, Tool
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.mcp import param_headers
+from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk import errors
 from gatewright.sdk.client.calls import Calls, shown_tool
 from gatewright.sdk.client.connection import Connection, Target
@@ -33,12 +36,9 @@ from gatewright.sdk.client.results import (
 )
 from gatewright.sdk.client.voice import OnProgress, Voice
 from gatewright.sdk.errors import SdkError, TransportError, ValidationError
-from gatewright.wire import jsonrpc
-from gatewright.wire.mcp import param_headers
-from gatewright.wire.versions import is_modern
 
 if TYPE_CHECKING:
-    from gatewright.protocol.mcp_client import Hello
+    from gatewright.mcp.protocol.mcp_client import Hello
 
 __all__ = ["Client"]
 
@@ -266,7 +266,7 @@ class Client:
             self._watching.result()
 
     async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:
-        from gatewright.links.link import UpstreamFailed
+        from gatewright.mcp.client.link import UpstreamFailed
 
         link = await self._connection.link()
         wanted = {

@@ -12,8 +12,8 @@ from gatewright.sdk.errors import TransportError
 from gatewright.transport.base import Pipe, Receiver
 
 if TYPE_CHECKING:  # the ways to a server are loaded when one is gone
-    from gatewright.links.endpoint import Endpoint
-    from gatewright.links.link import Link
+    from gatewright.mcp.client.endpoint import Endpoint
+    from gatewright.mcp.client.link import Link
 
 __all__ = ["Connection", "InMemory", "Target"]
 
@@ -92,8 +92,8 @@ class Connection:
             await asyncio.wait(list(self._leaving))
 
     async def _connect(self) -> Link:
-        from gatewright.links.connect import Around, connect
-        from gatewright.links.link import UpstreamFailed
+        from gatewright.mcp.client.connect import Around, connect
+        from gatewright.mcp.client.link import UpstreamFailed
         from gatewright.sdk.client.voice import answer_question
 
         options = self._options
@@ -118,8 +118,8 @@ class Connection:
             raise TransportError(f"{self._endpoint.id} cannot be used: {problem}") from problem
 
     async def _attach(self, server: InMemory) -> Link:
-        from gatewright.links.pipe_link import PipeLink
-        from gatewright.protocol.mcp_client import Handshake
+        from gatewright.mcp.client.pipe_link import PipeLink
+        from gatewright.mcp.protocol.mcp_client import Handshake
         from gatewright.sdk.client.voice import answer_question
 
         options = self._options
@@ -140,7 +140,7 @@ class Connection:
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
-    # -- what a server says outside any call (`links.link.Sink`)
+    # -- what a server says outside any call (`mcp.client.link.Sink`)
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call."""
@@ -152,14 +152,14 @@ class Connection:
 
 
 async def _stopped(link: Link) -> None:
-    from gatewright.links.link import UpstreamFailed
+    from gatewright.mcp.client.link import UpstreamFailed
 
     with contextlib.suppress(UpstreamFailed, OSError):
         await link.stop(_CLOSE_S)
 
 
 def _endpoint(target: Target, options: Options) -> Endpoint:
-    from gatewright.links.endpoint import Endpoint
+    from gatewright.mcp.client.endpoint import Endpoint
 
     if isinstance(target, str):
         return _address(target, options)
@@ -181,7 +181,7 @@ def _endpoint(target: Target, options: Options) -> Endpoint:
 
 
 def _address(url: str, options: Options) -> Endpoint:
-    from gatewright.links.endpoint import Endpoint
+    from gatewright.mcp.client.endpoint import Endpoint
 
     scheme = url.partition(":")[0].lower()
     if scheme not in ("http", "https", "ws", "wss"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Failure, Refusal
-from gatewright.protocol.recovery import read_hint
+from gatewright.mcp.protocol.recovery import read_hint
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.codes import REASONS
 from gatewright.sdk import errors
 from gatewright.sdk.errors import SdkError, error_of
-from gatewright.wire import jsonrpc
-from gatewright.wire.codes import REASONS
 
 __all__ = ["raised"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.permissions import canonical_permission
 from gatewright.sdk.client.client import Client
 from gatewright.sdk.client.results import ToolInfo, ToolResult
 from gatewright.sdk.errors import SdkError
-from gatewright.wire import jsonrpc
-from gatewright.wire.permissions import canonical_permission
 
 if TYPE_CHECKING:
-    from gatewright.validators.schema import CompiledSchema
+    from gatewright.schemas.schema import CompiledSchema
 
 __all__ = ["ModelCall", "ModelCalls", "Outcome", "read_call"]
 
@@ -131,8 +131,8 @@ class ModelCalls:
         return self._tools.get(name)
 
     def _flaw(self, call: ModelCall, tool: ToolInfo) -> str:
-        from gatewright.validators.schema import compile_schema
-        from gatewright.validators.schema_graph import UnusableSchema
+        from gatewright.schemas.graph import UnusableSchema
+        from gatewright.schemas.schema import compile_schema
 
         check = self._schemas.get(tool.name)
         if check is None:

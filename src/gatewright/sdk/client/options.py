@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from gatewright.protocol.negotiate import EXTENSIONS, Face
-from gatewright.protocol.recovery import Policy
+from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
+from gatewright.mcp.protocol.recovery import Policy
 
 if TYPE_CHECKING:
-    from gatewright.links.authorization import Authorizer
+    from gatewright.mcp.client.authorization import Authorizer
 
 __all__ = ["Answer", "Heard", "Options"]
 
@@ -45,7 +45,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     bearer: str | None = None
     """A token for `Authorization`."""
     authorizer: Authorizer | None = None
-    """Who gets into a protected HTTP server (`links.authorization`), where a fixed token is not enough."""
+    """Who gets into a protected HTTP server (`mcp.client.authorization`), where a fixed token is not enough."""
     env: Mapping[str, str] = {}
     """What a stdio server's process gets besides the little that every program needs."""
     cwd: str | None = None

@@ -1,7 +1,7 @@
 """What servers answer, typed for reading and raw for everything else.
 
 Each object holds the decoded JSON it was made of in `raw`, unknown members included, and reads from there: nothing that a server
-said is lost because this release does not know it. Numbers that a float cannot hold keep their text (`wire.jsonrpc.Num`).
+said is lost because this release does not know it. Numbers that a float cannot hold keep their text (`mcp.wire.jsonrpc.Num`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gatewright.protocol.negotiate import SECURITY_META
+from gatewright.mcp.protocol.negotiate import SECURITY_META
+from gatewright.mcp.wire import jsonrpc
 from gatewright.sdk.errors import SerializationError
-from gatewright.wire import jsonrpc
 
 __all__ = [
     "Completion",

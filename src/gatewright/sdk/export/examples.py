@@ -25,8 +25,8 @@ _COUNTS = frozenset(
 
 def examples_of(schema: Mapping[str, Any], most: int = 2) -> list[dict[str, Any]]:
     """Up to `most` different arguments that satisfy the schema: the least first, then one with every member."""
-    from gatewright.validators.schema import compile_schema
-    from gatewright.validators.schema_graph import UnusableSchema
+    from gatewright.schemas.graph import UnusableSchema
+    from gatewright.schemas.schema import compile_schema
 
     try:
         objection = compile_schema(dict(schema)).objection

@@ -1,4 +1,4 @@
-"""What connections ask of a server besides calls (`serving.front.Upstream`): what it can do, and what changed."""
+"""What connections ask of a server besides calls (`mcp.server.context.Upstream`): what it can do, and what changed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatewright.call import Caller, Refusal
+from gatewright.mcp.server.context import Changes, Described
+from gatewright.mcp.wire.mcp import param_headers
 from gatewright.sdk.registry import Registry
-from gatewright.serving.front import Changes, Described
-from gatewright.wire.mcp import param_headers
 
 __all__ = ["Behind"]
 

@@ -1,4 +1,4 @@
-"""Who handles the calls of a server made with the SDK (`serving.front.Handler`): its registry, and its other offers."""
+"""Who handles the calls of a server made with the SDK (`mcp.server.context.Handler`): its registry, and its other offers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome
-from gatewright.protocol.negotiate import SECURITY_META
-from gatewright.protocol.recovery import marked
+from gatewright.mcp.protocol.negotiate import SECURITY_META
+from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.methods import NOTIFICATIONS
+from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.asking import Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, ToolError
@@ -23,9 +26,6 @@ from gatewright.sdk.server.answers import completion_of, contents_of, messages_o
 from gatewright.sdk.server.offers import Cached, Offers, ResourceOffer
 from gatewright.sdk.threads import Expired
 from gatewright.sdk.tool import Tool, ToolSecurity
-from gatewright.wire import jsonrpc
-from gatewright.wire.methods import NOTIFICATIONS
-from gatewright.wire.versions import is_modern
 
 __all__ = ["Handler", "Method", "Notified"]
 

@@ -26,8 +26,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar, Unpack, overload
 
 from gatewright.call import ANONYMOUS, Caller, Refusal
-from gatewright.protocol.eras import Sealer
-from gatewright.protocol.negotiate import Face
+from gatewright.mcp.protocol.eras import Sealer
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.context import Front
+from gatewright.mcp.wire.methods import flaw_of
 from gatewright.sdk.capabilities import ServerCapabilities, server_capabilities
 from gatewright.sdk.decorator import Declaration, mcp_tool
 from gatewright.sdk.errors import RegistrationError
@@ -35,9 +37,7 @@ from gatewright.sdk.registry import REGISTRY, Registry
 from gatewright.sdk.server.behind import Behind
 from gatewright.sdk.server.handler import Handler, Method
 from gatewright.sdk.server.offers import Offers
-from gatewright.serving.front import Front
 from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
-from gatewright.wire.methods import flaw_of
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
 
@@ -204,7 +204,7 @@ class Server:
 
     async def serve_stdio(self) -> str:
         """The same as `run` on a loop that runs already; returns why it ended."""
-        from gatewright.serving.stdio import serve_stdio
+        from gatewright.mcp.server.stdio import serve_stdio
 
         return await serve_stdio(self._front)
 
@@ -237,15 +237,15 @@ class Server:
 
     def app(self, *, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Any:
         """The ASGI application, with MCP at `/mcp`, for another HTTP server. To be made on the running loop."""
+        from gatewright.mcp.server.guard import Guard
         from gatewright.sdk.server.web import WebApp
-        from gatewright.serving.guard import Guard
 
         return WebApp(self._front, Guard(hosts, origins))
 
     def attach(self, receiver: Receiver, limits: Limits = FROM_SERVERS) -> Pipe:
         """A connection in memory, as a client in the same process wants it: `Client(server)`. `limits` are those of what
         the client takes; what it sends is as long as it makes it, because it could fill our memory anyway."""
-        from gatewright.serving.duplex import Duplex
+        from gatewright.mcp.server.duplex import Duplex
         from gatewright.transport.memory import pair
 
         host = Duplex(self._front, _LOCAL, door="memory", credential=None, profile="")

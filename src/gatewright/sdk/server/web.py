@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.serving.front import Front
-from gatewright.serving.guard import Guard, bearer, refuse_caller, refuse_place
-from gatewright.serving.http_headers import headers_of
-from gatewright.serving.http_reply import Send, Whole, send_plain
-from gatewright.serving.http_request import Connection, HttpRequest, Receive
-from gatewright.serving.streamable_http import StreamableHttp
-from gatewright.serving.websocket import WebSocketDoor
+from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.mcp.server.http_headers import headers_of
+from gatewright.mcp.server.http_reply import Send, Whole, send_plain
+from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.streamable_http import StreamableHttp
+from gatewright.mcp.server.websocket import WebSocketDoor
 
 __all__ = ["WebApp"]
 

@@ -1,0 +1,1 @@
+"""Commands about access: `gatewright grant`, `gatewright server permit`."""

@@ -1,0 +1,389 @@
+"""May this caller use this tool? The access table decides (MGP §5): opt-in unless configured otherwise.
+
+Theory: one question, asked in places that must agree: for a call, once more after a wait for a person
+and when grants change while it runs, for every line of a list, and for whoever asks what would be.
+Tools are decided one by one, and so are their tasks; prompts, resources and everything else that a server answers are decided
+with the server as a whole, because grants name tools only.
+
+The process owner's host and operators stand where the default policy would: what the configuration's
+servers offer is open to them, and the gateway's own tools to operators. An explicit word in the table holds for them as for everybody.
+Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
+with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
+
+A caller of whom a key, the configuration or a token says more (`Caller.user`) is limited by that as well: to
+the tools that are named, for calls and for lists; to risks that fit its trust; to some paths and URIs. Tools
+that are named for it need no grant, but what the table denies stays denied (decision C-32, table 2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from gatewright.access.grants import Decision, Grants, granting, no_grant
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
+from gatewright.command_text import to_type
+from gatewright.identity.claims import rights_of, runs_programs
+from gatewright.mcp.wire.permissions import (
+    INVOKE,
+    LIST_ALL,
+    REGISTRY_READ,
+    REGISTRY_WRITE,
+    ggen_permission,
+)
+from gatewright.servers.definition_digest import definition_digest
+from gatewright.validators.registry import Checks
+from gatewright.validators.resources import Resources
+
+__all__ = ["Access", "Judged"]
+
+_WHOLE_SERVER = ""
+"""No grant names an empty tool, so a question about it is answered for the server as a whole."""
+
+_OPERATORS = ("mgp/", "gatewright/")
+"""How the gateway's own methods begin."""
+
+_BY_ROLE = "owner"
+_ENOUGH = {"safe": "untrusted", "moderate": "community", "dangerous": "verified"}
+"""The least trust for each risk."""
+_ROLES = ("owner", "operator")
+_OPERATOR = ("operator",)
+_BY_CALLER = "caller_permission"
+_REMEMBERED = 65_536
+_PATH_CHARS = 256
+
+_FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
+_PASSED_ON = frozenset(
+    _FOLLOWED
+    | {"logging/setLevel", "notifications/roots/list_changed"}
+    | {f"tasks/{what}" for what in ("get", "result", "cancel", "list", "update")}
+)
+"""Methods for servers whose effect is known: the only ones for callers who are limited."""
+_REGISTRY = {
+    "mgp/discovery/register": REGISTRY_WRITE,
+    "mgp/discovery/deregister": REGISTRY_WRITE,
+    "mgp/discovery/list": REGISTRY_READ,
+    "tools/register": REGISTRY_WRITE,
+}
+"""The gateway's own methods that a permission opens."""
+
+_Question = tuple[str, str, str, str]
+_Definition = Mapping[str, Raw]
+Judged = tuple[bool, str, Decision]
+"""Whether it is allowed, the level that says so, and the table's word."""
+
+
+class Access:
+    """Gate `access`. Writes the deciding level into the fact `access`: `tool_grant`, `server_grant`,
+    `default_policy`, `owner` or `caller_permission`; what limits the caller into `constraints`, and the
+    permissions that the tool needs into `permissions_used`."""
+
+    name = "access"
+
+    def __init__(
+        self,
+        grants: Grants,
+        clock: Callable[[], float],
+        *,
+        open_methods: Container[str] = frozenset(),
+        folders: Mapping[str, str] | None = None,
+    ) -> None:
+        """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call,
+        `folders` says in which folder of this machine a server runs."""
+        self._grants = grants
+        self._clock = clock
+        self._open = open_methods
+        self._decided: dict[_Question, tuple[_Definition | None, Judged]] = {}
+        self._decided_at = -1
+        self._folders = folders or {}
+        self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        tool, caller = call.tool, call.caller
+        if tool is not None and not caller.user and call.kind == "tool":
+            target = tool.target
+            decided = self._decide(caller, target.server, target.name, tool.definition)
+            allowed, call.facts["access"], word = decided
+            return call if allowed else self._denied(call, word)
+        refusal, source = self._judged(call)
+        if source:
+            call.facts["access"] = source
+        if caller.user:
+            _note(call)
+        return refusal or call
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why this call may not pass as things stand now; None where it may. Writes nothing."""
+        return self._judged(call)[0]
+
+    def _judged(self, call: Call) -> tuple[Refusal | None, str]:
+        target, tool = call.target, call.tool or call.task_tool
+        if target is None:
+            return (self._own_limited(call) if call.caller.user else self._own(call)), ""
+        name = target.name if call.of_tool else _WHOLE_SERVER
+        definition = None if tool is None else tool.definition
+        judged = self._decide(call.caller, target.server, name, definition)
+        if call.caller.user:
+            return self._limited(call, target, judged)
+        allowed, source, word = judged
+        return (None if allowed else self._denied(call, word)), source
+
+    def of_tool(self, caller: Caller, server: str, name: str, tool: Tool | None) -> Judged:
+        """What holds for a tool by its own name; `tool` is what the catalogue has of that name."""
+        judged = self._decide(caller, server, name, None if tool is None else tool.definition)
+        if not caller.user:
+            return judged
+        return _named(judged, _may_invoke(caller, Target(server, name), tool))
+
+    def of_server(self, caller: Caller, server: str) -> Judged:
+        """What holds for a server as a whole."""
+        return self._decide(caller, server, _WHOLE_SERVER)
+
+    def may_see(self, caller: Caller, tool: Tool) -> bool:
+        """Whether a call of this tool would pass, so that lists show what can be called and no more."""
+        target = tool.target
+        judged = self._decide(caller, target.server, target.name, tool.definition)
+        if not caller.user:
+            return judged[0]
+        rights = rights_of(caller.user)
+        said = rights.reads(_names(target, tool))
+        if said is None and rights.too_risky(tool.security):
+            return False
+        return _named(judged, None if said and target.server == KERNEL else said)[0]
+
+    def may_reach(self, caller: Caller, server: str) -> bool:
+        """The same for what a server offers besides tools."""
+        return self._decide(caller, server, _WHOLE_SERVER)[0]
+
+    def may_touch(self, caller: Caller, resource: Target) -> bool:
+        """The same for one resource of a server, by its own URI there."""
+        bounds = self._bounds_of(caller, resource.server) if caller.user else None
+        return bounds is None or bounds.allows(resource.name)
+
+    def version(self) -> int:
+        """A number that changes whenever any answer may have changed, expiry of a grant included."""
+        return self._grants.version(self._clock())
+
+    def _decide(
+        self, caller: Caller, server: str, tool: str, definition: _Definition | None = None
+    ) -> Judged:
+        """Remembered for as long as the table and the tool's definition stay the same."""
+        now = self._clock()
+        version = self._grants.version(now)
+        if version != self._decided_at:
+            self._decided = {}
+            self._decided_at = version
+        question = (caller.id, caller.kind, server, tool)
+        found = self._decided.get(question)
+        if found is None or found[0] is not definition:
+            if len(self._decided) > _REMEMBERED:
+                self._decided = {}
+            word = self._grants.decide(caller.id, server, tool, now, _digest_of(definition))
+            found = self._decided[question] = definition, _judge(caller, server, word)
+        return found[1]
+
+    def _own(self, call: Call) -> Refusal | None:
+        """Calls without a target. Only what the gateway answers by itself may have none."""
+        if call.kind == "list":
+            return None
+        if call.kind != "method":
+            return Refusal(
+                "access_denied", f"no server was found for this {call.kind}", gate=self.name
+            )
+        if call.caller.kind == "operator" or call.method in self._open:
+            return None
+        if call.method.startswith(_OPERATORS):
+            return Refusal("method_not_found", f"Method not found: {call.method[:100]}")
+        return None
+
+    # -- callers of whom more is said
+
+    def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
+        if call.kind == "method" and call.method not in _PASSED_ON:
+            # Nobody can tell what a method that is not MCP's touches.
+            rights = rights_of(call.caller.user)
+            if rights.patterns or rights.names_tools:
+                return Refusal("method_not_found", f"Method not found: {call.method}"), ""
+        if call.of_tool:
+            judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
+        allowed, source, word = judged
+        if source == _BY_CALLER and not allowed:
+            return _lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
+        if not allowed:
+            return self._denied(call, word), source
+        return _too_risky(call) or self._untouchable(call, target), source
+
+    def _own_limited(self, call: Call) -> Refusal | None:
+        """A call without a target, by a caller who is limited: what is not known is not tried on servers."""
+        rights = rights_of(call.caller.user)
+        if call.method == "tools/list" and rights.reads_nothing:
+            return _lacks(call, LIST_ALL)
+        if call.kind != "method" or call.method in self._open:
+            return self._own(call)
+        if rights.administers(_REGISTRY.get(call.method, "")):
+            return None
+        limited = rights.patterns or rights.names_tools
+        if call.method.startswith(_OPERATORS) or (limited and call.method not in _PASSED_ON):
+            return Refusal("method_not_found", f"Method not found: {call.method[:100]}")
+        bounds = self._bounds_of(call.caller, "")
+        if bounds is None or "uri" not in call.params:
+            return None
+        found = bounds.judge(call.params["uri"])
+        return None if found is None else _outside(call, found.details, "/uri")
+
+    def _untouchable(self, call: Call, target: Target) -> Refusal | None:
+        bounds = self._bounds_of(call.caller, target.server)
+        tool = call.tool or call.task_tool
+        if bounds is None:
+            return None
+        if call.kind == "resource" or call.method in _FOLLOWED:
+            read = bounds.judge(target.name)
+            return None if read is None else _outside(call, read.details, "/uri")
+        if tool is not None and runs_programs(tool.security):
+            return _outside(call, {"reason": "Nobody can tell what a command or a program touches"})
+        # A prompt has arguments as a tool has, and its server may put the file that they name into it.
+        pointers = () if tool is None else tool.security.validator_args.get("paths", ())
+        named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
+        found = Checks(named, {"declared": pointers}).objection(call.arguments)
+        if found is None:
+            return None
+        details = found[1].details or {"reason": f"It {found[1].message}"}
+        return _outside(call, details, found[1].path)
+
+    def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
+        key = caller.user, server
+        if key not in self._bounds:
+            if len(self._bounds) > _REMEMBERED:
+                self._bounds.clear()
+            self._bounds[key] = rights_of(caller.user).resources(self._folders.get(server))
+        return self._bounds[key]
+
+    def _denied(self, call: Call, word: Decision) -> Refusal:
+        if not word.outdated:
+            return replace(no_grant(call), gate=self.name)
+        return Refusal(
+            "access_denied",
+            f"{call.caller.id} may not use the tool {call.name[:100]}: its definition has changed since it was granted, so "
+            f"that grant does not count; an operator looks at it with `{to_type('tool show {}', call.name[:100])}` and grants it "
+            f"again: `{granting(call)}`",
+            {"outdated": "tool_grant"},
+            gate=self.name,
+        )
+
+
+def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:
+    return None if definition is None else lambda: definition_digest(definition)
+
+
+def _judge(caller: Caller, server: str, word: Decision) -> Judged:
+    if word.permission == "allow":
+        return True, word.source, word
+    roles = _OPERATOR if server == KERNEL else _ROLES
+    if caller.kind in roles and word.source == "default_policy":
+        return True, _BY_ROLE, word
+    return False, word.source, word
+
+
+def _names(target: Target, tool: Tool | None) -> tuple[str, ...]:
+    """What a permission may call a tool."""
+    found = (f"{target.server}/{target.name}", f"{target.server}.{target.name}")
+    return found if tool is None else (*found, tool.exposed)
+
+
+def _may_invoke(caller: Caller, target: Target, tool: Tool | None) -> bool | None:
+    """What was said of the caller and this tool. The gateway's own tools are opened by grants alone."""
+    said = rights_of(caller.user).invokes(_names(target, tool))
+    return None if said and target.server == KERNEL else said
+
+
+def _named(judged: Judged, said: bool | None) -> Judged:
+    """What the table says, with what was said of the caller: a name needs no grant, and a denial stays."""
+    allowed, source, word = judged
+    denied = word.permission == "deny" and source != "default_policy"
+    if said is None or (said and (allowed or denied)):
+        return judged
+    return said, _BY_CALLER, word
+
+
+def _lacks(call: Call, permission: str) -> Refusal:
+    scopes = rights_of(call.caller.user).step_up(permission)
+    if scopes:
+        return Refusal(
+            "insufficient_scope",
+            f"{call.caller.id} does not hold {ggen_permission(permission)}: a token with the scope "
+            f"{scopes[0]} does",
+            {
+                "scope": " ".join((*_scopes(call.caller), scopes[0])),
+                "missing_permissions": [permission],
+                "source": _BY_CALLER,
+            },
+            gate=Access.name,
+        )
+    held = ggen_permission(permission)
+    made = to_type("key create {} --another --permission {}", _holder(call), held)
+    return Refusal(
+        "permission_denied",
+        f"{call.caller.id} does not hold {ggen_permission(permission)}{_other_key(made)}",
+        {"missing_permissions": [permission], "source": _BY_CALLER},
+        gate=Access.name,
+    )
+
+
+def _scopes(caller: Caller) -> Iterable[str]:
+    """Those that its token has: a client that asks for more must not lose them (RFC 6750 §3.1)."""
+    return dict.fromkeys(scope for said in caller.user for scope in said.scopes)
+
+
+def _other_key(command: str) -> str:
+    """What an operator can do about a caller who is limited by its key, as the end of a sentence."""
+    return f": where its key says so, an operator makes another one with `{command}`"
+
+
+def _holder(call: Call) -> str:
+    return "NAME" if call.caller.kind == "anonymous" else call.caller.id
+
+
+def _too_risky(call: Call) -> Refusal | None:
+    rights, tool = rights_of(call.caller.user), call.tool or call.task_tool
+    if tool is None or not rights.too_risky(tool.security):
+        return None
+    risk = tool.security.risk_level
+    made = to_type("key create {} --another --trust {}", _holder(call), _ENOUGH[risk])
+    return Refusal(
+        "access_denied",
+        f"{call.caller.id} is trusted as {rights.trust}, which is enough for tools up to the risk "
+        f"{rights.most_risk}; {tool.exposed} is {risk}{_other_key(made)}",
+        {"source": "trust_level", "trust_level": rights.trust, "risk_level": risk},
+        gate=Access.name,
+    )
+
+
+def _outside(call: Call, details: Mapping[str, Any], path: str = "") -> Refusal:
+    """The refusal in the words of Groundhog's error example."""
+    said = {
+        "reason": "Path not in allowed list",
+        "suggestion": "Request access to an allowed directory",
+        **details,
+    }
+    if path:
+        said["path"] = path
+    wanted = str(said.get("requested_path", "PATTERN"))[:_PATH_CHARS]
+    made = to_type("key create {} --another --resource {}", _holder(call), wanted)
+    return Refusal(
+        "path_not_allowed",
+        f"{call.caller.id} may not touch what {path[1:] or call.name[:100]} names: "
+        f"{said['reason'].lower()}{_other_key(made)}",
+        said,
+        gate=Access.name,
+    )
+
+
+def _note(call: Call) -> None:
+    """What was applied, into the record."""
+    rights = rights_of(call.caller.user)
+    call.facts["constraints"] = rights.constraints()
+    if call.tool is not None and call.tool.security.permissions_required:
+        call.facts["permissions_used"] = list(call.tool.security.permissions_required)

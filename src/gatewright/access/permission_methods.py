@@ -1,0 +1,109 @@
+"""`mgp/permission/…` as clients send it (MGP §3, decisions C-08 and C-09), under its names since 0.4 as well.
+
+An operator's connection decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
+who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no
+permissions, and what it is told by a client raises nobody's rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from gatewright.access.permissions import Word
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.command_text import to_type
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.permissions import ASKED, RULED, Value, canonical_permission
+from gatewright.mcp.wire.timestamps import moment_of
+from gatewright.servers.admission import Standing, decision, request_of
+from gatewright.servers.dispatch import Builtin
+
+__all__ = ["Authority", "permission_methods"]
+
+
+class Authority(Protocol):
+    """Who knows how permissions stand, and changes it."""
+
+    def of(self, server: str) -> Mapping[str, Standing]:
+        """Everything that is known of a server's permissions."""
+
+    def servers_of(self, ident: str) -> set[str]:
+        """Which servers a request of this id was about."""
+
+    def say(self, word: Word) -> None:
+        """An operator says something. Raises `ValueError`."""
+
+
+class _Ruling(msgspec.Struct):
+    """The body of §3.6. `server_id` says which server is meant where the request does not."""
+
+    request_id: str
+    grants: dict[str, Value]
+    approved_by: str = ""
+    expires_at: str | None = None
+    server_id: str | None = None
+
+
+def permission_methods(authority: Authority) -> dict[str, Builtin]:
+    """By their names."""
+
+    async def asked(call: Call, back: Back) -> Outcome:
+        return _asked(call)
+
+    async def ruled(call: Call, back: Back) -> Outcome:
+        return _ruled(authority, call)
+
+    return {**dict.fromkeys(ASKED, asked), **dict.fromkeys(RULED, ruled)}
+
+
+def _asked(call: Call) -> Outcome:
+    mgp = call.client.mgp
+    if mgp is None or "security" not in mgp.extensions:
+        return Failure("method_not_found", f"Method not found: {call.method}")
+    found = request_of(call.params)
+    if isinstance(found, str):
+        return Failure("invalid_params", found)
+    ident, names = found
+    return _answer(decision(ident, {name: Standing("deferred") for name in names}))
+
+
+def _ruled(authority: Authority, call: Call) -> Outcome:
+    if call.caller.kind != "operator":
+        return Refusal(
+            "access_denied",
+            "an operator decides on permissions, with "
+            f"`{to_type('server permit SERVER PERMISSION')}`; this connection is not one's",
+        )
+    try:
+        ruling = msgspec.convert(call.params, _Ruling)
+        ends = None if ruling.expires_at is None else moment_of(ruling.expires_at)
+        server = _server(authority, ruling)
+        for name, value in ruling.grants.items():
+            if value != "deferred":
+                known = canonical_permission(name) or name
+                authority.say(Word(server, known, value, call.caller.id, expires=ends))
+    except (ValueError, msgspec.ValidationError) as problem:
+        return Failure("invalid_params", f"params: {problem}")
+    now = authority.of(server)
+    names = [canonical_permission(name) or name for name in ruling.grants]
+    return _answer(decision(ruling.request_id, {name: now[name] for name in names if name in now}))
+
+
+def _server(authority: Authority, ruling: _Ruling) -> str:
+    """Which server is meant. Raises `ValueError` where that is not certain."""
+    asked = authority.servers_of(ruling.request_id)
+    if ruling.server_id is None and len(asked) == 1:
+        return next(iter(asked))
+    if ruling.server_id is None:
+        several = "several servers asked" if asked else "no server asked"
+        raise ValueError(f"{several} as {ruling.request_id[:100]!r}; name one as server_id")
+    if not authority.of(ruling.server_id):
+        raise ValueError(f"server {ruling.server_id[:100]!r} asked for nothing")
+    return ruling.server_id
+
+
+def _answer(body: dict[str, Any]) -> Answer:
+    return Answer(jsonrpc.encode(body))

@@ -1,0 +1,127 @@
+"""Whose is it? A name that a caller used becomes the server and the tool that are meant.
+
+Theory: from here on nobody reads the caller's spelling any more: whatever name led here (exposed,
+canonical or dotted), policy decides about one subject. What is not found is answered with names that
+come close, and only with names that this caller may see: a suggestion must not tell what a list hides. Nor must the answer
+itself: to a caller from whom something is hidden, what there is not is refused like what it may not use.
+
+A server that is down or restarting does not matter here, because dispatch waits for it where waiting
+has a prospect; only the catalogue knows why a name is missing that may yet appear, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from gatewright.access.grants import no_grant
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
+from gatewright.identity.claims import rights_of
+from gatewright.schemas.nearest import NAME_CHARS, closest
+
+__all__ = ["Catalogue", "Resolve"]
+
+_LOOKED_AT = 5000
+"""So many names: some milliseconds, however many tools there are."""
+
+
+class Catalogue(Protocol):
+    """What can be called, by the names of one profile. Look-ups in memory, never I/O."""
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        """The tool of that name."""
+
+    def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
+        """Whose prompt that is, under the server's own name; None where the caller may not see that server."""
+
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        """Whose resource that is, under the server's own URI. Several servers may have one of that
+        name, so only those count that the caller may see."""
+
+    def led(self, call: Call) -> Call | None:
+        """A call of a method that the gateway answers or leads itself, with whom and what it means; else None."""
+
+    def method(self, call: Call) -> Target | Refusal:
+        """Which server a `method` was declared for."""
+
+    def tools(self, profile: str) -> Iterable[Tool]:
+        """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
+
+    def absent(self, call: Call) -> Refusal | None:
+        """Why a name is missing although a server claims it: not ready, draining, disabled."""
+
+
+class Resolve:
+    """Gate `resolve`."""
+
+    name = "resolve"
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        may_see: Callable[[Caller, Tool], bool],
+        may_use: Callable[[Caller, Tool], bool] | None = None,
+    ) -> None:
+        """`may_see` says what is listed, `may_use` is the access gate's; without it they are one."""
+        self._catalogue = catalogue
+        self._may_see = may_see
+        self._may_use = may_use or may_see
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if call.kind == "tool":
+            tool = self._catalogue.tool(call.profile, call.name)
+            if tool is None:
+                return self._no_tool(call)
+            return replace(call, target=tool.target, tool=tool)
+        if call.kind == "list":
+            return call
+        return self._other(call)
+
+    def _other(self, call: Call) -> Call | Refusal:
+        if call.kind == "prompt":
+            target = self._catalogue.prompt(call.profile, call.name, call.caller)
+        elif call.kind == "resource":
+            target = self._catalogue.resource(call.profile, call.name, call.caller)
+        else:
+            known = self._catalogue.led(call)
+            if known is not None:
+                return known
+            found = self._catalogue.method(call)
+            if isinstance(found, Refusal):
+                return found
+            return replace(call, target=found, name=found.name)
+        if target is None:
+            return self._catalogue.absent(call) or Refusal(
+                "not_found", f"there is no {call.kind} {call.name[:NAME_CHARS]!r}"
+            )
+        return replace(call, target=target)
+
+    def _no_tool(self, call: Call) -> Refusal:
+        absent = self._catalogue.absent(call)
+        if absent is not None:
+            return absent
+        if self._keeps_secrets(call):
+            return no_grant(call)
+        visible = dict.fromkeys(
+            tool.exposed
+            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
+            if self._may_see(call.caller, tool)
+        )
+        close = closest(call.name, visible)
+        name = call.name[:NAME_CHARS]
+        hint = (
+            f"; did you mean {', '.join(close)}?" if close else "; tools/list shows what there is"
+        )
+        return Refusal("tool_not_found", f"there is no tool {name!r}{hint}", {"suggestions": close})
+
+    def _keeps_secrets(self, call: Call) -> bool:
+        """Whether there are tools that this caller may not know of: then what there is not has to sound like them.
+        Whose rights name single tools hears which right it lacks anyway, and the gateway's own tools are no secret."""
+        user = call.caller.user
+        return not (user and rights_of(user).names_tools) and any(
+            tool.target.server != KERNEL and not self._may_use(call.caller, tool)
+            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
+        )

@@ -1,0 +1,44 @@
+"""How the command line finds the gateway that runs: a private file in the state folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gatewright import __version__
+from gatewright.mcp.wire import jsonrpc
+from gatewright.storage.private_file import replace_file
+
+__all__ = ["announced"]
+
+
+@contextlib.contextmanager
+def announced(
+    state: Path,
+    url: str,
+    tokens: Mapping[str, str],
+    *,
+    clear_text: Sequence[str] = (),
+    follows: Sequence[Sequence[Path]] = (),
+) -> Iterator[None]:
+    """While inside, the command line finds this gateway and may speak to it, with the tokens of the
+    `operator` and of the `local` host. `clear_text` are addresses that others reach without TLS. `follows` are the files of
+    its configuration, the first of each group that is there counts."""
+    path = state / "gateway.json"
+    body = {
+        "url": url,
+        "pid": os.getpid(),
+        "operator_token": tokens["operator"],
+        "local_token": tokens["local"],
+        "version": __version__,
+        "clear_text": list(clear_text),
+        "follows": [[str(path) for path in group] for group in follows],
+    }
+    replace_file(path, jsonrpc.encode(body))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

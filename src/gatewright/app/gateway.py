@@ -1,0 +1,399 @@
+"""The gateway, put together and run: stores, servers, gates, kernel, doors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gatewright import __version__, pipeline
+from gatewright.access.permission_policy import permitting_of
+from gatewright.app.addresses import urls_of
+from gatewright.app.announce import announced
+from gatewright.app.endpoints import App
+from gatewright.app.former_policies import Running
+from gatewright.app.groundhog import GroundhogSide
+from gatewright.app.offload import Beside, workers
+from gatewright.app.outward import adopt_words
+from gatewright.app.own_methods import kernel_names_of, kernel_tools, own_methods
+from gatewright.app.policy import Judges, Revoked, Table, filters_of, table_of
+from gatewright.app.precompile import prepare_slowly
+from gatewright.app.randomness import Pool
+from gatewright.app.record_events import Events
+from gatewright.app.settings_adapters import (
+    EXTENSIONS,
+    authorizers_of,
+    guard_of,
+    http_limits,
+    info_of,
+    json_limits,
+    own_callers,
+    profiles_of,
+    spec_of,
+)
+from gatewright.app.signals import stop_signal
+from gatewright.app.state_watcher import Office
+from gatewright.approvals.endpoint import ApprovalPage
+from gatewright.approvals.policy import adopt, desk_of
+from gatewright.audit.anchoring import anchoring_of, record_of, state_of
+from gatewright.audit.notifications import witness
+from gatewright.audit.sink_settings import sinks_of
+from gatewright.call import Who
+from gatewright.command_text import typed_as
+from gatewright.config import Settings, is_loopback
+from gatewright.config.gateway_command import typed_for
+from gatewright.hosts import local_agents
+from gatewright.identity.key_lookup import FreshKeys
+from gatewright.identity.recheck import Rechecking
+from gatewright.identity.sessions import METHOD as SESSIONS
+from gatewright.identity.sessions import SessionList
+from gatewright.kernel import Kernel
+from gatewright.mcp.protocol.eras import Sealer
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.locality import Nearby
+from gatewright.mcp.server.long_lived import Dismissing
+from gatewright.mcp.server.stdio import serve_stdio
+from gatewright.pins.pinning import pinning_of
+from gatewright.redaction.policy import hold_secrets
+from gatewright.rooms.callers import RoomCallers
+from gatewright.rooms.setup import House, rooms_of
+from gatewright.secret_scanning import HELD, PROCESS, prepare
+from gatewright.servers.administration import Administration
+from gatewright.servers.local import LocalServer
+from gatewright.servers.retry import Persisting
+from gatewright.servers.server_set import Fleet
+from gatewright.servers.supervisor import HELD_S, Supervisor
+from gatewright.tasks.tasks import tasks_of
+from gatewright.telemetry.endpoint import Health
+from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.numbers import Numbers
+from gatewright.telemetry.otel import telemetry_of
+from gatewright.telemetry.watchdog import Watchdog
+from gatewright.transport import http_server
+
+__all__ = ["Gateway", "Ready"]
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The gateway serves: its endpoint, all URLs by name, the state of each server, and why it is so
+    where it is not connected."""
+
+    url: str
+    urls: Mapping[str, str]
+    servers: Mapping[str, str]
+    reasons: Mapping[str, str] = {}
+
+
+class Gateway:
+    """Everything, put together. An async context: entered it runs, left it has stopped."""
+
+    def __init__(self, settings: Settings, local: Sequence[LocalServer] = ()) -> None:
+        self.settings = settings
+        self._local = local
+        self._state = settings.storage.path
+        self._random = Pool()
+        self._adopting = asyncio.Lock()
+        self.follows: Sequence[Sequence[Path]] = ()
+        self._mark_key = os.urandom(32)
+        self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
+        if settings.gateway.operators == "key":
+            self._tokens["operator"] = ""
+        HELD.hold(PROCESS, self._tokens.values())
+
+    async def __aenter__(self) -> Gateway:
+        typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
+        self.listener: http_server.HttpServer | None = None
+        self.database = state_of(self._state)
+        self.counted = Counted()
+        self.groundhog = GroundhogSide(self.settings, self.database)
+        self.sinks = sinks_of(
+            self.settings,
+            lambda *told: self.supervisor.tell_audit(*told),  # noqa: PLW0108 - it comes later
+        )
+        self.audit = record_of(
+            self.settings,
+            self.database,
+            self._random,
+            took=self.groundhog.took(self.counted, lambda: self.audit),
+            taken=self.sinks.taken,
+        )
+        self._anchoring = await anchoring_of(self._state, self.audit, self.database)
+        self.events = Events(self.audit)
+        self._office = Office(self.database, self.events)
+        self.desk = desk_of(self.settings, self.database, self.audit.event)
+        self.beside = Beside(workers())
+        self.pinning = pinning_of(
+            *(self.settings, self.database, self.audit.event),
+            kernel_names_of(self._office),
+            self.beside.read,
+        )
+        self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
+        self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
+        self.numbers = Numbers(self, lambda: self._kernel.in_flight)
+        self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
+        self._put_together()
+        prepare()
+        self.watchdog.start()
+        self.supervisor.start()
+        self.sinks.start()
+        self._following = [
+            asyncio.create_task(self._office.follow(self._look, self.supervisor.sightings.look)),
+            asyncio.create_task(self._rechecking.follow()),
+            asyncio.create_task(self._anchoring.follow()),
+            asyncio.create_task(Dismissing(self.front).follow()),
+            asyncio.create_task(prepare_slowly()),
+        ]
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for task in self._following:
+            task.cancel()
+        await self.app.close()
+        await self._tasks.close()
+        await self.supervisor.close()
+        parts = (self._anchoring, self._office, self.desk, self.pinning, self.permitting)
+        for one in (*parts, self.database):  # who closes it last brings its log into its file
+            one.close()
+        await self.beside.workers.close()
+        self.watchdog.close()
+        await self.sinks.close()
+        await self.telemetry.close()
+        await self.audit.close()
+
+    # -- parts
+
+    def _put_together(self) -> None:
+        settings = self.settings
+        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
+        info = info_of(settings)
+        specs = [spec_of(settings, server) for server in settings.servers]
+        self.administration = Administration(
+            lambda: self.supervisor.fleet, self.again, self.events.acted
+        )
+        self.supervisor = Supervisor(
+            specs,
+            info=info,
+            authorizers=authorizers_of(settings, specs),
+            profiles=profiles_of(settings),
+            sight=table.sight,
+            event=self.events.server,
+            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
+            startup_wait_s=settings.gateway.startup_wait_s,
+        )
+        self.supervisor.looks, self.supervisor.shelved, self.supervisor.catalogue.reserved = (
+            self.pinning.look_ahead,
+            self.pinning.shelved,
+            self.pinning.reserved(),
+        )
+        owners: dict[str, Who] = {}
+        self.supervisor.opened, self.supervisor.permits = owners.__contains__, self.permitting
+        adopt_words(self.supervisor.hub, settings, self._mark_key)
+        witness(self.audit, self.supervisor.hub)
+        own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
+        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
+        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
+        self._running = Running()
+        self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
+        self._judges = Judges(
+            self._room_callers,
+            own_callers(self._tokens, settings),
+            owners,
+            self.desk,
+            self.pinning,
+            self.permitting,
+            beside=self.beside,
+        )
+        found = self._judges.of(settings, table, self.supervisor.fleet)
+        self._judges.take(found)
+        self._kernel = Kernel(
+            pipeline.ordered_gates(found),
+            self.telemetry.dispatch(self.supervisor.dispatch),
+            filters_of(settings, self._mark_key, found, self.supervisor.catalogue, self.beside),
+            self.audit,
+            self.telemetry.ended(self.counted.ended),
+        )
+        self.supervisor.dispatch.persist = Persisting(
+            handle=self._kernel.handle,
+            note=self.events.retried,
+            limit_s=lambda server: self.supervisor.fleet.call_s(server),  # noqa: PLW0108 - it changes
+            random=random.random,
+            fresh=lambda: self._random(16).hex(),
+        )
+        self._tasks = tasks_of(
+            self.telemetry.handler(self._kernel),
+            self.desk,
+            self._judges.looks,
+            self.supervisor,
+            lambda: self.settings,
+            self._random,
+            state=self.database,
+        )
+        self.permitting.changed = self._permitted
+        self._office.open(
+            settings=lambda: self.settings,
+            access=self._judges.access,
+            catalogue=lambda: self.supervisor.catalogue,
+            end_refused=self._kernel.end_refused,
+            completed=self._judges.completed,
+        )
+        self.front = Front(
+            kernel=Nearby(self._tasks),
+            announced=self._tasks.announced,
+            upstream=self.supervisor,
+            identify=found.authenticate.identify,
+            bearer=found.authenticate.bearer,
+            protected=self._judges.protected,
+            face=Face(EXTENSIONS),
+            info=info,
+            sealer=Sealer(os.urandom(32)),
+            owners=owners,
+            refused=self.events.refused,
+            random=self._random,
+            limits=json_limits(settings.limits),
+            frame_bytes=settings.limits.frame_bytes,
+            queue_bytes=settings.limits.queue_bytes,
+            subscriptions=settings.limits.subscriptions_per_client,
+        )
+        self.app = App(
+            self.front,
+            guard_of(settings),
+            frozenset(settings.profiles),
+            Health(self.numbers, lambda: self.supervisor.catalogue),
+            self.supervisor,
+            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
+        )
+        self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.tokens)
+        self.app.approvals = page = ApprovalPage(
+            self.desk,
+            lambda door, key: self.front.identify(door, key),  # noqa: PLW0108 - it changes
+            os.urandom,
+        )
+        self.desk.page = page.url
+        self.app.rooms = rooms_of(
+            settings,
+            House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self.database),
+        )
+
+    def _look(self) -> None:
+        """Notice what operators decided in processes of their own."""
+        self.desk.look()
+        self.pinning.look(self.supervisor.catalogue)
+        self.permitting.look()
+        if self.app.rooms is not None:
+            self.app.rooms.look(self._office.callers.loads, time.time())
+
+    def _permitted(self) -> None:
+        """Permissions of servers stand differently: so do servers, and calls that run."""
+        self._kernel.end_refused()
+        for name, server in self.supervisor.fleet.servers.items():
+            refusal = self.permitting.barred.get(name)
+            server.permitted(blocked="" if refusal is None else refusal.message)
+
+    # -- other settings
+
+    async def adopt(self, settings: Settings) -> None:
+        """Go on with other settings: everything that calls are judged by changes at once, between two
+        calls, when the servers that it needs are there or have had their time. What can only be
+        chosen at the start has to be as it is (`changes.pinned`)."""
+        async with self._adopting:
+            await self._adopt(settings)
+
+    async def again(self, anew: Collection[str] = ()) -> None:
+        """Go on with the same settings, and with these servers started anew."""
+        async with self._adopting:
+            await self._adopt(self.settings, anew)
+
+    async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
+        hold_secrets(settings)
+        specs = [self.administration.word(spec_of(settings, server)) for server in settings.servers]
+        table = await asyncio.to_thread(
+            table_of, settings, self._office.issued.layer, self.pinning, self.permitting
+        )
+        try:
+            patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
+            staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
+            for one in staged.fresh:
+                tools = () if one.shelved is None else one.shelved.shelf.tools
+                await self.pinning.look_ahead(one.id, tools, settings)
+            before, words = self.supervisor.catalogue, (profiles_of(settings), table.sight)
+            fleet, version = self.supervisor.fleet_of(staged, *words), before.version
+            await fleet.catalogue.warm(before.viewed)
+            if before.version != version:  # a server offers something else by now
+                fleet = self.supervisor.fleet_of(staged, *words)
+            self._switch(settings, table, fleet)
+        except BaseException:
+            await self.supervisor.discard()
+            raise
+        await self.supervisor.tell_differences(before)
+
+    def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
+        """Nothing here waits, so that no call begins in the middle of it."""
+        found, guard = self._judges.of(settings, table, fleet), guard_of(settings)
+        over = self._running.until(
+            self._kernel.swap(
+                pipeline.ordered_gates(found),
+                self.telemetry.dispatch(fleet.dispatch),
+                filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
+            )
+        )
+        self._judges.take(found)
+        adopt_words(self.supervisor.hub, settings, self._mark_key)
+        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
+        self.supervisor.info = info = info_of(settings)
+        front = self.front
+        front.info, front.protected = info, self._judges.protected
+        front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer
+        front.limits = json_limits(settings.limits)
+        front.subscriptions = settings.limits.subscriptions_per_client
+        self.app.adopt(guard, frozenset(settings.profiles))
+        adopt(self.desk, settings)
+        self.pinning.adopt(settings)
+        self.permitting.adopt(settings)
+        self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
+        self.watchdog.threshold_s = settings.limits.stall_ms / 1000
+        self.settings = settings
+
+    # -- serving
+
+    async def serve_http(self, on_ready: Callable[[Ready], None]) -> None:
+        """Serve HTTP and WebSocket until a signal comes."""
+        settings, at = self.settings, self.settings.gateway
+        server = await http_server.serve(
+            self.app, host=at.host, port=at.port, limits=http_limits(settings.limits)
+        )
+        self.listener = server
+        stop = stop_signal()
+        if is_loopback(at.host) and self.app.approvals is not None:
+            self.app.approvals.base = server.url
+        async with contextlib.AsyncExitStack() as serving:
+            serving.push_async_callback(server.stop, 5.0)
+            side = self.groundhog.listening(self.app, server.seats)
+            more = await serving.enter_async_context(side)
+            serving.callback(self.app.farewell)  # first of all: what would not end by itself
+            urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
+            ready = Ready(f"{server.url}/mcp", urls | more, {})
+            bare = (*server.clear_text, *self.groundhog.clear_text)
+            with announced(
+                self._state, ready.url, self._tokens, clear_text=bare, follows=self.follows
+            ):
+                await self.supervisor.settled()
+                status = self.supervisor.status()
+                states = {one.id: str(one.state) for one in status}
+                reasons = {one.id: one.reason for one in status if one.reason}
+                on_ready(msgspec.structs.replace(ready, servers=states, reasons=reasons))
+                await stop
+
+    async def serve_stdio(self, profile: str, host: str = "") -> None:
+        """Serve the host at our standard input and output until it closes or a signal comes."""
+        shown = local_agents.credential(self._tokens["local"], host) if host else None
+        served = asyncio.create_task(serve_stdio(self.front, profile, shown))
+        stop_signal().add_done_callback(lambda _: served.cancel())
+        with contextlib.suppress(asyncio.CancelledError):
+            await served

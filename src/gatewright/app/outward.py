@@ -1,0 +1,111 @@
+"""What the gateway makes of that which servers say on their own account: cleaned, and with no way back to the gateway itself."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import unicodedata
+from collections.abc import Callable
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from gatewright.approvals.endpoint import PATH
+from gatewright.config import Settings
+from gatewright.identity.issuers import base_of
+from gatewright.redaction.policy import hold_secrets, said_of
+from gatewright.servers.notifications import Hub
+
+__all__ = ["adopt_words", "ours_of"]
+
+_PORTS = {"http": 80, "https": 443}
+_DOTS = str.maketrans("\u3002\uff61", "..")
+"""What browsers take for a dot, besides what is one by its compatibility form."""
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def adopt_words(hub: Hub, settings: Settings, key: bytes) -> None:
+    """Let what servers say be judged by these settings."""
+    hold_secrets(settings)
+    hub.clean = said_of(settings, key)
+    hub.ours = ours_of(settings)
+
+
+def ours_of(settings: Settings) -> Callable[[str], bool]:
+    """Whether a URL leads to the gateway: to where it listens, to its public address or another name of it, or on this
+    machine to the path of the page where operators decide, at whichever port that was opened."""
+    gateway, public = settings.gateway, urlsplit(base_of(settings))
+    names = {_host(_split(f"http://{one}").hostname) for one in gateway.allowed_hosts}
+    names |= {_host(gateway.host), _host(public.hostname)}
+    names.discard("")
+    places = {(_host(gateway.host), gateway.port), _place(public)}
+    everywhere = _is_any(_address(gateway.host.strip("[]")))
+
+    def ours(url: str) -> bool:
+        parts = _split(url)
+        if not parts.netloc:
+            return False
+        host, port = _place(parts)
+        if (host, port) in places:
+            return True
+        here = _is_here(host) or (everywhere and _is_near(host))
+        return (here or host in names) and (port == gateway.port or _is_page(parts.path))
+
+    return ours
+
+
+def _split(url: str) -> SplitResult:
+    """A URL in its parts; without any where it cannot be read."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - it raises
+    except ValueError:
+        return urlsplit("")
+    return parts
+
+
+def _place(parts: SplitResult) -> tuple[str, int]:
+    return _host(parts.hostname), parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def _host(written: str | None) -> str:
+    """A host as browsers read it: escapes decoded, in compatibility form, without what shows nothing, addresses in their one
+    spelling (127.1, 0x7f.1 and 2130706433 are 127.0.0.1)."""
+    shown = unicodedata.normalize("NFKC", unquote(written or ""))
+    plain = "".join(one for one in shown if unicodedata.category(one) not in ("Cf", "Mn"))
+    host = plain.translate(_DOTS).rstrip(".").casefold()
+    address = _address(host)
+    return host if address is None else str(address)
+
+
+def _address(host: str) -> Address | None:
+    with contextlib.suppress(OSError, ValueError, UnicodeError):
+        host = host if ":" in host else socket.inet_ntoa(socket.inet_aton(host))
+    with contextlib.suppress(ValueError):
+        found = ipaddress.ip_address(host)
+        return (isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped) or found
+    return None
+
+
+def _is_any(address: Address | None) -> bool:
+    return address is not None and address.is_unspecified
+
+
+def _is_here(host: str) -> bool:
+    """Whether a browser takes the name for this machine."""
+    address = _address(host)
+    if address is not None:
+        return address.is_loopback or address.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def _is_near(host: str) -> bool:
+    """Whether it may be one of this machine's addresses or names, where the gateway listens at all of them."""
+    address = _address(host)
+    if address is not None:
+        return address.is_private or address.is_link_local
+    return host.partition(".")[0] == socket.gethostname().partition(".")[0].casefold()
+
+
+def _is_page(path: str) -> bool:
+    return PATH.strip("/") in unquote(path).lower().split("/")

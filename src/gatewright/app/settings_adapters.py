@@ -1,0 +1,217 @@
+"""What settings say, in the words of the parts that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright import __version__
+from gatewright.access.grants import Grant, Grants, Layer
+from gatewright.call import SHIPPED, Caller
+from gatewright.config import Settings
+from gatewright.config import model as said
+from gatewright.hosts import local_agents
+from gatewright.identity.gate import LOCAL
+from gatewright.mcp.client.authorization import Authorizer
+from gatewright.mcp.client.endpoint import ApiPlace
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
+from gatewright.oauth.client import Identity
+from gatewright.servers.authorize import authorizer_for
+from gatewright.servers.login_store import Logins
+from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.view import Profile
+from gatewright.transport.base import FROM_SERVERS, Limits
+
+__all__ = [
+    "EXTENSIONS",
+    "authorizers_of",
+    "folders_of",
+    "grants_of",
+    "guard_of",
+    "http_limits",
+    "info_of",
+    "json_limits",
+    "own_callers",
+    "profiles_of",
+    "spec_of",
+]
+
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the gateway offers, its clients and servers alike: no more than it does."""
+
+
+def grants_of(settings: Settings, issued: Layer | None = None) -> Grants:
+    """The access table that the configuration writes, and what was issued beside it."""
+
+    def one(grant: said.Grant) -> Grant:
+        expires = grant.expires_at.timestamp() if grant.expires_at is not None else None
+        return Grant(
+            agent=grant.agent,
+            server=grant.server,
+            tool=grant.tool,
+            permission=grant.permission,
+            granted_by=f"config {grant.origin}",
+            granted_at=0.0,
+            expires_at=expires,
+            justification=grant.justification,
+            permissions=grant.permissions,
+        )
+
+    defaults = {server.id: server.default_policy for server in settings.servers}
+    return Grants(map(one, settings.grants), defaults, issued)
+
+
+def folders_of(settings: Settings) -> dict[str, str]:
+    """In which folder of this machine each server runs that does."""
+    found = {
+        one.id: str(one.cwd)
+        for one in settings.servers
+        if one.transport in {"stdio", "python"} and one.cwd is not None
+    }
+    roots = settings.builtin.directory_list.roots
+    return {**found, SHIPPED: roots[0]} if roots else found
+
+
+def profiles_of(settings: Settings) -> dict[str, Profile]:
+    """The named views, and the default one under the empty name."""
+    named = {
+        name: Profile(servers=one.servers, tools=one.tools, unprefixed=one.unprefixed)
+        for name, one in settings.profiles.items()
+    }
+    return {"": Profile(unprefixed=settings.gateway.unprefixed), **named}
+
+
+def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
+    """One server as the upstream half wants to know it."""
+    limits, restart, mgp = settings.limits, server.restart, server.mgp
+    return ServerSpec(
+        id=server.id,
+        transport=server.transport,
+        command=server.command,
+        args=server.args,
+        env=server.env,
+        cwd=str(server.cwd) if server.cwd is not None else None,
+        url=server.url,
+        python=server.python,
+        trust_gateway=server.trust_gateway,
+        headers=server.headers,
+        api=_api_of(server),
+        auth=_auth_of(server.auth),
+        era=server.era,
+        face=_face(server),
+        methods=server.methods,
+        share=server.share,
+        enabled=server.enabled,
+        problem=str(server.problem) if server.problem is not None else "",
+        restart=Restart(
+            policy=restart.policy,
+            max=restart.max_restarts,
+            window_s=restart.restart_window_secs,
+            first_s=restart.backoff_base_ms / 1000,
+            most_s=restart.backoff_max_ms / 1000,
+        ),
+        connect_s=server.connect_timeout_s,
+        call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        in_flight=limits.in_flight_per_server,
+        limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
+        catalogue=CatalogueLimits(
+            tools=limits.tools_per_server,
+            description_bytes=limits.description_bytes,
+            schema_depth=limits.schema_depth,
+            subschemas=limits.subschemas,
+        ),
+        prefix=server.tool_prefix,
+        tools=server.tools,
+        approver=settings.approvals.approver,
+        hints=_hints(settings, server),
+        trust_level=mgp.trust_level if mgp is not None else None,
+        permissions=mgp.permissions_required if mgp is not None else (),
+        degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _hints(settings: Settings, server: said.Server) -> bool:
+    """Whether annotations ask for a person. Code of this process is the operator's own; `trusted` is the operator's word."""
+    trusted = server.mgp is not None and server.mgp.trust_level == "trusted"
+    if trusted or server.transport == "python":
+        return False
+    return (server.hints or settings.approvals.hints) == "ask"
+
+
+def _face(server: said.Server) -> Face | None:
+    """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
+    if server.mgp is not None:
+        return Face(tuple(one for one in server.mgp.extensions if one in EXTENSIONS))
+    return Face(("security",)) if server.transport == "python" else None
+
+
+def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:
+    """Who gets us into protected servers, by server id."""
+    logins = Logins(settings.storage.path)
+    found = {spec.id: authorizer_for(spec, logins) for spec in specs}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _api_of(server: said.Server) -> ApiPlace | None:
+    if server.transport != "openapi":
+        return None
+    return ApiPlace(
+        server.openapi or "", server.base_url or "", server.credentials, server.accepted
+    )
+
+
+def _auth_of(auth: said.Auth) -> Auth:
+    identity = Identity(
+        auth.client_id,
+        auth.client_secret,
+        auth.issuer,
+        auth.client_metadata_url,
+        auth.scopes,
+        auth.redirect_uri,
+    )
+    return Auth(auth.type, identity, auth.bearer)
+
+
+def json_limits(limits: said.Limits) -> JsonLimits:
+    """The bounds of one frame."""
+    return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
+
+
+def http_limits(limits: said.Limits) -> Limits:
+    """The bounds of a listener's connections."""
+    return Limits(
+        frame_bytes=limits.frame_bytes,
+        queue_bytes=limits.queue_bytes,
+        header_bytes=limits.header_bytes,
+        connections_per_s=limits.connections_per_s,
+        connections=limits.connections or 0,
+        connections_per_address=limits.connections_per_address or 0,
+    )
+
+
+def info_of(settings: Settings) -> dict[str, Any]:
+    """How the gateway calls itself to clients and servers (MCP's `Implementation`)."""
+    return {"name": settings.gateway.name, "version": __version__}
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Which `Host` and `Origin` are served."""
+    return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)
+
+
+def own_callers(tokens: Mapping[str, str], settings: Settings) -> dict[str, Caller]:
+    """Who shows the credentials of this process's own making: the operator and the hosts of this machine. An empty one lets nobody in."""
+    form = settings.form
+    found = {
+        tokens["operator"]: Caller("local", "operator"),
+        tokens["local"]: LOCAL,
+        **local_agents.credentials(tokens["local"]),
+        **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
+    }
+    found.pop("", None)
+    return found

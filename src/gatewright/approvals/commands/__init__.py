@@ -1,0 +1,1 @@
+"""Commands about approvals: `gatewright approve`, `gatewright deny`."""

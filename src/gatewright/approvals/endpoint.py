@@ -1,0 +1,239 @@
+"""A page for one request for approval, at `/approvals/TOKEN`: what somebody wants to do, and an operator's yes or no to it.
+
+Theory. The address is given to the caller whose call waits, who shows it to its user. It is therefore worth nothing by itself: it
+shows the one request that its token was made for, until that is decided, and to decide takes an operator's key. So a host
+that opens the page by itself learns what it knows already. Tokens are 256 random bits, kept as digests, in memory only.
+
+The page has no script and loads nothing; all text in it is spelled out. It is served to this machine alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from base64 import b64encode
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping
+from hashlib import sha256
+from html import escape
+from typing import Any, Protocol
+from urllib.parse import unquote_to_bytes
+
+from gatewright.approvals.request import Approval, CannotDecideError
+from gatewright.call import Caller, Refusal
+from gatewright.command_text import to_type
+from gatewright.mcp.server.http_reply import send_plain
+from gatewright.mcp.server.http_request import Connection
+from gatewright.secret_scanning.visible import spelled
+from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
+from gatewright.transport.slices import in_slices
+
+__all__ = ["PATH", "ApprovalPage", "Decides"]
+
+PATH = "/approvals/"
+_KEPT = 1000
+_KEEP = "\n"
+_FORM_BYTES = 256 * 1024
+_FIELDS_MOST = 16
+_PIECE = 2048
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}"
+    "pre,textarea,input{font:14px/1.4 ui-monospace,monospace;width:100%;box-sizing:border-box}"
+    "pre{background:#8881;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere}"
+    "textarea{min-height:8rem}button{font:inherit;padding:.3rem 1.2rem;margin:.8rem .6rem 0 0}"
+)
+_DIGEST = b64encode(sha256(_STYLE.encode()).digest()).decode()
+_HEADERS = (
+    (
+        b"content-security-policy",
+        f"default-src 'none'; style-src 'sha256-{_DIGEST}'; form-action 'self'; frame-ancestors 'none'; "
+        "base-uri 'none'".encode(),
+    ),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Decides(Protocol):
+    """The queue (`approvals.queue`)."""
+
+    def get(self, id: str) -> Approval | None:
+        """One request, whatever became of it."""
+
+    def decide(
+        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
+    ) -> Approval:
+        """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
+
+
+class ApprovalPage:
+    """Mints the addresses, and serves what is there."""
+
+    def __init__(
+        self,
+        queue: Decides,
+        identify: Callable[[str, str | None], Caller | Refusal],
+        random: Callable[[int], bytes],
+    ) -> None:
+        """`identify(door, key)` says whose key it is."""
+        self.base = ""
+        """Where this gateway is reached on this machine; without it there are no pages."""
+        self._queue = queue
+        self._identify = identify
+        self._random = random
+        self._tokens: OrderedDict[bytes, str] = OrderedDict()
+
+    def url(self, one: Approval) -> str:
+        """A fresh address for a request; empty where no page can be served."""
+        if not self.base:
+            return ""
+        token = self._random(32).hex()
+        self._tokens[_digest(token)] = one.id
+        if len(self._tokens) > _KEPT:
+            self._tokens.popitem(last=False)
+        return f"{self.base}{PATH}{token}"
+
+    async def __call__(self, connection: Connection) -> None:
+        """Answer one request below `PATH`."""
+        scope = connection.scope
+        one = self._meant(scope["path"])
+        if one is None or not _is_here(scope.get("client")):
+            await _send(
+                connection, 404, "Nothing is here", "<p>This request is over, or never was.</p>"
+            )
+        elif scope["method"] == "POST":
+            await self._decide(connection, one)
+        elif scope["method"] == "GET":
+            await _send(connection, 200, "An approval is asked for", _form(one))
+        else:
+            await send_plain(connection.send, 405, b"GET or POST\n", ((b"allow", b"GET, POST"),))
+
+    def _meant(self, path: str) -> Approval | None:
+        digest = _digest(path.removeprefix(PATH))
+        one = self._queue.get(self._tokens.get(digest, ""))
+        if one is None or one.state != "pending":
+            self._tokens.pop(digest, None)  # what is decided is decided once
+            return None
+        return one
+
+    async def _decide(self, connection: Connection, one: Approval) -> None:
+        given = await _read(connection)
+        if given is None:
+            return
+        caller = self._identify("http", given.get("key", "").strip() or None)
+        if isinstance(caller, Refusal) or caller.kind != "operator":
+            flaw = f"This takes the key of an operator: {to_type('key create NAME --operator')}"
+            await _send(connection, 403, "Not decided", _form(one, flaw))
+            return
+        yes, edited = given.get("decision") == "approve", given.get("edited", "").strip()
+        if edited in (one.arguments, spelled(one.arguments, keep=_KEEP)):
+            edited = ""  # as the page showed them
+        if yes and given.get("seen") != _shown_digest(one):
+            flaw = "The arguments were changed since this page was shown. Look at them again."
+            await _send(connection, 409, "Not decided", _form(one, flaw))
+            return
+        try:
+            comment = given.get("comment", "")
+            found = self._queue.decide(
+                one.id, yes, by=caller.id, seen=one.arguments, comment=comment, edited=edited
+            )
+        except (CannotDecideError, ValueError) as problem:
+            await _send(connection, 409, "Not decided", _form(one, str(problem)))
+            return
+        told = f"<p>{_text(one.who)} may {'' if found.state != 'denied' else 'not '}{_text(one.wish)}.</p>"
+        if found.state == "pending":
+            told = f"<p>You said yes; {found.quorum} operators have to.</p>"
+        await _send(connection, 200, found.state.capitalize(), told)
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "replace")).digest()
+
+
+def _shown_digest(one: Approval) -> str:
+    """What the page shows of the arguments, as its form says it back: a yes is to that and to nothing else."""
+    return sha256(one.arguments.encode("utf-8", "replace")).hexdigest()
+
+
+def _is_here(client: Any) -> bool:
+    """Whether a request comes from this machine."""
+    try:
+        return ipaddress.ip_address(client[0]).is_loopback
+    except (TypeError, ValueError, IndexError):
+        return False
+
+
+async def _read(connection: Connection) -> Mapping[str, str] | None:
+    """The fields of a form; None where the client left or was refused."""
+    whole = connection.whole.take_whole() if connection.whole is not None else None
+    try:
+        body = whole if whole is not None else await read_body(connection.receive, _FORM_BYTES)
+    except ClientGone:
+        return None
+    except (BodyTooLarge, BodyTimeout):
+        await send_plain(connection.send, 413, b"the form did not arrive whole\n")
+        return None
+    parts = body.split(b"&", _FIELDS_MOST)
+    if len(parts) > _FIELDS_MOST:
+        await send_plain(connection.send, 400, b"this is no form of this page\n")
+        return None
+    return await in_slices(_fields(parts))
+
+
+def _fields(parts: list[bytes]) -> Generator[None, None, dict[str, str]]:
+    """What a form says, by name; of a name that stands twice the first. What is not encoded well is read as it is."""
+    found: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition(b"=")
+        said = yield from _decoded(value)
+        found.setdefault((yield from _decoded(name)), said)
+    return found
+
+
+def _decoded(text: bytes) -> Generator[None, None, str]:
+    """One text of a form, a piece at a time."""
+    pieces, at = [], 0
+    while at < len(text):
+        end = at + _PIECE
+        cut = text.rfind(b"%", end - 2, end)  # an escape has three bytes, which stay together
+        end = cut if cut > at and end < len(text) else end
+        pieces.append(unquote_to_bytes(text[at:end].replace(b"+", b" ")))
+        at = end
+        yield
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def _form(one: Approval, flaw: str = "") -> str:
+    said = f"<p><strong>{_text(flaw)}</strong></p>" if flaw else ""
+    whole = sha256(one.arguments.encode(errors="replace")).hexdigest() == one.arguments_digest
+    edit = (
+        "<details><summary>Other arguments</summary><textarea name=edited spellcheck=false>"
+        f"{_text(one.arguments)}</textarea></details>"
+        if whole and one.kind != "server"
+        else ""
+    )
+    unseen = f"<p><strong>Not shown: {_text(one.unseen)}.</strong></p>" if one.unseen else ""
+    return (
+        f"{said}<p><strong>{_text(one.who)}</strong> wants to <strong>{_text(one.wish)}</strong>: "
+        f"{_text(one.reason)}. Risk: {_text(one.risk)}.</p><p>Arguments, SHA-256 "
+        f"{one.runs[:16]}:</p><pre>{_text(one.arguments)}</pre>{unseen}"
+        f"<form method=post autocomplete=off><input name=seen type=hidden value={_shown_digest(one)}>"
+        "<label>Key of an operator<input name=key type=password required></label>"
+        f"<label>Comment<input name=comment maxlength=500></label>{edit}"
+        "<button name=decision value=deny>Deny</button>"
+        "<button name=decision value=approve>Approve once</button></form>"
+    )
+
+
+def _text(text: str) -> str:
+    """HTML in which nothing is hidden: control, invisible and direction characters are spelled."""
+    return escape(spelled(text, keep=_KEEP))
+
+
+async def _send(connection: Connection, status: int, title: str, body: str) -> None:
+    page = (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>"
+        f"<h1>{title}</h1>{body}</html>"
+    )
+    await send_plain(connection.send, status, page.encode(), _HEADERS, b"text/html; charset=utf-8")

@@ -1,0 +1,111 @@
+"""The configuration's word about approvals, as the gate and the queue want to know it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from gatewright.approvals.gate import Rule
+from gatewright.approvals.operators import Desk as AskedQueue
+from gatewright.approvals.operators import Queue
+from gatewright.approvals.queue import Desk, Record, Tell
+from gatewright.approvals.request import Approval
+from gatewright.approvals.store import Approvals
+from gatewright.call import Target
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.config.changes import policy_version
+from gatewright.mcp.wire import jsonrpc
+from gatewright.storage.state import StateDatabase
+from gatewright.transport.safe_fetch import Egress, EgressFailed
+
+__all__ = ["adopt", "by_operators", "desk_of", "queue_of", "rules_of", "webhook"]
+
+log = logging.getLogger("gatewright.approvals")
+
+_TRIES = 3
+
+
+def desk_of(settings: Settings, state: StateDatabase, record: Record) -> Desk:
+    """The queue in a state. Raises `StoreError`."""
+    store = Approvals(state, clock=time.time, random=os.urandom)
+    desk = Desk(store, record)
+    adopt(desk, settings)
+    return desk
+
+
+def adopt(desk: Desk, settings: Settings) -> None:
+    """Go on with what a configuration says."""
+    told = settings.approvals.webhook
+    desk.lasts_s = settings.approvals.expires_s
+    desk.tell = webhook(told) if told else None
+
+
+def queue_of(settings: Settings, desk: AskedQueue) -> Queue:
+    """What the gate needs in order to ask operators under this configuration."""
+    version = policy_version(settings)
+    return Queue(desk, version, settings.approvals.hold_s)
+
+
+def rules_of(settings: Settings) -> Callable[[Target], Rule]:
+    """Who has to agree to the calls of which tool."""
+    said, servers = settings.approvals, {one.id: one for one in settings.servers}
+    general = Rule(said.approver, said.quorum)
+
+    def rule(target: Target) -> Rule:
+        server = servers.get(target.server)
+        word = None if server is None else server.rule(target.name)
+        if word is None or word.approver is None:
+            return general
+        return Rule(word.approver, said.quorum)
+
+    return rule
+
+
+def by_operators(settings: Settings) -> bool:
+    """Whether any call may wait for an operator by a rule of this configuration."""
+    rules = (rule.approver for server in settings.servers for rule in server.tools.values())
+    return any(one not in (None, "caller") for one in (settings.approvals.approver, *rules))
+
+
+def webhook(url: str, egress: Egress | None = None) -> Tell:
+    """Tells `url` of each new request: a few tries, and a line in the log where none works."""
+    asks = egress or Egress()
+
+    async def tell(one: Approval) -> None:
+        problem = ""
+        for _ in range(_TRIES):
+            try:
+                status, _body = await asks.ask(
+                    url, {"Content-Type": "application/json"}, _told(one), outside=False
+                )
+            except EgressFailed as failed:
+                problem = str(failed)
+                continue
+            if status < 400:
+                return
+            problem = f"HTTP {status}"
+        log.warning("the webhook was not told of %s: %s", one.id, problem)
+
+    return tell
+
+
+def _told(one: Approval) -> bytes:
+    """Everything that helps to decide whether to look at it, and no argument."""
+    approval = {
+        "id": one.id,
+        "kind": one.kind,
+        "agent": one.agent,
+        "server": one.server,
+        "tool": one.tool,
+        "risk": one.risk,
+        "reason": one.reason,
+        "arguments_digest": one.arguments_digest,
+        "requested": one.requested,
+        "expires": one.expires,
+        "quorum": one.quorum,
+    }
+    decide = to_type("approve {}", one.id)
+    return jsonrpc.encode({"event": "approval.requested", "approval": approval, "decide": decide})

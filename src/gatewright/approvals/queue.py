@@ -1,0 +1,309 @@
+"""The queue of what waits for a person, inside the running gateway: who waits is woken, what happens is recorded,
+and whoever wants to know of a new request is told.
+
+`gatewright approve` decides in a process of its own. The gateway looks several times a second whether something was
+decided (`look`); a look at a queue that nobody touched costs no statement.
+
+Many requests may end at once, and many calls may wait for one: a look writes a bounded number of steps down, and who waits is let go
+a few in each turn of the loop. What a call asks of the queue waits for the disk, on the loop: so calls ask one after the other, with a rest between
+in which everybody else has their turn (`in_turn`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import Any, Protocol
+
+from gatewright.approvals.request import Approval, ApprovalChange, Asked
+from gatewright.approvals.store import Approvals
+from gatewright.audit.records import Actor, Subject
+from gatewright.storage.errors import StoreError
+
+__all__ = ["Desk", "Record", "Tell"]
+
+log = logging.getLogger("gatewright.approvals")
+
+WISH_S = 30 * 86_400.0
+"""How long a request of a server waits. The server waits with it, and asks again when it has ended."""
+
+STEPS_A_LOOK = 32
+LET_GO_A_TURN = 4
+"""A call that goes on costs some tenths of a millisecond."""
+
+_REST, _LONGEST_REST_S = 2, 0.05
+"""A rest is so many times as long as what was before it took."""
+
+Tell = Callable[[Approval], Awaitable[None]]
+"""Tells somebody outside of a new request. Must not raise."""
+
+
+class Record(Protocol):
+    """Where steps are written down: `AuditLog.event`."""
+
+    def __call__(
+        self, event_type: str, *, actor: Actor, target: Subject, details: dict[str, Any]
+    ) -> int:
+        """Raises `Unrecorded`."""
+
+
+class Desk:
+    """The gate's `Desk` over a store."""
+
+    lasts_s = 3600.0
+    """How long a request waits before it ends undecided."""
+    tell: Tell | None = None
+
+    def __init__(
+        self, store: Approvals, record: Record, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """`clock` gives seconds of any origin."""
+        self._store = store
+        self._record = record
+        self._waiters: dict[str, set[asyncio.Future[None]]] = {}
+        """By request: the calls that wait for what becomes of it."""
+        self._free: deque[asyncio.Future[None]] = deque()
+        self._telling: set[asyncio.Task[None]] = set()
+        self._writing = False
+        self._clock = clock
+        self._line = asyncio.Lock()
+        self._free_at = 0.0
+        self.page: Callable[[Approval], str] = lambda _: ""
+        """Gives the URL of a page on which an operator decides; empty where there is none."""
+        self.ruled: Callable[[Approval], None] = lambda _: None
+        """Hears what operators decide about permissions of servers."""
+
+    # -- for the gate --------------------------------------------------------------------------------
+
+    @property
+    def rests_s(self) -> float:
+        """How long it is until the next call may ask."""
+        return max(0.0, self._free_at - self._clock())
+
+    @asynccontextmanager
+    async def in_turn(self) -> AsyncIterator[None]:
+        """While inside, it is this call's turn to ask of the queue, without waiting for anything meanwhile."""
+        async with self._line:
+            await asyncio.sleep(self.rests_s)
+            began = self._clock()
+            try:
+                yield
+            finally:
+                now = self._clock()
+                self._free_at = now + min(_REST * (now - began), _LONGEST_REST_S)
+
+    def redeem(self, asked: Asked) -> Approval | None:
+        """Use an approval of this very question up, where there is one."""
+        used = self._store.redeem(asked)
+        if used is not None:
+            self._write_down(used.id)  # before the call runs: no use without its record
+        return used
+
+    def ask(
+        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int
+    ) -> Approval | None:
+        """The request for this question. None where its caller has too many waiting."""
+        made = self._store.ask(
+            asked,
+            arguments=arguments,
+            risk=risk,
+            reason=reason,
+            quorum=quorum,
+            lasts_s=self.lasts_s,
+        )
+        if made is not None:
+            self._write_down(made.id)
+        return made
+
+    async def decided(self, id: str) -> None:
+        """Wait until a request is no longer undecided."""
+        one = self._store.get(id)
+        if one is None or one.state != "pending":
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiters = self._waiters.setdefault(id, set())
+        waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            waiters.discard(waiter)
+            if not waiters and self._waiters.get(id) is waiters:
+                del self._waiters[id]
+
+    # -- for tasks (`tasks.tasks`) -----------------------------------------------------------------
+
+    def withdraw(self, id: str) -> None:
+        """Whoever asked takes its request back, where nobody has decided on it."""
+        if self._store.withdraw(id):
+            self._write_down(id)
+            self._wake()
+
+    # -- for operators (`approvals.endpoint`) -------------------------------------------------------
+
+    def get(self, id: str) -> Approval | None:
+        """One request, whatever became of it."""
+        return self._store.get(id)
+
+    def decide(
+        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
+    ) -> Approval:
+        """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
+        if yes:
+            found = self._store.approve(id, by=by, comment=comment, edited=edited, seen=seen)
+        else:
+            found = self._store.deny(id, by=by, comment=comment)
+        self._write_down(id)
+        self._wake()
+        return found
+
+    # -- for servers (`access.permission_policy`) ----------------------------------------------------------
+
+    def want(self, server: str, permission: str, *, risk: str, quorum: int) -> Approval | None:
+        """Put a permission to the operators, where it does not wait already."""
+        made = self._store.ask(
+            _wish(server, permission),
+            arguments="{}",
+            risk=risk,
+            reason="the server asks for it",
+            quorum=quorum,
+            lasts_s=WISH_S,
+        )
+        self._write_down()
+        return made
+
+    def unwanted(self, server: str, permission: str) -> None:
+        """Nobody has to decide on it any more."""
+        if self._store.unwanted(_wish(server, permission)):
+            self._write_down()
+
+    # -- for the gateway -----------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a decision; none where the store cannot say."""
+        try:
+            return len(self._store.pending())
+        except StoreError:
+            return 0
+
+    def look(self) -> None:
+        """Notice what another process did, and what nobody decided in time. Several times a second.
+
+        Raises `StoreError`.
+        """
+        if self._write_down() or self._store.changed():
+            self._wake()
+
+    def close(self) -> None:
+        """Give the store back; who waits is on its own."""
+        for task in self._telling:
+            task.cancel()
+        self._store.close()
+
+    def _wake(self) -> None:
+        if self._waiters:
+            pending = self._store.pending()
+            for id, waiters in self._waiters.items():
+                if id not in pending:
+                    self._free.extend(waiters)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        for _ in range(min(LET_GO_A_TURN, len(self._free))):
+            waiter = self._free.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+        if self._free:
+            asyncio.get_running_loop().call_soon(self._let_go)
+
+    def _write_down(self, of: str = "") -> bool:
+        """Put steps that are not yet there into the audit trail, oldest first: some, and every one of the request `of`. Whether
+        there was one.
+
+        Raises `Unrecorded` (of `call`).
+        """
+        if self._writing:  # a decision asks for further ones: they are written down in their turn
+            return False
+        self._writing, found = True, False
+        try:
+            changes = self._store.changes("", STEPS_A_LOOK)
+            while changes:
+                found = True
+                self._write_all(changes)
+                changes = self._store.changes(of, STEPS_A_LOOK) if of else []
+        finally:
+            self._writing = False
+        return found
+
+    def _write_all(self, changes: list[ApprovalChange]) -> None:
+        done: list[ApprovalChange] = []
+        try:
+            for change in changes:
+                self._write(change)
+                done.append(change)
+        finally:
+            if done:  # also where one after them could not be written
+                self._store.recorded(one.number for one in done)
+                self._tell_of(done)
+
+    def _tell_of(self, changes: list[ApprovalChange]) -> None:
+        tell = self.tell
+        for change in changes:
+            if change.action == "requested" and tell is not None:
+                self._tell(tell, change.approval)
+
+    def _write(self, change: ApprovalChange) -> None:
+        one = change.approval
+        self._record(
+            f"dev.gatewright.approval.{change.action}",
+            actor=_actor(change),
+            target=_target(one),
+            details=_details(one),
+        )
+        if one.kind == "server" and change.action in ("approved", "denied"):
+            self.ruled(one)
+
+    def _tell(self, tell: Tell, approval: Approval) -> None:
+        task = asyncio.ensure_future(tell(approval))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+
+def _actor(change: ApprovalChange) -> Actor:
+    if change.action in ("requested", "used", "withdrawn"):
+        return Actor(change.approval.kind, change.by)
+    return Actor("operator", change.by) if change.by else Actor("system", "gatewright")
+
+
+def _wish(server: str, permission: str) -> Asked:
+    return Asked(agent=server, server=server, tool=permission, kind="server")
+
+
+def _target(one: Approval) -> Subject:
+    return Subject(server_id=one.server, tool_name=None if one.kind == "server" else one.tool)
+
+
+def _details(one: Approval) -> dict[str, Any]:
+    """What the record says of a request: what it is bound to, and no argument."""
+    if one.kind == "server":
+        return {"approval": one.id, "permission": one.tool, "risk_level": one.risk}
+    found: dict[str, Any] = {
+        "approval": one.id,
+        "agent": one.agent,
+        "arguments_digest": one.arguments_digest,
+        "definition_digest": one.definition_digest,
+        "policy": one.policy,
+        "risk_level": one.risk,
+    }
+    if one.edited:
+        found["edited_digest"] = sha256(one.edited.encode()).hexdigest()
+    if one.quorum > 1:
+        found["quorum"] = one.quorum
+    if one.state == "approved" and one.scope != "once":
+        found |= {"scope": one.scope, "until": one.expires}
+    return found

@@ -1,0 +1,369 @@
+"""The one queue for what waits for a person: rows in the state database, questions in between processes.
+
+Theory. A request for approval is bound to what was asked: caller, server, tool, SHA-256 of the canonical
+arguments, digest of the tool's definition and version of the policy. The same question asked again is the same
+request, so a caller that repeats itself neither fills the queue nor needs an id; any difference is another
+request. An approval is used up by the call it lets pass (`once`), or holds for a stated time, for these arguments
+or for all of them. It ends unused when its time is over.
+
+Who decides is an operator. Whoever asked never decides on it, whatever key it presents; a quorum counts different
+operators by their keys, and one no is a no.
+
+Servers ask as well: for a permission (MGP §3), which stands where the tool would. Such a request binds to nothing else and is not
+used up; what its answer means is kept in `access/permissions.py`.
+
+Several processes share the file: the gateway asks and uses up, `gatewright approve` decides. Every step is one
+transaction, so that two calls cannot use one approval up. Each step leaves a row in `approval_changes` until the
+gateway has put it into the audit trail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.approvals.request import (
+    Approval,
+    ApprovalChange,
+    Asked,
+    CannotDecideError,
+    Scope,
+    State,
+    by_key,
+    canonical,
+    needs_keys,
+    shown,
+)
+from gatewright.command_text import to_type
+from gatewright.storage.changes import AT_ONCE, Changes
+from gatewright.storage.state import StateDatabase
+
+__all__ = ["Approvals"]
+
+FINAL_KEPT_S = 30 * 86_400.0
+WAITING_EACH = 100
+"""How many requests of one caller may wait; beyond that it has to wait itself."""
+
+_OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
+_ENDED_AT_ONCE = 100
+"""So many requests whose time is over are ended in one step; more of them wait for the next."""
+
+
+_COLUMNS = ", ".join(Approval.__struct_fields__)
+
+
+class Approvals:
+    """The queue in one state database. Use it from one thread at a time. Every method raises `StoreError`."""
+
+    def __init__(
+        self, state: StateDatabase, *, clock: Callable[[], float], random: Callable[[int], bytes]
+    ) -> None:
+        """`clock` gives Unix seconds, `random(n)` n bytes."""
+        self._rows = state.section("approvals", "the requests for approval")
+        self._changes = Changes(
+            self._rows, "approval_changes", ("time", "action", "approval", "by")
+        )
+        self._clock = clock
+        self._random = random
+        self._others = True
+        self._ends = 0.0
+        """When the next request is over; 0 where that has to be asked."""
+        self._rows.listen(self._heard)
+
+    # -- for the gateway -----------------------------------------------------------------------------
+
+    def ask(
+        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int, lasts_s: float
+    ) -> Approval | None:
+        """The request for this very question: the one that waits, the one that was denied and whose time is not
+        over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
+        waiting already."""
+        now = self._clock()
+        with self._rows.reading():
+            waiting = self._find(asked, "pending", now)
+            if waiting is None and asked.kind != "server":  # whose answers are kept elsewhere
+                waiting = self._find(asked, "denied", now)
+        if waiting is not None:
+            return waiting
+        with self._rows.changing():
+            self._expire(now)
+            mine = "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
+            found = self._rows.execute(mine, (asked.agent, asked.kind, now)).fetchone()
+            if found[0] >= WAITING_EACH:
+                return None
+            made = Approval(
+                id="ap_" + self._random(8).hex(),
+                **msgspec.structs.asdict(asked),
+                arguments=shown(arguments),
+                risk=risk,
+                reason=reason,
+                quorum=quorum,
+                requested=now,
+                expires=now + lasts_s,
+            )
+            marks = ", ".join("?" * len(made.__struct_fields__))
+            self._rows.execute(
+                f"INSERT INTO approvals ({_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants
+                msgspec.structs.astuple(made),
+            )
+            self._note("requested", made.id, asked.agent, now)
+        return made
+
+    def redeem(self, asked: Asked) -> Approval | None:
+        """Use an approval of this question up, where there is one; None where there is none (any more)."""
+        now = self._clock()
+        with self._rows.reading():
+            if self._find(asked, "approved", now) is None:
+                return None  # nearly always, and without a transaction
+        with self._rows.changing():
+            one = self._find(asked, "approved", now)
+            if one is None:
+                return None
+            state = "used" if one.scope == "once" else "approved"
+            self._rows.execute(
+                "UPDATE approvals SET uses = uses + 1, state = ?, arguments = '', "
+                "edited = CASE ? WHEN 'used' THEN '' ELSE edited END WHERE id = ?",
+                (state, state, one.id),
+            )
+            self._note("used", one.id, asked.agent, now)
+            used = self._get(one.id)
+        return None if used is None else replace(used, edited=one.edited)
+
+    def unwanted(self, asked: Asked) -> bool:
+        """Nobody has to decide on this question any more; whether somebody had to."""
+        now = self._clock()
+        with self._rows.reading():
+            one = self._find(asked, "pending", now)
+        if one is None:
+            return False
+        with self._rows.changing():
+            self._end(one.id, "expired", "", now)
+        return True
+
+    def withdraw(self, id: str) -> bool:
+        """Whoever asked takes its request back; whether it was still undecided."""
+        now = self._clock()
+        with self._rows.changing():
+            self._expire(now, id)
+            one = self._get(id)
+            if one is None or one.state != "pending":
+                return False
+            self._end(id, "withdrawn", one.agent, now)
+        return True
+
+    def get(self, id: str) -> Approval | None:
+        """One request, whatever became of it."""
+        with self._rows.reading():
+            return self._get(id)
+
+    # -- for operators -------------------------------------------------------------------------------
+
+    def pending(self) -> set[str]:
+        """The ids of what nobody has decided on yet."""
+        return {id for (id,) in self._rows.rows("SELECT id FROM approvals WHERE state = 'pending'")}
+
+    def waiting(self) -> list[Approval]:
+        """What waits for a decision, oldest first."""
+        return self.all("pending")
+
+    def all(self, *states: State) -> list[Approval]:
+        """Every request in one of these states, or in any, oldest first."""
+        now = self._clock()
+        while self._rows.rows(f"SELECT 1 {_OPEN} AND expires <= ? LIMIT 1", (now,)):
+            with self._rows.changing():
+                self._expire(now)
+        where = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id",  # noqa: S608 - constants
+            states,
+        )
+        return [_made(row) for row in rows]
+
+    def approve(
+        self,
+        id: str,
+        *,
+        by: str,
+        scope: Scope = "once",
+        lasts_s: float | None = None,
+        comment: str = "",
+        edited: str = "",
+        seen: str | None = None,
+    ) -> Approval:
+        """An operator says yes. With a quorum, the request is approved with the last yes that it needs; the scope
+        is that of the last. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
+        it is to run instead: who said yes before has to say so again. `seen` are the arguments that this operator was shown: a
+        yes is to them, and to no others that somebody wrote meanwhile. Raises `CannotDecideError`, `ValueError`."""
+        if scope != "once" and not lasts_s:
+            raise ValueError("an approval for more than one call needs a time after which it ends")
+        now = self._clock()
+        with self._rows.changing():
+            one = self._decidable(id, by, now)
+            if seen is not None and seen != one.arguments:
+                raise CannotDecideError(
+                    "edited",
+                    f"the arguments of {id} were changed since you saw them: look at it again",
+                )
+            if one.quorum > 1 and not by_key(by):
+                raise CannotDecideError("keyless", needs_keys(one))
+            if edited:
+                self._edit(one, edited, scope)
+            voted = self._rows.execute(
+                "INSERT INTO approval_votes (approval, operator, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (id, by, now),
+            ).rowcount
+            if not voted:
+                raise CannotDecideError(
+                    "voted", f"{by} has approved {id} already; another operator has to"
+                )
+            count = "SELECT count(*) FROM approval_votes WHERE approval = ?"
+            if self._rows.execute(count, (id,)).fetchone()[0] < one.quorum:
+                self._note("voted", id, by, now)
+                return one
+            ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
+            self._decide(one, "approved", (scope, ends), by, comment)
+            return self._get(id) or one
+
+    def _edit(self, one: Approval, edited: str, scope: Scope) -> None:
+        if one.kind == "server" or scope == "tool":
+            raise ValueError("only the arguments of one call can be edited")
+        self._rows.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
+        self._rows.execute(
+            "UPDATE approvals SET edited = ?, arguments = ? WHERE id = ?",
+            (canonical(edited), shown(edited), one.id),
+        )
+
+    def deny(self, id: str, *, by: str, comment: str = "") -> Approval:
+        """An operator says no, also to what has been approved and not used up. Raises `CannotDecideError`."""
+        with self._rows.changing():
+            one = self._decidable(id, by, self._clock(), "pending", "approved")
+            self._decide(one, "denied", (one.scope, one.expires), by, comment)
+            return self._get(id) or one
+
+    def _decide(
+        self,
+        one: Approval,
+        state: State,
+        holds: tuple[Scope, float],
+        by: str,
+        comment: str,
+    ) -> None:
+        now = self._clock()
+        self._rows.execute(
+            "UPDATE approvals SET state = ?, scope = ?, expires = ?, decided = ?, by = ?, "
+            "comment = ?, arguments = CASE ? WHEN 'denied' THEN '' ELSE arguments END WHERE id = ?",
+            (state, *holds, now, by, comment[:500], state, one.id),
+        )
+        self._note(state, one.id, by, now)
+
+    # -- between processes ---------------------------------------------------------------------------
+
+    def changed(self) -> bool:
+        """Whether another process was heard to have changed something since this was last asked."""
+        others, self._others = self._others, False
+        return others
+
+    def changes(self, of: str = "", most: int = AT_ONCE) -> list[ApprovalChange]:
+        """Steps that the audit trail does not have yet, oldest first: of one request, or of all, and at most so many. What nobody
+        decided in time is among them."""
+        now = self._clock()
+        if now >= self._next_end():
+            with self._rows.changing():
+                self._expire(now)
+        with self._rows.reading():
+            waiting = self._changes.waiting(most, **({"approval": of} if of else {}))
+            found = [(row, self._get(row[3])) for row in waiting]
+        return [
+            ApprovalChange(number, time, action, by, one)
+            for (number, time, action, _, by), one in found
+            if one is not None
+        ]
+
+    def recorded(self, numbers: Iterable[int]) -> None:
+        """The audit trail has these steps; what has been over for a month is forgotten."""
+        self._changes.recorded_each(numbers)
+        with self._rows.tidying():
+            old = "state <> 'pending' AND (state <> 'approved' OR kind = 'server') AND expires < ?"
+            self._rows.execute(
+                f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
+                (self._clock() - FINAL_KEPT_S,),
+            )
+
+    def close(self) -> None:
+        """Nothing is followed any more."""
+        self._rows.close()
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _find(self, asked: Asked, state: State, now: float) -> Approval | None:
+        row = self._rows.execute(
+            f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
+            "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
+            "AND definition_digest = ? AND policy = ? AND kind = ? AND state = ? AND expires > ? "
+            "ORDER BY requested LIMIT 1",
+            (*msgspec.structs.astuple(asked), state, now),
+        ).fetchone()
+        return None if row is None else _made(row)
+
+    def _get(self, id: str) -> Approval | None:
+        row = self._rows.execute(
+            f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",  # noqa: S608 - a constant
+            (id,),
+        ).fetchone()
+        return None if row is None else _made(row)
+
+    def _decidable(self, id: str, by: str, now: float, *states: State) -> Approval:
+        self._expire(now, id)
+        one = self._get(id)
+        if one is None:
+            known = to_type("approve")
+            raise CannotDecideError("unknown", f"there is no request {id}; `{known}` lists them")
+        if one.state not in (states or ("pending",)):
+            raise CannotDecideError(
+                "over", f"{id} is {one.state} already" + (f", by {one.by}" if one.by else "")
+            )
+        if one.agent == by and one.kind not in _OTHERS:
+            raise CannotDecideError("own", f"{by} asked for {id}, so somebody else has to decide")
+        return one
+
+    def _expire(self, now: float, of: str = "") -> int:
+        """End what nobody decided in time, of one request or of some; how many that were."""
+        due = self._rows.execute(
+            f"SELECT id {_OPEN} AND expires <= ? AND ? IN ('', id) LIMIT ?",
+            (now, of, _ENDED_AT_ONCE),
+        ).fetchall()
+        for (id,) in due:
+            self._end(id, "expired", "", now)
+        self._ends = 0.0
+        return len(due)
+
+    def _next_end(self) -> float:
+        if not self._ends:
+            ((ends,),) = self._rows.rows(f"SELECT min(expires) {_OPEN}")
+            self._ends = float("inf") if ends is None else ends
+        return self._ends
+
+    def _heard(self) -> None:
+        self._others = True
+        self._ends = 0.0
+
+    def _end(self, id: str, action: str, by: str, now: float) -> None:
+        self._rows.execute(
+            "UPDATE approvals SET state = 'expired', arguments = '' WHERE id = ?", (id,)
+        )
+        self._note(action, id, by, now)
+
+    def _note(self, action: str, id: str, by: str, now: float) -> None:
+        self._ends = 0.0
+        self._changes.add(now, action, id, by)
+
+
+_OTHERS = ("owner", "server")
+"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
+
+
+def _made(row: Sequence[Any]) -> Approval:
+    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))

@@ -1,0 +1,255 @@
+"""How far each section of the state had come when the record last heard of it, so that a state that was lost or put back is noticed.
+
+Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
+them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen
+(`audit/chain.py`), so it says of each section which one it is (`mark`, a random number) and how many steps
+it has taken (`steps`, which only grows). A section changes first and the record hears of it afterwards: it may
+be ahead of its record, as after `kill -9`, and never behind it. Former versions kept each in a file of its own, and their records
+call it by the name of the file: mark and steps went over with the rows, so these records prove what they proved.
+
+A record that is put back alone is noticed by the state, which knows how far it had come (`recorded`). One that is gone altogether
+is noticed where something of a former gateway is left in the folder: its lock file, once something was recorded, what operators
+said of participants, what was registered, or a section whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
+
+What else is in the folder does no harm by its loss: without secrets and logins servers are not reached, and limits,
+tasks and what sessions have read are in memory alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.recorded import noted
+from gatewright.audit.retention import PRUNED
+from gatewright.audit.rows import Query
+from gatewright.audit.segments import HEAD, Head, segment_numbers, segment_path
+from gatewright.storage import migrations
+from gatewright.storage.engine import Driver, Engine
+from gatewright.storage.errors import StoreError
+from gatewright.storage.former import FILES
+from gatewright.storage.lock import has_recorded
+from gatewright.storage.opening import Glimpse, glimpse
+from gatewright.storage.sqlite import SQLITE
+
+__all__ = [
+    "ACCEPTED",
+    "ANCHORED",
+    "STORES",
+    "Anchor",
+    "Found",
+    "Heads",
+    "anchors_of",
+    "behind",
+    "bereft",
+    "forgotten",
+    "found_in",
+    "place_in",
+]
+
+ANCHORED = "dev.gatewright.stores.anchored"
+"""The stores have taken steps."""
+ACCEPTED = "dev.gatewright.stores.accepted"
+"""An operator says that the stores are right as they are."""
+
+STORES = migrations.ANCHORED
+"""The sections that may not go back."""
+_ROWS_LOST = "dev.gatewright.audit.rows_lost"
+_CHANGES = {
+    "keys": "key_changes",
+    "grants": "grant_changes",
+    "permissions": "permission_changes",
+    "pins": "pin_changes",
+    "approvals": "approval_changes",
+}
+"""Sections whose changes commands make as well, and the tables of those that wait for the record."""
+_WHOLE = ""
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """One section: which one it is, and how many steps it has taken."""
+
+    mark: int
+    steps: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The state of a folder at one moment."""
+
+    heads: Mapping[str, Anchor]
+    """The sections that are there, of those that may not go back."""
+    names: Mapping[str, str]
+    """What they are called."""
+    problems: Mapping[str, str]
+    """Why others cannot be read; the key is empty where none can be."""
+
+
+def found_in(one: Glimpse) -> Found:
+    """What of a state the record may know. Raises the engine's failure."""
+    heads = {
+        name: Anchor(head.mark, head.steps) for name, head in one.heads().items() if name in STORES
+    }
+    return Found(heads, one.names, one.problems)
+
+
+def place_in(one: Glimpse) -> Head | None:
+    """How far the record had come when a state last heard of it. Raises the engine's failure."""
+    return None if one.database is None else noted(one.database.engine)
+
+
+class Heads:
+    """The state of a folder as it is on the disk now, whoever has it open. For one thread."""
+
+    def __init__(self, folder: Path, driver: Driver = SQLITE) -> None:
+        self._folder = folder
+        self._driver = driver
+        self._open: Glimpse | None = None
+        self._place: tuple[int, int] | None = None
+        self._first: tuple[int, int] | None = None
+
+    def found(self) -> Found:
+        """What is there now. One statement."""
+        try:
+            one = self._glimpse()
+            return found_in(one)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, nobody knows how the state is
+            self._forget()
+            return Found({}, {}, {_WHOLE: str(problem)})
+
+    def place(self) -> Head | None:
+        """How far the record had come when the state last heard of it; None where it does not know, or cannot be read."""
+        try:
+            return place_in(self._glimpse())
+        except Exception:  # noqa: BLE001 - `found` says so
+            return None
+
+    def moved(self) -> bool:
+        """Whether another file stands in the place of the one that was first looked at."""
+        return self._first is not None and self._place not in {None, self._first}
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._forget()
+
+    def _glimpse(self) -> Glimpse:
+        place = self._driver.place(self._folder)
+        if self._open is None or place != self._place:
+            self._forget()
+            self._open, self._place = glimpse(self._folder, self._driver), place
+            self._first = self._first or place
+        return self._open
+
+    def _forget(self) -> None:
+        one, self._open = self._open, None
+        if one is not None:
+            one.close()
+
+
+def anchors_of(folder: Path) -> dict[str, Anchor]:
+    """What the record in `folder` knows of the state; nothing where it was written before it knew of it.
+    Raises `StoreError`."""
+    reader = AuditReader(folder)
+    newest: tuple[int, dict[str, Anchor]] = (0, {})
+    for event in (ANCHORED, ACCEPTED, PRUNED):
+        for record in reader.query(Query(event_type=event, limit=1)):
+            said = record.get("details", {}).get("stores")
+            if said is not None and record["seq"] > newest[0]:
+                newest = record["seq"], msgspec.convert(said, dict[str, Anchor])
+    return {FILES.get(name, name): one for name, one in newest[1].items()}
+
+
+def behind(anchors: Mapping[str, Anchor], found: Found) -> list[str]:
+    """What of the state is not what the record knows, each in a few words."""
+    known = {name: one for name, one in anchors.items() if one.steps or name in found.heads}
+    if _WHOLE in found.problems:
+        return [found.problems[_WHOLE]] if anchors else []
+    if known and not found.heads and not found.problems:
+        each = ", ".join(f"{_steps(one)} of {name}" for name, one in known.items())
+        return [f"{SQLITE.file} is gone: the record knows {each}"]
+    return [wrong for name, one in anchors.items() if (wrong := _wrong_of(name, one, found))]
+
+
+def _wrong_of(name: str, known: Anchor, found: Found) -> str:
+    now, called = found.heads.get(name), found.names.get(name, _FORMER.get(name, name))
+    if name in found.problems:
+        return found.problems[name]
+    if now is None:
+        return f"{called} is gone: the record knows {_steps(known)} of it" if known.steps else ""
+    if now.mark != known.mark:
+        return f"{called} is another than the one that is recorded"
+    if now.steps < known.steps:
+        return f"{called} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
+    return ""
+
+
+_FORMER = {section: name for name, section in FILES.items()}
+
+
+def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
+    """Whether the record has lost what it knew of the stores, in a few words: `audit.db` is gone, and with it records that
+    nothing else had. Raises `StoreError`."""
+    reader = AuditReader(folder)
+    lost, accepted = (
+        next((one["seq"] for one in reader.query(Query(event_type=event, limit=1))), 0)
+        for event in (_ROWS_LOST, ACCEPTED)
+    )
+    if anchors or lost <= accepted:
+        return []
+    return ["the record has lost its beginning, and what it knew of the stores"]
+
+
+def bereft(folder: Path, state: Glimpse | None = None) -> str:
+    """What shows that a record was here that is gone; empty where nothing does. For a folder that nobody holds; `state` is what is
+    found in it, where that is known."""
+    if not folder.exists() or (folder / HEAD).exists():
+        return ""
+    if any(segment_path(folder, number).stat().st_size for number in segment_numbers(folder)):
+        return ""  # records without a head: whoever opens the record says so
+    if has_recorded(folder):
+        return "a gateway has run here"
+    if state is not None:
+        return _evidence(state)
+    try:
+        state = glimpse(folder)
+    except StoreError:
+        return ""  # whoever opens it says so
+    try:
+        return _evidence(state)
+    finally:
+        state.close()
+
+
+def _evidence(state: Glimpse) -> str:
+    """What in a state only a gateway can have left there."""
+    try:
+        return "" if state.database is None else _left_in(state.database.engine, state)
+    except state.failures:
+        return ""  # whoever opens it says so
+
+
+def _left_in(engine: Engine, state: Glimpse) -> str:
+    steps = {name: head.steps for name, head in state.heads().items()}
+    for name in (one for one in _SAID if one in steps):
+        kept = "SELECT 1 FROM documents WHERE section = ? LIMIT 1"
+        if steps[name] or engine.execute(kept, (name,)).fetchone() is not None:
+            return f"{_SAID[name]} ({state.names[name]}) while a gateway ran"
+    for name in (one for one in _CHANGES if one in steps):
+        waiting = engine.execute(f"SELECT count(*) FROM {_CHANGES[name]}").fetchone()[0]  # noqa: S608 - a constant
+        if steps[name] > waiting:
+            return f"a gateway has recorded changes of {state.names[name]}"
+    if noted(engine) is not None:
+        return f"{SQLITE.file} knows a record of it"
+    return ""
+
+
+_SAID = {
+    "rooms": "operators have said something of participants",
+    "registrations": "tools have been registered",
+}
+
+
+def _steps(one: Anchor) -> str:
+    return "1 change" if one.steps == 1 else f"{one.steps} changes"

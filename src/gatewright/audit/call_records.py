@@ -1,0 +1,332 @@
+"""The records of one call: what its intent and its end say.
+
+Arguments are never in them, only the SHA-256 and the size of their JSON with sorted keys. What a caller
+chose, a name or an id, has no secret in it.
+
+An end, and the intent before it, share most of what they say, and calls share much of that with those before
+them. `told_of` puts it together as JSON once for a call, and remembers pieces of it for who asks for what on
+which way. Whatever is out of the ordinary (text that is no Unicode, a record that is too long, any end of a
+tool call but an answer) goes through `Record`: both ways write the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, cast
+
+import msgspec
+
+from gatewright.audit.records import (
+    INTENT,
+    MAX_BYTES,
+    MAX_CHARS,
+    Actor,
+    Decision,
+    Program,
+    Record,
+    Request,
+    Result,
+    Subject,
+    Verdict,
+    encode,
+    encoder,
+)
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.secret_scanning import without_secrets
+from gatewright.secret_scanning.visible import spelled
+
+__all__ = [
+    "Context",
+    "Told",
+    "context_of",
+    "end_of",
+    "end_text",
+    "intent_of",
+    "intent_text",
+    "rejections_of",
+    "request_of",
+    "told_of",
+]
+
+_MAX_VIOLATIONS = 20
+_DIGITS = b"0123456789abcdef-"
+_LONGEST_ID = 64
+_LONGEST_NAME = 2048
+"""Characters of a name or URI that somebody chose; of a longer one the beginning is recorded, and its digest."""
+_UNDECIDED = 512
+_PROGRAM_CHARS = 64
+
+_sorting = msgspec.json.Encoder(order="deterministic")
+
+Context = tuple[Actor, Subject, str, str, str, str, str | None, Program | None, Request | None]
+"""The members of a record that every record of one call shares, in their order."""
+
+
+class _Who(msgspec.Struct, gc=False):
+    actor: Actor
+    target: Subject
+
+
+class _Way(msgspec.Struct, gc=False, omit_defaults=True):
+    method: str
+    door: str
+    session: str | None = None
+    client: Program | None = None
+
+
+Told = tuple[str, dict[str, Any], str]
+"""What both records of a tool call say, as JSON: the members from `actor` to `request`, then the facts at that time and
+`details` as they follow from these, without the brace behind them."""
+
+
+def told_of(call: Call) -> Told | None:
+    """None where it takes a `Record` to say it."""
+    caller, tool = call.caller, call.tool
+    target = call.target if tool is None else tool.target
+    if call.kind != "tool" or target is None:
+        return None
+    try:
+        asked = _sorting.encode(call.arguments)
+        who, way = _standing(
+            caller.kind,
+            caller.id,
+            caller.key_id,
+            target.server,
+            target.name,
+            call.method,
+            call.door,
+            call.session,
+            *_named(call),
+        )
+        trace, id = call.trace_id, call.id
+        if len(trace) > _LONGEST_ID or f"{trace}{id}".encode().translate(None, _DIGITS):
+            trace, id = _escaped(_trace(call)), _escaped(id)
+        digest = sha256(asked).hexdigest()
+        shared = f'{who}{trace}","call":"{id}"{way}{digest}","bytes":{len(asked)}}}'
+        return shared, {**call.facts}, _details_text(call)
+    except Exception:  # noqa: BLE001 - no Unicode, no JSON, too deep: still a record
+        return None
+
+
+@lru_cache(4096)  # by value, so that nothing of it can be out of date
+def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
+    kind: str,
+    id: str,
+    key_id: str | None,
+    server: str,
+    tool: str,
+    method: str,
+    door: str,
+    session: str | None,
+    program: str,
+    version: str,
+) -> tuple[str, str]:
+    """What stands before the trace id and behind the id of a call."""
+    who = encoder.encode(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
+    way = encoder.encode(_Way(_chosen(method), door, session, _program(program, version)))
+    before, behind = who[1:-1].decode(), way[1:-1].decode()
+    return f'{before},"trace_id":"', f',{behind},"request":{{"digest":"'
+
+
+def _named(call: Call) -> tuple[str, str]:
+    """The name and the version that the caller's program gives itself, no longer than is looked at; empty for none."""
+    info = call.client.info
+    name, version = info.get("name"), info.get("version")
+    return (
+        name[:MAX_CHARS] if type(name) is str else "",
+        version[:MAX_CHARS] if type(version) is str else "",
+    )
+
+
+@lru_cache(4096)
+def _program(name: str, version: str) -> Program | None:
+    """As it may be written down: nothing in it hidden or secret, and short."""
+    said = (spelled(_chosen(name))[:_PROGRAM_CHARS], spelled(_chosen(version))[:_PROGRAM_CHARS])
+    return Program(said[0], said[1] or None) if any(said) else None
+
+
+def _escaped(text: str) -> str:
+    """As it stands between quotation marks in JSON."""
+    return encoder.encode(text)[1:-1].decode()
+
+
+def _details_text(call: Call) -> str:
+    details = _details(call)
+    if "duration_ms" in details:
+        raise ValueError("a fact has the name of a member that is added behind them")
+    return encoder.encode(details)[:-1].decode()
+
+
+def intent_text(call: Call, stamp: tuple[str, str], told: Told | None) -> bytes:
+    """The record before a call is forwarded. `stamp` is what `Stamps.take` gave, `told` what `told_of` did."""
+    if told is not None:
+        moment, id = stamp
+        shared, _, details = told
+        text = f'{{"id":"{id}","time":"{moment}","event_type":"{INTENT}","outcome":"pending",{shared},"details":{details}}}}}'.encode()
+        if len(text) <= MAX_BYTES:
+            return text
+    return encode(intent_of(call, stamp, context_of(call)))
+
+
+def end_text(
+    call: Call,
+    outcome: Outcome,
+    stamp: tuple[str, str],
+    told: Told | None,
+    forwarded: bool,
+    duration_ms: float,
+) -> bytes:
+    """The record after a call. `forwarded` says whether it ever left for its owner."""
+    if type(outcome) is Answer and told is not None:
+        text = _answered(call, outcome, stamp, told, duration_ms)
+        if text is not None:
+            return text
+    return encode(end_of(call, outcome, stamp, context_of(call), forwarded, duration_ms))
+
+
+def _answered(
+    call: Call, answer: Answer, stamp: tuple[str, str], told: Told, duration_ms: float
+) -> bytes | None:
+    moment, id = stamp
+    shared, facts, details = told
+    if call.facts != facts:
+        try:
+            details = _details_text(call)
+        except Exception:  # noqa: BLE001 - see `told_of`
+            return None
+    ended = _FAILURE if answer.tool_error else _SUCCESS
+    text = (
+        f'{{"id":"{id}","time":"{moment}","event_type":"TOOL_EXECUTED",{ended[0]},{shared},"result":{{{ended[1]},"bytes":'
+        f'{len(answer.raw)}}},"details":{details},"duration_ms":{encoder.encode(duration_ms).decode()}}}}}'
+    ).encode()
+    return text if len(text) <= MAX_BYTES else None
+
+
+_SUCCESS = '"outcome":"success"', '"is_error":false'
+_FAILURE = '"outcome":"failure"', '"is_error":true'
+
+
+def request_of(call: Call) -> Request | None:
+    """The digest of what the call asks with; None for questions about the catalogue."""
+    if call.kind == "list":
+        return None
+    asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
+    try:
+        text = _sorting.encode(asked)
+    except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
+        text = repr(asked).encode("utf-8", "backslashreplace")
+    return Request(sha256(text).hexdigest(), len(text))
+
+
+def intent_of(call: Call, stamp: tuple[str, str], context: Context) -> Record:
+    """The record before a call is forwarded. `stamp` is what `Stamps.take` gave."""
+    moment, id = stamp
+    details = _details(call)
+    return Record(id, moment, INTENT, "pending", *context, None, None, details)
+
+
+def end_of(
+    call: Call,
+    outcome: Outcome,
+    stamp: tuple[str, str],
+    context: Context,
+    forwarded: bool,
+    duration_ms: float,
+) -> Record:
+    """The record after a call. `forwarded` says whether it ever left for its owner."""
+    details = _details(call)
+    details["duration_ms"] = duration_ms
+    decision: Decision | None = None
+    result: Result | None = None
+    if type(outcome) is Answer:
+        event = "TOOL_EXECUTED"
+        verdict: Verdict = "failure" if outcome.tool_error else "success"
+        result = Result(outcome.tool_error, len(outcome.raw))
+    elif type(outcome) is Refusal:
+        event = "TOOL_BLOCKED"
+        verdict = "denied"
+        decision = Decision(outcome.gate, outcome.reason)
+    else:
+        event = "TOOL_EXECUTED" if forwarded else "TOOL_BLOCKED"  # blocked: it never ran
+        details["reason"] = reason = cast("Failure", outcome).reason
+        verdict = "cancelled" if reason == "cancelled" else "error"
+    if call.kind != "tool":
+        event = f"dev.gatewright.{call.kind}"
+    moment, id = stamp
+    return Record(id, moment, event, verdict, *context, decision, result, details)
+
+
+def rejections_of(refusal: Refusal) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What is recorded besides the block when a check of the arguments refused (MGP §6.4): the type of
+    each event, and what its details say more."""
+    yield "VALIDATION_FAILED", {}
+    if refusal.reason == "code_safety":
+        texts = [_chosen(str(one))[:MAX_CHARS] for one in refusal.details.get("violations", ())]
+        yield "CODE_REJECTED", {"violations": texts[:_MAX_VIOLATIONS]}
+
+
+def context_of(call: Call) -> Context:
+    """The context of `call`, which stays the same once it is known what is called."""
+    caller = call.caller
+    return (
+        Actor(caller.kind, caller.id, caller.key_id),
+        _subject(call),
+        _trace(call),
+        call.id,
+        _chosen(call.method),
+        call.door,
+        call.session,
+        _program(*_named(call)),
+        request_of(call),
+    )
+
+
+def _trace(call: Call) -> str:
+    """Its trace id. One of hexadecimal digits is no secret."""
+    trace = call.trace_id
+    if len(trace) <= _LONGEST_ID and not trace.encode("utf-8", "replace").translate(None, _DIGITS):
+        return trace
+    return _chosen(trace)
+
+
+def _chosen(text: str) -> str:
+    """What a caller chose, a name or an id, without a secret in it."""
+    if len(text) <= MAX_CHARS:
+        return _remembered(text)
+    if len(text) <= _LONGEST_NAME:
+        return _cleaned(text)
+    # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
+    clean = _cleaned(text[: _LONGEST_NAME + _UNDECIDED])
+    kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kept}… ({len(text)} characters, SHA-256 {digest})"
+
+
+def _cleaned(text: str) -> str:
+    return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+
+_remembered = lru_cache(4096)(
+    _cleaned
+)  # the names of a gateway are few, and looked at in each call
+
+
+def _subject(call: Call) -> Subject:
+    target = call.target if call.tool is None else call.tool.target
+    if call.kind == "tool":
+        if target is None:
+            return Subject(None, _chosen(call.name))
+        return Subject(target.server, _chosen(target.name))
+    server = None if target is None else target.server
+    tool = _chosen(target.name) or None if target is not None and call.of_tool else None
+    return Subject(server, tool, _chosen(call.name) if call.kind != "list" else None)
+
+
+def _details(call: Call) -> dict[str, Any]:
+    details = dict(call.facts)
+    if call.kind == "tool":
+        details["risk_level"] = "unknown" if call.tool is None else call.tool.security.risk_level
+        details.setdefault("validator_applied", "none")
+    return details

@@ -1,0 +1,54 @@
+"""What is recorded, told to MGP clients that negotiated `audit` (MGP §6.3), each about itself; operators hear everything.
+
+Costs nothing as long as nobody listens: the record is then not even asked. What a client hears is what the record says,
+arguments and secrets left out as there. Nothing is kept for a client that is away: who needs every event asks the record.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.audit.records import to_mgp
+from gatewright.audit.trail import AuditLog
+from gatewright.call import Caller
+from gatewright.servers.notifications import Hub
+
+__all__ = ["witness"]
+
+log = logging.getLogger("gatewright.audit")
+
+
+def witness(audit: AuditLog, hub: Hub) -> None:
+    """Tell the listeners of `hub` what is recorded from now on."""
+
+    def tell(line: bytes) -> None:
+        try:
+            _tell(hub, msgspec.json.decode(line))
+        except Exception:
+            log.exception("an event could not be told to clients")
+
+    def auditing(wanted: bool) -> None:
+        audit.witness = tell if wanted else None
+
+    hub.auditing = auditing
+
+
+def _tell(hub: Hub, record: Mapping[str, Any]) -> None:
+    event = to_mgp(record)
+    if event is None:
+        return
+    actor, session = record["actor"], record.get("session")
+    about = event["details"].get("agent_id") if event["event_type"].startswith("ACCESS_") else None
+
+    def may_hear(caller: Caller, theirs: str | None) -> bool:
+        if caller.kind == "operator":
+            return True
+        if caller.kind == "anonymous":  # which is anybody: only what went through this very session
+            return session is not None and session == theirs
+        return (actor["type"], actor["id"]) == (caller.kind, caller.id) or about in (caller.id, "*")
+
+    hub.tell_audit(event, may_hear)

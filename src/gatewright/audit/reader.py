@@ -1,0 +1,106 @@
+"""Reading the trail: what `audit tail`, `audit query` and the console see, beside a gateway or alone.
+
+The rows are a second or so behind the journal. Each question therefore puts what the journal has
+beyond the rows into a temporary table of the same form, and asks both: an answered call is in the
+answer at once. Calls that run now, or ran when the gateway died, stand behind them as what they are,
+pending, with the numbers that they would have; they are no lines of the chain yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from gatewright.audit.intents import read_intents, without_end
+from gatewright.audit.rows import Fed, Query, Rows, open_rows_to_read
+from gatewright.audit.segments import lines_from
+from gatewright.audit.verify import Verification, Witness, verify
+from gatewright.command_text import to_type
+from gatewright.storage.errors import StoreError
+from gatewright.storage.sqlite import Database, DatabaseError
+
+__all__ = ["AuditReader"]
+
+T = TypeVar("T")
+
+
+class AuditReader:
+    """The trail of one state folder. Holds nothing open between questions."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def query(self, query: Query) -> Iterator[dict[str, Any]]:
+        """The records that fit, decoded, one after the other, all of one moment.
+
+        Raises `StoreError` when there is no trail, or it cannot be read.
+        """
+        return self._found(query, msgspec.json.decode, running=True)
+
+    def lines(self, query: Query) -> Iterator[bytes]:
+        """The same as they are written, without their newlines, and without the calls that run now."""
+        return self._found(query, bytes)
+
+    def _found(
+        self, query: Query, read: Callable[[bytes], T], *, running: bool = False
+    ) -> Iterator[T]:
+        with closing(self._open()) as database:
+            try:
+                with database.snapshot():
+                    self._see_journal(Rows(database), running=running)
+                    for line in Rows(database).find(query):
+                        yield read(line)
+            except (DatabaseError, msgspec.DecodeError) as problem:
+                raise StoreError(
+                    f"the audit trail in {self._folder} cannot be read: {problem}; "
+                    f"`{to_type('audit verify')}` says whether it is whole"
+                ) from problem
+
+    def tail(
+        self, count: int = 10, *, follow: Callable[[], bool] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The last `count` records, oldest first, and with `follow` everything that comes after.
+
+        `follow` waits as long as the caller likes between two looks, and says whether to go on.
+        Raises `StoreError`.
+        """
+        with closing(self._open()) as database:
+            place = Rows(database).fed()
+        last = place.seq
+        for record in reversed([*self._found(Query(limit=count), msgspec.json.decode)]):
+            yield record
+            last = record["seq"]
+        while follow is not None and follow():
+            for behind, record in self._after(place):
+                place = behind
+                if record["seq"] > last:
+                    yield record
+                    last = record["seq"]
+
+    def verify(self, kept: Witness | None = None) -> Verification:
+        """Prove the whole trail, and name the first wrong place; `kept` is of a record that was noted elsewhere.
+        Raises `StoreError`."""
+        with closing(self._open()) as database:
+            return verify(self._folder, database, kept)
+
+    def _open(self) -> Database:
+        return open_rows_to_read(self._folder)
+
+    def _see_journal(self, rows: Rows, *, running: bool) -> None:
+        fed = rows.fed()
+        intents = read_intents(self._folder) if running else []  # before the ends of some are read
+        lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
+        last = fed.seq + len(lines)
+        for intent in sorted(without_end(intents, lines)):  # each begins with its time
+            last += 1
+            lines.append(b'{"seq":%d,%b' % (last, intent[1:]))
+        rows.show_also(lines, last)
+
+    def _after(self, place: Fed) -> Iterator[tuple[Fed, dict[str, Any]]]:
+        for segment, offset, line in lines_from(self._folder, place.segment, place.offset):
+            record = msgspec.json.decode(line)
+            yield Fed(record["seq"], segment, offset + len(line) + 1), record

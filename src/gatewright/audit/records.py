@@ -1,0 +1,225 @@
+"""What one record says, and the same in the words of MGP.
+
+A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
+and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:
+messages may quote arguments. What looks like a secret in a name that a caller chose is taken out.
+Members that do not apply are left out. A record above 32 KiB is written with its strings cut at 256
+characters and without the facts that gates added.
+
+`event_type` is one of the names of MGP §6.4, or a name of our own in reverse-domain form:
+`dev.gatewright.intent` before a tool call is forwarded that may change something, and
+`dev.gatewright.list`, `.prompt`, `.resource`, `.method` for calls that are not about a tool.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "GATEWAY",
+    "INTENT",
+    "MAX_BYTES",
+    "MAX_CHARS",
+    "Actor",
+    "Decision",
+    "Program",
+    "Record",
+    "Request",
+    "Result",
+    "Stamps",
+    "Subject",
+    "Verdict",
+    "encode",
+    "encoder",
+    "own_record",
+    "to_mgp",
+]
+
+Verdict = Literal["success", "denied", "failure", "error", "cancelled", "pending"]
+"""How it ended: `failure` is a tool that ran and said so, `error` a call that broke on the way,
+`pending` an intent. An intent without a later record of the same call: nobody knows how it ended."""
+
+INTENT = "dev.gatewright.intent"
+_RESULTS = {"success": "SUCCESS", "denied": "BLOCKED"}
+MAX_CHARS = 256
+"""Of one string, where a record would be too long."""
+MAX_BYTES = 32 * 1024
+
+
+class Actor(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Who did it: an agent, an operator, `anonymous`, or the gateway itself."""
+
+    type: str
+    id: str
+    key_id: str | None = None
+
+
+GATEWAY = Actor("system", "gatewright")
+
+
+class Program(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What the caller's program calls itself (`clientInfo` of MCP). It proves nothing, and nothing follows from it."""
+
+    name: str
+    version: str | None = None
+
+
+class Subject(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What it was done to. `tool_name` for tools, `name` for prompts, resources and methods."""
+
+    server_id: str | None = None
+    tool_name: str | None = None
+    name: str | None = None
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """The arguments: SHA-256 of their JSON with sorted keys, and its length."""
+
+    digest: str
+    bytes: int
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False):
+    """Which gate refused, and its reason (a name of `mcp/wire/codes.py`)."""
+
+    gate: str
+    reason: str
+
+
+class Result(msgspec.Struct, frozen=True, gc=False):
+    """What came back."""
+
+    is_error: bool
+    bytes: int
+
+
+class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One record without its place in the chain. The order of members is the order in the line."""
+
+    id: str
+    """UUIDv7, of this record alone."""
+    time: str
+    event_type: str
+    outcome: Verdict
+    actor: Actor
+    target: Subject
+    trace_id: str
+    call: str | None = None
+    """The same in the intent and the end of one call."""
+    method: str | None = None
+    door: str | None = None
+    session: str | None = None
+    client: Program | None = None
+    request: Request | None = None
+    decision: Decision | None = None
+    result: Result | None = None
+    details: Mapping[str, Any] = {}
+
+
+_LAST_COUNT = 0xFFF
+_COUNTS = tuple(f"{count:03x}" for count in range(_LAST_COUNT + 1))
+
+
+class Stamps:
+    """Times and ids for records, from a clock and a source of randomness. For one thread."""
+
+    def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
+        """`clock` gives Unix seconds, `random(n)` gives n bytes."""
+        self._clock = clock
+        self._random = random
+        self._moment = self._second = self._count = -1
+        self._time = self._date = self._before = self._behind = ""
+
+    def take(self) -> tuple[str, str]:
+        """The time now (ISO 8601, UTC, milliseconds) and a fresh UUIDv7.
+
+        Ids of one millisecond count up in the twelve bits before the random part, which those of one
+        second share (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
+        """
+        moment = int(self._clock() * 1000)
+        if moment != self._moment or self._count == _LAST_COUNT:
+            self._turn(moment)
+        self._count = count = self._count + 1
+        return self._time, f"{self._before}{_COUNTS[count]}{self._behind}"
+
+    def _turn(self, moment: int) -> None:
+        second = moment // 1000
+        if second != self._second or moment <= self._moment:  # an id of this millisecond may be out
+            self._second = second
+            self._date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            noise = self._random(8).hex()
+            self._behind = f"-a{noise[:3]}-{noise[3:15]}"
+        self._moment = moment
+        self._count = -1
+        digits = f"{moment:012x}"
+        self._before = f"{digits[:8]}-{digits[8:]}-7"
+        self._time = f"{self._date}.{moment % 1000:03d}Z"
+
+
+encoder = msgspec.json.Encoder(enc_hook=lambda value: f"<{type(value).__name__}>")
+"""Writes members of records: of what is no JSON, the name of its type."""
+
+
+def encode(record: Record) -> bytes:
+    """The record as a JSON object, whatever its details hold."""
+    try:
+        body = encoder.encode(record)
+    except Exception:  # noqa: BLE001 - text that is no Unicode, endless nesting: still a record
+        body = encoder.encode(_plain(record))
+    if len(body) > MAX_BYTES:
+        body = encoder.encode(_plain(record))
+    return body
+
+
+def own_record(event_type: str, stamp: tuple[str, str], details: Mapping[str, Any]) -> Record:
+    """What the gateway did of itself and to nothing but itself. `stamp` is what `Stamps.take` gave."""
+    moment, id = stamp
+    return Record(
+        id, moment, event_type, "success", GATEWAY, Subject(), trace_id=id, details=details
+    )
+
+
+def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The params of `notifications/mgp.audit` (MGP §6.3) for a decoded record.
+
+    None for an intent: MGP knows only what has happened.
+    """
+    if record["event_type"] == INTENT:
+        return None
+    details = dict(record.get("details", {}))
+    details.update(record.get("decision", {}))
+    actor, target = record["actor"], record["target"]
+    return {
+        "timestamp": record["time"],
+        "trace_id": record["trace_id"],
+        "event_type": record["event_type"],
+        "actor": {"type": actor["type"], "id": actor["id"]},
+        "target": {
+            "server_id": target.get("server_id", ""),
+            "tool_name": target.get("tool_name", target.get("name", "")),
+        },
+        "result": _RESULTS.get(record["outcome"], "FAILURE"),
+        "details": details,
+    }
+
+
+def _plain(record: Record) -> Record:
+    """The record with nothing in it that could be too long or no text."""
+    kept = ("risk_level", "validator_applied", "duration_ms", "reason")
+    details = {name: _clean(record.details[name]) for name in kept if name in record.details}
+    members = {name: _clean(getattr(record, name)) for name in record.__struct_fields__}
+    return Record(**{**members, "details": {**details, "cut": True}})
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:MAX_CHARS].encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, msgspec.Struct):
+        return type(value)(*(_clean(getattr(value, name)) for name in value.__struct_fields__))
+    if value is None or isinstance(value, int | float):
+        return value
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,109 @@
+"""What stands in the journal when a gateway starts, after whatever ended the one before.
+
+The head says up to where the disk had everything. From there on the chain is followed to the first
+line that does not fit: after `kill -9` that is at most one torn line, after a power cut it may be
+everything since the last flush, in any order. What comes after is set aside in files of its own,
+never thrown away.
+
+A journal that does not even reach its head has lost records that were on disk. No crash of ours
+does that, so nothing is mended: the gateway refuses to start.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from gatewright.audit.chain import BrokenChainError, Chain
+from gatewright.audit.errors import damaged_trail
+from gatewright.audit.segments import (
+    HEAD,
+    Head,
+    lines_from,
+    read_head,
+    segment_numbers,
+    segment_path,
+    set_aside,
+)
+
+__all__ = ["Recovered", "Torn", "recover"]
+
+
+class Torn(msgspec.Struct, frozen=True):
+    """A piece that was set aside."""
+
+    segment: int
+    offset: int
+    bytes: int
+    kept_in: str
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """Where the journal goes on, and what had to leave it."""
+
+    end: Head
+    torn: tuple[Torn, ...] = ()
+
+
+def recover(folder: Path) -> Recovered:
+    """Find the end of the journal in `folder`, which nobody else writes, and cut it there.
+
+    Raises `StoreDamagedError` when records that were on disk are gone or changed.
+    """
+    head = read_head(folder)
+    numbers = segment_numbers(folder)
+    if head is None:
+        if any(segment_path(folder, number).stat().st_size for number in numbers):
+            raise damaged_trail(folder, f"there are records, but no {HEAD}")
+        head = Head()
+    elif head.seq:
+        _check_reached(folder, head)
+    end = _follow(folder, head)
+    return Recovered(end, tuple(_cut(folder, end)))
+
+
+def _check_reached(folder: Path, head: Head) -> None:
+    """The record that the head names stands where the head says."""
+    path, end = segment_path(folder, head.segment), head.offset
+    try:
+        if not end:  # a segment without a record yet: the last one is in the segment before
+            path = segment_path(folder, head.segment - 1)
+            end = path.stat().st_size
+        with path.open("rb") as source:
+            source.seek(max(0, end - 256))
+            tail = source.read(min(256, end))
+    except FileNotFoundError:
+        tail = b""
+    if not tail.endswith(b'"hash":"%b"}\n' % head.hash):
+        raise damaged_trail(folder, f"record {head.seq} was on disk and is gone or changed")
+
+
+def _follow(folder: Path, head: Head) -> Head:
+    chain = Chain(head.seq, head.hash)
+    end = head
+    for segment, offset, line in lines_from(folder, head.segment, head.offset):
+        try:
+            chain.follow(line)
+        except BrokenChainError:
+            break
+        end = Head(chain.seq, chain.hash, segment, offset + len(line) + 1)
+    return end
+
+
+def _cut(folder: Path, end: Head) -> list[Torn]:
+    found = []
+    for number in segment_numbers(folder):
+        path = segment_path(folder, number)
+        keep = end.offset if number == end.segment else 0
+        if number < end.segment:
+            continue
+        if path.stat().st_size > keep:
+            content = path.read_bytes()[keep:]
+            aside = set_aside(path, content)
+            os.truncate(path, keep)
+            found.append(Torn(number, keep, len(content), aside.name))
+        if number > end.segment:  # the journal makes it anew when it gets there
+            path.unlink()
+    return found

@@ -1,0 +1,131 @@
+"""The sinks of the record, as the configuration names them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gatewright.audit.formats import chooser, writer
+from gatewright.audit.sinks import Sink, SinkFailed, Sinks
+from gatewright.audit.sinks.chosen import AlertSink, ChosenSink
+from gatewright.audit.sinks.file import FileSink
+from gatewright.audit.sinks.http import HttpSink
+from gatewright.audit.sinks.mgp import MgpSink, Tell
+from gatewright.audit.sinks.postgres import PostgresSink
+from gatewright.audit.sinks.sqlite import SqliteSink
+from gatewright.audit.sinks.syslog import SyslogSink
+from gatewright.config import Settings
+from gatewright.config.oversight import AuditSink
+from gatewright.config.secrets import open_secrets
+from gatewright.config.substitute import Sources, Undefined, substitute
+from gatewright.secret_scanning import HELD
+from gatewright.secret_scanning.held import passwords_in
+from gatewright.secret_scanning.names import is_secret_name
+
+__all__ = ["Inform", "sinks_of"]
+
+Inform = Callable[[str, Sequence[dict[str, Any]]], bool]
+"""`inform(server, events)`: False where the server is not there, or did not negotiate `audit`."""
+
+
+def sinks_of(settings: Settings, inform: Inform = lambda server, events: False) -> Sinks:
+    """The sinks, not started. `inform` tells an audit server, in the loop that runs now.
+
+    A sink that misses a variable says so at each try. Raises `OSError`.
+    """
+    place = settings.storage.path
+    secrets = settings.secrets
+    sources = Sources(
+        os.environ,
+        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
+        store=place,
+    )
+    made: dict[str, Sink] = {}
+    for sink in settings.audit.sinks:
+        if sink.type == "mgp":
+            made[sink.name] = MgpSink(sink.server, _across(inform))
+        else:
+            table = "mcp.protocol" if sink.name.startswith("groundhog-") else "audit.sinks"
+            own = sources.of(settings.file_of(table))
+            made[sink.name] = _Later(partial(_made, settings, sink, own))
+    return Sinks(place, made)
+
+
+def _across(inform: Inform) -> Tell:
+    """The same for other loops."""
+    home = asyncio.get_running_loop()
+
+    async def tell(server: str, events: Sequence[dict[str, Any]]) -> bool:
+        async def here() -> bool:
+            return inform(server, events)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(here(), home))
+
+    return tell
+
+
+class _Later:
+    """A sink that is made when it is first needed, so that a secret that is missing stops nothing else."""
+
+    def __init__(self, make: Callable[[], Sink]) -> None:
+        self._make = make
+        self._made: Sink | None = None
+
+    async def deliver(self, lines: Sequence[bytes]) -> None:
+        """As the sink does."""
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except Undefined as problem:
+                raise SinkFailed(f"{problem.what}: {problem.instead}") from None
+        await self._made.deliver(lines)
+
+    async def close(self) -> None:
+        """As the sink does."""
+        if self._made is not None:
+            await self._made.close()
+
+
+def _made(settings: Settings, sink: AuditSink, sources: Sources) -> Sink:
+    def text(value: str) -> str:
+        found = substitute(value, sources, settings.storage.path)
+        HELD.hold(f"sink {sink.name}", passwords_in(found))
+        return found
+
+    put = writer(sink.format, settings.gateway.name)
+    found = _placed(settings, sink, text, put)
+    return found if not sink.classes else ChosenSink(found, chooser(sink.classes))
+
+
+def _placed(
+    settings: Settings,
+    sink: AuditSink,
+    text: Callable[[str], str],
+    put: Callable[[bytes], bytes],
+) -> Sink:
+    if sink.type == "file":
+        path = settings.storage.path / Path(text(sink.path)).expanduser()
+        return FileSink(
+            path,
+            put,
+            rotate_bytes=sink.rotate_bytes,
+            rotate_s=sink.rotate_s,
+            keep=sink.keep_files,
+        )
+    if sink.type == "http":
+        headers = {name: text(value) for name, value in sink.headers.items()}
+        secret = [one.rpartition(" ")[2] for name, one in headers.items() if is_secret_name(name)]
+        HELD.hold(f"sink {sink.name}", secret)
+        return HttpSink(text(sink.url), put, headers=headers, events=sink.format == "cloudevents")
+    if sink.type == "syslog":
+        return SyslogSink(text(sink.address), put)
+    if sink.type == "sqlite":
+        return SqliteSink(settings.storage.path / Path(text(sink.path)).expanduser(), put)
+    if sink.type == "alert":
+        hook = HttpSink(text(sink.url), put, headers={}, events=False) if sink.url else None
+        return AlertSink(put, hook)
+    return PostgresSink(text(sink.dsn), sink.table, put)

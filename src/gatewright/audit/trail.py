@@ -1,0 +1,356 @@
+"""The audit trail as the kernel sees it: opened with each call, closed with its outcome.
+
+The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
+a full disk or an outage of the store; when it cannot be recorded, the call is refused.
+
+`close` writes before the answer leaves, so the first half needs no more than `Journal.append`. Every
+tool call has its intent noted before it is forwarded (`audit/intents.py`), so that nothing runs unrecorded
+even if its end cannot be written: what died with its call becomes a record at the next start. The
+intent of a `dangerous` call is a record from the start and on disk first, in every mode. With
+`sync="always"` every record is on disk before its answer leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from gatewright.audit.call_records import (
+    Told,
+    context_of,
+    end_of,
+    end_text,
+    intent_text,
+    rejections_of,
+    told_of,
+)
+from gatewright.audit.feeder import Feeder, follow_on
+from gatewright.audit.flusher import Flusher
+from gatewright.audit.intents import Intents, is_record, without_end
+from gatewright.audit.journal import SEGMENT_BYTES, Journal
+from gatewright.audit.records import (
+    GATEWAY,
+    Actor,
+    Record,
+    Stamps,
+    Subject,
+    Verdict,
+    encode,
+    own_record,
+)
+from gatewright.audit.recovery import recover
+from gatewright.audit.retention import KEEP_ALL, PRUNED, Keep, Retention
+from gatewright.audit.rows import Rows, open_rows
+from gatewright.audit.segments import Head, lines_from
+from gatewright.call import Call, Outcome, Refusal, Unrecorded
+from gatewright.secret_scanning import without_secrets
+from gatewright.storage.errors import StoreError
+from gatewright.storage.lock import FolderLock
+from gatewright.storage.sqlite import DatabaseError
+
+__all__ = ["AuditLog", "Sync"]
+
+log = logging.getLogger("gatewright.audit")
+
+Sync = Literal["process", "always"]
+"""What every answered call survives: the death of the gateway, or that of the machine."""
+
+_VALIDATING_GATES = frozenset({"schema", "validators"})
+
+
+class AuditLog:
+    """The trail of one state folder. Its calls come from the event loop's thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        random: Callable[[int], bytes],
+        sync: Sync = "process",
+        segment_bytes: int = SEGMENT_BYTES,
+        took: Callable[[Call, Outcome, float], None] = lambda call, outcome, spent_s: None,
+        keep: Keep = KEEP_ALL,
+    ) -> None:
+        """Take the folder, mend what a crash left, and go on.
+
+        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes. `took` is
+        told how many seconds each recorded call took; it must not raise. What `keep` does
+        not keep goes (see `audit/retention.py`).
+        Raises `StoreBusyError` (another gateway), `StoreDamagedError` (records are gone),
+        `StoreTooNewError`, or `StoreError`.
+        """
+        self._monotonic = monotonic
+        self._took = took
+        self._stamps = Stamps(clock, random)
+        self._mending = Stamps(clock, random)  # for the flusher's thread
+        self._pruning = Stamps(clock, random)  # for the feeder's thread
+        self._retention = Retention(keep, clock=clock, record=self._prune)
+        self._always = sync == "always"
+        self._failing = False
+        self._refused = 0
+        self.witness: Callable[[bytes], None] | None = None
+        """Hears of each record of `event` and of each call, as it is written. Must not raise."""
+        self.barred: str | None = None
+        """Why no call may begin although it could be recorded, as a sentence (`audit/anchors.py`)."""
+        self.anchored: Mapping[str, Any] = {}
+        """What the record knows of the other stores; kept in it when the records that say so go."""
+        self.ending: Callable[[Head], object] | None = None
+        """Hears how far the record has come on the disk, when it is closed."""
+        self._lock = FolderLock(folder)
+        try:
+            self._open(folder, segment_bytes)
+        except BaseException as problem:
+            self._lock.release()
+            if isinstance(problem, OSError | DatabaseError):
+                raise StoreError(
+                    f"the audit trail in {folder} cannot be used: {problem}"
+                ) from problem
+            raise
+
+    def _open(self, folder: Path, segment_bytes: int) -> None:
+        found = recover(folder)
+        self._database = open_rows(folder)
+        try:
+            rows = Rows(self._database)
+            lost = follow_on(folder, rows, found.end)
+            self._intents = Intents(folder)
+            self._journal = Journal(folder, found.end, segment_bytes=segment_bytes)
+        except BaseException:
+            self._database.close()
+            raise
+        self._flusher = Flusher(self._journal, on_fault=self._mend)
+        self._feeder = Feeder(folder, self._journal, rows, self._retention)
+        for piece in found.torn:
+            self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
+        if lost is not None:
+            self._report("rows_lost", {"first": lost[0], "last": lost[1]})
+        if found.end.seq:
+            self._lock.keep()
+        self._record_left(folder, max(1, found.end.segment - 1))
+
+    def _record_left(self, folder: Path, segment: int) -> None:
+        """Record the intents that a dead process left. Ends of their calls stand in the newest segments, if anywhere."""
+        left = dict(self._intents.given_up())
+        if not left:
+            return
+        texts = {text for text in left.values() if is_record(text)}
+        unknown = without_end(texts, (line for _, _, line in lines_from(folder, segment, 0)))
+        by_time = sorted(left.items(), key=lambda one: one[1])  # they begin with it
+        for slot, text in by_time:
+            if text not in texts:
+                self._report("torn", {"slot": slot, "bytes": len(text)})
+            if text in unknown:
+                self._intents.give_up(slot)
+            else:
+                self._intents.leave(slot)
+        self._record_given_up()
+
+    def _record_given_up(self) -> None:
+        """Put the intents into the trail of which nobody knows how their calls ended."""
+        for slot, text in self._intents.given_up():
+            try:
+                self._journal.append(text)
+            except Unrecorded:
+                self._intents.give_up(slot)
+            else:
+                self._intents.leave(slot)
+
+    def _report(self, what: str, details: dict[str, Any]) -> None:
+        log.warning("audit: %s %s", what, details)
+        try:
+            self.event(f"dev.gatewright.audit.{what}", outcome="failure", details=details)
+        except Unrecorded:  # a full disk, say: calls are refused until it is mended
+            log.exception("audit: the piece is there, its record is not")
+
+    @property
+    def fault(self) -> str | None:
+        """Why calls are refused at present, as a sentence for `/readyz`; None when all is well."""
+        return self._journal.fault or self.barred
+
+    @property
+    def feed_problem(self) -> str | None:
+        """Why the database falls behind the journal; None while it does not."""
+        return self._feeder.problem
+
+    @property
+    def written(self) -> int:
+        """Records in the trail."""
+        return self._journal.end.seq
+
+    @property
+    def synced(self) -> Head:
+        """How far the record has come on the disk."""
+        return self._journal.synced
+
+    @property
+    def lag(self) -> int:
+        """Records that are in the journal and not yet in the database."""
+        return self._journal.end.seq - self._feeder.fed.seq
+
+    def open(self, call: Call) -> _Trail:
+        """Begin the record of one call. Raises `Unrecorded`."""
+        if self._journal.fault is not None or self.barred is not None:
+            self._refused += 1
+            raise Unrecorded(self.fault or "")
+        return _Trail(self)
+
+    def event(
+        self,
+        event_type: str,
+        *,
+        actor: Actor = GATEWAY,
+        target: Subject | None = None,
+        outcome: Verdict = "success",
+        details: Mapping[str, Any] | None = None,
+        trace_id: str | None = None,
+    ) -> int:
+        """Record something that is not a call, and return its number. Raises `Unrecorded`.
+
+        `event_type` is a name of MGP §6.4 or one in reverse-domain form. Without a trace id the
+        record's own id stands for it.
+        """
+        moment, id = self._stamps.take()
+        record = Record(
+            id=id,
+            time=moment,
+            event_type=event_type,
+            outcome=outcome,
+            actor=actor,
+            target=target or Subject(),
+            trace_id=trace_id or id,
+            details=details or {},
+        )
+        return self._write(without_secrets(encode(record)))  # details may quote
+
+    def _write(self, line: bytes) -> int:
+        number = self._journal.append(line)
+        self._lock.keep()
+        if self.witness is not None:
+            self.witness(line)
+        return number
+
+    async def on_disk(self) -> None:
+        """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
+        await self._flusher.wait_for(self._journal.end.seq)
+
+    async def close(self) -> None:
+        """Write everything down, let the database catch up, and give the folder back."""
+        await asyncio.to_thread(self.finish)
+
+    def finish(self) -> None:
+        """`close` for whoever has no event loop."""
+        with ExitStack() as last:  # from the bottom up, each whatever the one before it did
+            last.callback(self._lock.release)
+            last.callback(self._ended)
+            last.callback(self._intents.close)
+            last.callback(self._database.close)
+            last.callback(self._journal.close)
+            last.callback(self._feeder.close)
+            last.callback(self._flusher.close)
+
+    def _ended(self) -> None:
+        if self.ending is not None:
+            self.ending(self._journal.synced)
+
+    def _prune(self, details: Mapping[str, Any]) -> int:
+        """Announce that records go. In the feeder's thread. Raises `Unrecorded`."""
+        if self.anchored:
+            details = {**details, "stores": self.anchored}
+        return self._journal.append(encode(own_record(PRUNED, self._pruning.take(), details)))
+
+    def _mend(self) -> None:
+        """Try to write again. In the flusher's thread, again and again until it works."""
+        if not self._failing:
+            self._failing = True
+            log.error("calls are refused: %s", self._journal.fault)
+        details = {"fault": self._journal.fault, "refused": self._refused}
+        resumed = own_record("dev.gatewright.audit.resumed", self._mending.take(), details)
+        try:
+            self._journal.repair()
+            self._journal.append(encode(resumed))
+        except (OSError, Unrecorded):
+            return
+        self._record_given_up()
+        self._failing = False
+        self._refused = 0
+        log.warning("the audit trail is written again, and calls are taken")
+
+
+class _Trail:
+    """The record of one call (`kernel.Trail`)."""
+
+    __slots__ = ("_call", "_log", "_seq", "_slot", "_started", "_told")
+
+    def __init__(self, log: AuditLog) -> None:
+        self._log = log
+        self._call: Call | None = None  # as it was forwarded
+        self._told: Told | None = None
+        self._seq = 0
+        self._slot: int | None = None
+        self._started = log._monotonic()
+
+    def intent(self, call: Call) -> bool:
+        self._call = call
+        if call.kind != "tool":
+            return False
+        owner = self._log
+        self._told = told = told_of(call)
+        text = intent_text(call, owner._stamps.take(), told)
+        if call.tool is None or call.tool.security.risk_level != "dangerous":
+            if owner._journal.fault is not None:
+                raise Unrecorded(owner._journal.fault)
+            self._slot = owner._intents.enter(text)
+            if self._slot is None:
+                self._seq = owner._journal.append(text)
+            return False
+        self._seq = owner._journal.append(text)
+        return True
+
+    async def on_disk(self) -> None:
+        await self._log._flusher.wait_for(self._seq)
+
+    def close(self, call: Call, outcome: Outcome) -> Outcome:
+        owner, slot = self._log, self._slot
+        try:
+            self._write_end(call, outcome)
+        except Unrecorded as problem:
+            owner._refused += 1
+            if slot is not None:
+                owner._intents.give_up(slot)
+            return Refusal("audit_unavailable", str(problem))
+        except Exception:
+            log.exception("call %s could not be put into a record", call.id)
+            if slot is not None:
+                owner._intents.give_up(slot)
+                owner._record_given_up()
+            return Refusal("audit_unavailable", "the call could not be recorded")
+        if slot is not None:
+            owner._intents.leave(slot)
+        return outcome
+
+    async def settled(self) -> None:
+        if self._log._always:
+            await self._log._flusher.wait_for(self._seq)
+
+    def _write_end(self, call: Call, outcome: Outcome) -> None:
+        owner, ran = self._log, self._call is not None
+        micros = int((owner._monotonic() - self._started) * 1_000_000)
+        call = self._call or call
+        if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
+            for named, more in rejections_of(outcome):
+                stamp = owner._stamps.take()
+                record = end_of(call, outcome, stamp, context_of(call), ran, micros / 1000)
+                details = {**record.details, **more}
+                owner._write(encode(replace(record, event_type=named, details=details)))
+        stamp = owner._stamps.take()
+        text = end_text(call, outcome, stamp, self._told, ran, micros / 1000)
+        self._seq = owner._write(text)
+        owner._took(call, outcome, micros / 1_000_000)

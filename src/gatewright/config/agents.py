@@ -1,0 +1,74 @@
+"""`[agents.NAME]`: what the configuration says of a caller besides what its key says.
+
+Both hold. So an operator can bound everybody (`[agents."*"]`), the host of whoever starts the gateway
+(`local`), callers without a key (`anonymous`) or the user of a token, whatever their credentials say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gatewright.call import Trust, UserContext
+from gatewright.config.bounds import Name
+from gatewright.config.check import Report, read_table
+from gatewright.config.statements import KeyPath
+from gatewright.mcp.wire.permissions import held_permission
+from gatewright.validators.resources import flaw_of_pattern
+
+__all__ = ["Agent", "build_agents", "read_permissions"]
+
+_PERMISSIONS = (
+    'write one of MGP\'s ("filesystem.read"), "ToolInvoke(server/tool)", "ToolRead(server/*)", '
+    '"ToolsListAll", "AdminRead" or "AdminWrite"'
+)
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """`[agents.NAME]`"""
+
+    role: Name | None = None
+    trust_level: Trust | None = None
+    allowed_resources: tuple[Name, ...] = ()
+    permissions: tuple[Name, ...] = ()
+    """Canonical, once they were read."""
+
+    @property
+    def context(self) -> UserContext:
+        """The same in the words of everybody else."""
+        return UserContext(
+            self.role or "", self.trust_level, self.allowed_resources, self.permissions
+        )
+
+
+def build_agents(reports: Sequence[Report]) -> dict[str, Agent]:
+    """Name → what is said. The first document that names somebody decides."""
+    found: dict[str, Agent] = {}
+    for report in reports:
+        tables = report.document.data.get("agents", {})
+        if not isinstance(tables, dict):
+            report.error(("agents",), "agents are tables", "write [agents.NAME]")
+            continue
+        for name, value in tables.items():
+            path = ("agents", name)
+            table = Agent(**(read_table(value, Agent, path, report) or {}))
+            for pattern in table.allowed_resources:
+                if flaw := flaw_of_pattern(pattern):
+                    at = (*path, "allowed_resources")
+                    report.error(at, flaw, 'write whole paths and URIs, for example "/srv/data/**"')
+            held = read_permissions(table.permissions, (*path, "permissions"), report)
+            found.setdefault(name, msgspec.structs.replace(table, permissions=held))
+    return found
+
+
+def read_permissions(names: Sequence[str], path: KeyPath, report: Report) -> tuple[str, ...]:
+    """What a caller may hold, in canonical spelling, each once."""
+    found: dict[str, None] = {}
+    for name in names:
+        held = held_permission(name)
+        if held is None:
+            report.error(path, f'"{name}" is not a permission', _PERMISSIONS)
+        else:
+            found[held] = None
+    return tuple(found)

@@ -1,0 +1,108 @@
+"""One TOML file as data, with the line of every key; what has no place of its own gets its table's."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.statements import KeyPath, statements
+
+__all__ = ["MAX_BYTES", "Document", "parse", "read"]
+
+MAX_BYTES = 1024 * 1024
+"""A configuration written by hand is never longer."""
+
+MAX_DEPTH = 64
+"""Tables and lists in each other; whoever goes through a document may recurse."""
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A parsed file. `lines` maps the path of a table or key to its line."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[KeyPath, int]
+
+    def origin(self, path: KeyPath) -> Origin:
+        """Where `path` or the first of what is in it was written, or the nearest table around it that has a line."""
+        for length in range(len(path), 0, -1):
+            inside = (line for at, line in self.lines.items() if at[:length] == path[:length])
+            line = self.lines.get(path[:length]) or min(inside, default=None)
+            if line is not None:
+                return Origin(self.path, line)
+        return Origin(self.path)
+
+
+def read(path: Path) -> Document:
+    """Read one file. Raises `SettingsError` when it is missing, no plain file, too long, too deep or no TOML."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise _unreadable(path, "this is not a regular file", "name a TOML file")
+        if found.st_size > MAX_BYTES:
+            raise _unreadable(
+                path, f"the file has {found.st_size} bytes", f"keep it <= {MAX_BYTES}"
+            )
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise _unreadable(path, "there is no such file", "check the path") from None
+    except OSError as problem:
+        raise _unreadable(path, f"cannot be read: {problem.strerror}", "check the path") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise SettingsError(
+            [Problem(Origin(path, line), "", "this is not UTF-8", "save the file as UTF-8")]
+        ) from None
+    return parse(text, path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """Read the text of one file. Raises `SettingsError` with the line where TOML ends, or where the tables are too deep."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        line = re.search(r"at line (\d+)", str(problem))
+        at = Origin(path, int(line[1]) if line else text.count("\n") + 1)
+        raise SettingsError([Problem(at, "", f"not TOML: {problem}", _SYNTAX)]) from None
+    except (RecursionError, ValueError) as problem:
+        # A number with thousands of digits, or a value nested thousands deep.
+        what = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+        raise _unreadable(path, f"not usable as TOML: {what}", _SYNTAX) from None
+    if _is_deeper(data, MAX_DEPTH):
+        what = f"tables or lists stand in more than {MAX_DEPTH} others"
+        raise _unreadable(path, what, "write them flatter: nothing of a configuration is that deep")
+    return Document(path, data, _lines(text.replace("\r\n", "\n")))
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether values stand in more than `most` tables and lists; found without recursion."""
+    level = [value]
+    for _ in range(most + 1):
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for ones in inner for one in ones if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+_SYNTAX = 'keys are written `key = "text"`, tables `[name]`, servers `[[servers]]`'
+
+
+def _unreadable(path: Path, what: str, instead: str) -> SettingsError:
+    return SettingsError([Problem(Origin(path), "", what, instead)])
+
+
+def _lines(text: str) -> dict[KeyPath, int]:
+    """Path → line of every header and every key; the first mention of a table counts."""
+    found: dict[KeyPath, int] = {}
+    for one in statements(text):
+        found.setdefault(one.path, one.first)
+    return found

@@ -1,0 +1,188 @@
+"""Where configuration is looked for (MGP §15.2, decision C-18), and `load`, which reads it.
+
+`--config` alone; else `$MGP_CONFIG_PATH` alone; else the project's file over the user's. The
+project's file is looked for from the working directory up to the root of its repository and no
+further. It was found and not named, so it counts only once it was accepted (`trust`); and so does what a relative
+`$MGP_CONFIG_PATH` leads to, which is another file in each folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from gatewright.config.api import is_url
+from gatewright.config.build import build, with_form
+from gatewright.config.documents import MAX_BYTES, parse, read
+from gatewright.config.gateway_form import is_form, read_form
+from gatewright.config.model import Server, Settings
+from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.trust import check_accepted
+
+__all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory", "user_file"]
+
+STDIN = Path("-")
+"""`--config -`: what stands on standard input."""
+
+_PROJECT_NAMES = ("mgp.toml", "mcp.toml")
+
+
+def load(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Settings:
+    """Read and check the configuration. No file at all is fine: then everything is a default.
+
+    Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
+    was found that the user did not accept.
+    """
+    variables = os.environ if environ is None else environ
+    if config == STDIN:
+        return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
+    documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
+    accepted: dict[Path, dict[str, str]] = {}
+    if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
+        own = {*_user(variables)}
+        for document in documents:
+            if document.path not in own:
+                accepted[document.path] = check_accepted(document, variables)
+    settings = build(documents, variables, state_directory(variables))
+    servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
+    return msgspec.structs.replace(settings, servers=servers) if accepted else settings
+
+
+def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> Server:
+    """A server whose document is believed as it was accepted, and not as it stands there when it is read again."""
+    digests = accepted.get(server.origin.file)
+    if digests is None or not server.openapi or is_url(server.openapi):
+        return server
+    return msgspec.structs.replace(server, accepted=digests.get(server.openapi, "not accepted"))
+
+
+def given(content: bytes, variables: Mapping[str, str]) -> Settings:
+    """The configuration that a program hands over: TOML, or the form of `gateway_form`. Nobody reads
+    warnings there, so what is not defined or not known at the top is an error. Raises `SettingsError`.
+    """
+    if len(content) > MAX_BYTES:
+        raise _wrong(f"the configuration has more than {MAX_BYTES} bytes", "send less")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _wrong("this is not UTF-8", "send UTF-8") from None
+    state = state_directory(variables)
+    document, form = read_form(text, STDIN) if is_form(text) else (parse(text, STDIN), None)
+    settings = build([document], variables, state)
+    errors = [server.problem for server in settings.servers if server.problem is not None]
+    errors += [one for one in settings.warnings if one.key in document.data]
+    if errors:
+        raise SettingsError(errors)
+    return settings if form is None else with_form(settings, form, variables)
+
+
+def find(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> list[Path]:
+    """The files that count, highest first."""
+    variables = os.environ if environ is None else environ
+    if config is not None:
+        return [config]
+    if named := variables.get("MGP_CONFIG_PATH"):
+        path = Path(named)
+        if not path.exists():
+            problem = Problem(
+                Origin(path), "MGP_CONFIG_PATH", "there is no such file", "correct or unset it"
+            )
+            raise SettingsError([problem])
+        return [path]
+    project = next(_project(Path.cwd() if cwd is None else cwd), None)
+    return [path for path in (project, user_file(variables)) if path is not None]
+
+
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """The user's own file, which counts in every folder; None where there is none."""
+    return next((path for path in _user(environ) if path.is_file()), None)
+
+
+def candidates(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> list[Path]:
+    """The files that count where they are there."""
+    return [path for group in groups(config, environ=environ, cwd=cwd) for path in group]
+
+
+def groups(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> list[list[Path]]:
+    """The same in groups: of each the first file that is there counts, and no other."""
+    variables = os.environ if environ is None else environ
+    if config is not None:
+        return [[config]]
+    if named := variables.get("MGP_CONFIG_PATH"):
+        return [[Path(named)]]
+    places = _project_places(Path.cwd() if cwd is None else cwd)
+    return [[path for path, _ in places], [*_user(variables)]]
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where the gateway keeps its state unless the file says otherwise; absolute. Raises `SettingsError` for a relative
+    `GATEWRIGHT_STATE`: it would be another folder wherever a command runs, and a stranger's in a stranger's folder."""
+    named = environ.get("GATEWRIGHT_STATE")
+    found = Path(named) if named else platformdirs.user_state_path("gatewright")
+    if named and not found.is_absolute():
+        what = f"GATEWRIGHT_STATE is relative: {named}"
+        raise _wrong(what, f"write the whole path, e.g. {found.absolute()}")
+    return found.absolute()
+
+
+def _wrong(what: str, instead: str) -> SettingsError:
+    return SettingsError([Problem(Origin(STDIN), "", what, instead)])
+
+
+def _project(start: Path) -> Iterator[Path]:
+    for path, foreign in _project_places(start):
+        if path.is_file():
+            if foreign:
+                _check_owner(path)
+            yield path
+
+
+def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
+    """Where the project's file may be, the nearest first, and whether that is above `start`."""
+    here = start.absolute()
+    above = [here, *here.parents]
+    root = next((n for n, directory in enumerate(above) if (directory / ".git").exists()), 0)
+    for directory in above[: root + 1]:
+        for name in _PROJECT_NAMES:
+            yield directory / name, directory != here
+
+
+def _check_owner(path: Path) -> None:
+    """A file above the working directory must be ours: it names programs that will be started."""
+    getuid = getattr(os, "getuid", None)
+    if getuid is not None and path.stat().st_uid not in {0, getuid()}:
+        problem = Problem(
+            Origin(path), "", "the file belongs to somebody else", f"pass --config {path} to use it"
+        )
+        raise SettingsError([problem])
+
+
+def _user(environ: Mapping[str, str]) -> Iterator[Path]:
+    home = environ.get("HOME")
+    yield (Path(home) if home else Path.home()) / ".config" / "mgp" / "servers.toml"
+    yield platformdirs.user_config_path("mgp") / "servers.toml"

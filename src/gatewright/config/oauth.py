@@ -1,0 +1,141 @@
+"""`[oauth]`: whose access tokens are taken, and what they give.
+
+The model of what was written, and the rules over it. `compose` makes issuers of it. A client secret is
+a reference, never the secret itself: it is looked up where it is used, and stands nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.call import Trust
+from gatewright.command_text import to_type
+from gatewright.config.substitute import hides
+from gatewright.mcp.wire.permissions import held_permission
+from gatewright.oauth.documents import Algorithm
+from gatewright.web.urls import flaw_of, is_loopback
+
+__all__ = ["Issuer", "OAuth", "flaws_of"]
+
+Text = Annotated[str, Meta(min_length=1, max_length=2048)]
+Url = Annotated[str, Meta(max_length=2048, examples=['"https://auth.example"'])]
+
+
+_PERMISSIONS = 'write "ToolInvoke(server/tool)", "ToolsListAll", "filesystem.read" …'
+
+
+class Issuer(msgspec.Struct, frozen=True, kw_only=True):
+    """One authorization server."""
+
+    name: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[a-z0-9][a-z0-9-]{0,31}\Z",
+            description="small letters, digits and '-', at most 32 of them",
+            examples=['"corp"'],
+        ),
+    ]
+    issuer: Url
+    """Exactly as it spells itself."""
+    jwks_uri: Url = ""
+    algorithms: tuple[Algorithm, ...] = ()
+    """Empty: all of them."""
+    audience: tuple[Text, ...] = ()
+    leeway_s: Annotated[float, Meta(ge=0, le=600)] = 30.0
+    recheck_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
+    """0: the issuer is asked at every request."""
+    keys_max_age_s: Annotated[float, Meta(ge=1, le=86400)] = 300.0
+    client_id: str = ""
+    """With it tokens are not read but asked about (RFC 7662)."""
+    client_secret: str = ""
+    introspection_url: Url = ""
+    subject_claim: str = ""
+    role_claim: str = ""
+    trust_level: Trust | None = None
+    required_scopes: tuple[Text, ...] = ()
+    scopes: dict[str, tuple[Text, ...]] = {}
+    """Scope → permissions that it gives."""
+
+    def __repr__(self) -> str:
+        """Without the secret: a repr ends in logs."""
+        return f"Issuer(name={self.name!r}, issuer={self.issuer!r})"
+
+
+class OAuth(msgspec.Struct, frozen=True, kw_only=True):
+    """Access tokens at the HTTP doors. Without issuers there are none."""
+
+    resource: Url = ""
+    """The public URL of the gateway, without a path; else its own address."""
+    issuers: tuple[Issuer, ...] = ()
+
+
+def flaws_of(oauth: OAuth, host: str, port: int) -> Iterator[tuple[str, str, str]]:
+    """(key, what is wrong, what to write instead) of what cannot be meant."""
+    if not oauth.issuers:
+        return
+    yield from _resource_flaws(oauth, host, port)
+    for key in ("name", "issuer"):
+        found = [getattr(one, key) for one in oauth.issuers]
+        for value in sorted({one for one in found if found.count(one) > 1}):
+            yield (
+                "oauth.issuers",
+                f"the {key} {value} stands twice",
+                f"give each issuer its own {key}",
+            )
+    if sum(bool(one.client_id) for one in oauth.issuers) > 1:
+        yield (
+            "oauth.issuers",
+            "several issuers have a client_id, so nobody knows whom to ask about a token",
+            "leave client_id to one of them",
+        )
+    for one in oauth.issuers:
+        for what, instead in _issuer_flaws(one):
+            yield "oauth.issuers", f"{one.name}: {what}", instead
+
+
+def _resource_flaws(oauth: OAuth, host: str, port: int) -> Iterator[tuple[str, str, str]]:
+    if not oauth.resource:
+        if port == 0 or not is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}"):
+            yield (
+                "oauth.resource",
+                "nobody knows the URL for which tokens have to be made",
+                'write resource = "https://gateway.example", as clients reach it',
+            )
+        return
+    flaw = flaw_of(oauth.resource, loopback=True)
+    path = oauth.resource.partition("://")[2].partition("/")[2]
+    if flaw or path:
+        yield (
+            "oauth.resource",
+            flaw or "it has a path",
+            'write scheme and host alone: resource = "https://gateway.example"',
+        )
+
+
+def _issuer_flaws(one: Issuer) -> Iterator[tuple[str, str]]:
+    yield from _url_flaws(one)
+    if bool(one.client_id) != bool(one.client_secret):
+        yield "client_id and client_secret go together", "write both, or neither"
+    if one.client_secret and not hides(one.client_secret):
+        yield (
+            "client_secret stands in plain text",
+            f'`{to_type("secret set {}", one.name)}`, and write client_secret = "${{secret:{one.name}}}"',
+        )
+    if one.introspection_url and not one.client_id:
+        yield "introspection_url needs a client_id", "write client_id and client_secret as well"
+    given = ((scope, name) for scope, names in one.scopes.items() for name in names)
+    for scope, name in given:
+        if held_permission(name) is None:
+            yield f'scope {scope}: "{name}" is not a permission', _PERMISSIONS
+
+
+def _url_flaws(one: Issuer) -> Iterator[tuple[str, str]]:
+    for key in ("issuer", "jwks_uri", "introspection_url"):
+        url = getattr(one, key)
+        flaw = flaw_of(url, loopback=True) if url or key == "issuer" else ""
+        if flaw:
+            yield f"{key}: {flaw}", f'write {key} = "https://…"'

@@ -1,0 +1,94 @@
+"""Where a running gateway's configuration comes from, to be read again when it changes.
+
+Files are told apart by what the file system says of them, never by their content: to look costs a few
+system calls. Files that are not there yet count as well, because they would, and so do those whose
+content stands for a value (`${file:PATH}`, `${secret:NAME}`), and what says which of them were accepted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+
+from gatewright.config.build import override
+from gatewright.config.lookup import STDIN, candidates, groups, load
+from gatewright.config.model import Settings
+from gatewright.config.secrets import CHANGED
+from gatewright.config.trust import trust_of
+from gatewright.patterns import Pattern
+
+__all__ = ["FileSource"]
+
+_FILE = Pattern(r"\$\{file:([^}]*)\}")
+
+
+class FileSource:
+    """The files that `load` would read, with what the command line says over them. The working directory
+    and the environment are those of the start."""
+
+    def __init__(
+        self,
+        config: Path | None = None,
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        self._config = config
+        self._host = host
+        self._port = port
+        self._environ = dict(os.environ if environ is None else environ)
+        self._cwd = Path.cwd() if cwd is None else cwd
+        self._given: Settings | None = None
+        self._values: tuple[Path, ...] = ()
+        self.used: Hashable = None
+        """The stamp from before the last `load`."""
+
+    def load(self) -> Settings:
+        """Read everything; standard input but once. Raises `SettingsError`."""
+        if self._given is not None:
+            return self._given
+        before = self._places()
+        values = {path: _stamp(path) for path in self._values}
+        self.used = (*before, *values.values())
+        found = load(self._config, environ=self._environ, cwd=self._cwd)
+        self._values = tuple(_value_files(found))
+        # One that changes while it is read is not the one that was read.
+        self.used = (*before, *(values.get(path, _stamp(path)) for path in self._values))
+        settings = override(found, host=self._host, port=self._port)
+        self._given = settings if self._config == STDIN else None
+        return settings
+
+    def stamp(self) -> Hashable:
+        """Differs from the one before where a file that counts may have changed, came or went."""
+        return (*self._places(), *map(_stamp, self._values))
+
+    def follows(self) -> list[list[Path]]:
+        """The files, absolute, in groups: of each the first that is there counts."""
+        found = groups(self._config, environ=self._environ, cwd=self._cwd)
+        return [[one if one == STDIN else self._cwd / one for one in group] for group in found]
+
+    def _places(self) -> list[Hashable]:
+        places = candidates(self._config, environ=self._environ, cwd=self._cwd)
+        return [*map(_stamp, places), _stamp(trust_of(self._environ).file)]
+
+
+def _value_files(settings: Settings) -> Iterator[Path]:
+    for server in settings.servers:
+        folder = server.origin.file.absolute().parent
+        for text in server.written.values():
+            yield from (folder / name for name in _FILE.findall(text))
+        if server.accepted:
+            yield Path(server.openapi or "")
+    if any("${secret:" in text for one in settings.servers for text in one.written.values()):
+        yield from (settings.storage.path / name for name in CHANGED)
+
+
+def _stamp(path: Path) -> tuple[Path, int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_mtime_ns, found.st_size, found.st_ino

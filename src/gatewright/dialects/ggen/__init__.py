@@ -1,0 +1,1 @@
+"""ggen: JSON-RPC at `/rpc` with credentials inside the request."""

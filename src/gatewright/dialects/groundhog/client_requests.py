@@ -1,0 +1,58 @@
+"""The other direction: the gateway asks a client that stands behind a tool, and waits for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from gatewright.call import CannotAsk
+from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.base import Closed
+
+__all__ = ["Asking"]
+
+_GONE = "the connection was closed"
+
+
+class Asking:
+    """The questions of one connection. `send` raises `Closed` once it is gone."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._waiting: dict[bytes, asyncio.Future[Any]] = {}
+        self._count = 0
+
+    async def __call__(self, method: str, params: dict[str, Any]) -> Any:
+        """Put a request and wait for its result. Raises `CannotAsk`."""
+        self._count += 1
+        ident = b'"gw-%d"' % self._count
+        answer = self._waiting[ident] = asyncio.get_running_loop().create_future()
+        try:
+            self._send(jsonrpc.request(ident, method, params))
+            return await answer
+        except Closed as problem:
+            raise CannotAsk(f"{_GONE}: {problem.reason}", -32000) from None
+        finally:
+            del self._waiting[ident]
+
+    def answered(self, response: jsonrpc.Response) -> None:
+        """Take an answer. One that comes late, or that nobody asked for, means nothing."""
+        waiting = self._waiting.get(response.id)
+        if waiting is None or waiting.done():
+            return
+        try:
+            if not response.error:
+                waiting.set_result(jsonrpc.decode(response.result))
+                return
+            error = jsonrpc.decode(response.error)
+            said = error.get("message") if isinstance(error, dict) else None
+            waiting.set_exception(CannotAsk(str(said or "it failed")))
+        except ValueError:
+            waiting.set_exception(CannotAsk("its answer cannot be read"))
+
+    def close(self) -> None:
+        """Nobody answers any more."""
+        for one in self._waiting.values():
+            if not one.done():
+                one.set_exception(CannotAsk(_GONE, -32000))

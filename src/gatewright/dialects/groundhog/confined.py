@@ -1,0 +1,123 @@
+"""Shipped tools in processes of their own, with limits that hold and isolation that was proven.
+
+One process a call: it is made for this call's limits, ends with it, and leaves nothing behind. Its time is
+kept from outside and its memory by the operating system (`dialects/groundhog/worker.py`). Which levels of
+isolation this machine really gives is found out once, by a process that tries to see what it must not;
+a level that did not prove itself is never promised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.transport.launch import child_environment
+
+__all__ = ["LEVELS", "Isolation", "Level", "Ran", "run_confined"]
+
+Level = Literal["none", "process", "container", "vm"]
+LEVELS: tuple[Level, ...] = ("none", "process", "container", "vm")
+"""Least first."""
+
+_PROBE_S = 30.0
+_OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin")
+_COMMAND = (sys.executable, "-I", "-m", "gatewright.dialects.groundhog.worker")
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What a process said: the members of `said` are the worker's. `memory` is bytes at most, 0 where it
+    did not live to say."""
+
+    said: Mapping[str, Any]
+    memory: int = 0
+
+
+async def run_confined(
+    tool: str,
+    arguments: Mapping[str, Any],
+    roots: Sequence[str],
+    *,
+    level: Level,
+    seconds: float | None,
+    memory: int | None,
+) -> Ran:
+    """Run a shipped tool once. Raises `TimeoutError` after so many seconds; then its process is gone."""
+    order = {
+        "tool": tool,
+        "level": level,
+        "roots": list(roots),
+        "arguments": arguments,
+        "memory": memory,
+        "cpu_s": seconds,
+    }
+    process = await asyncio.create_subprocess_exec(
+        *_COMMAND,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=child_environment({}),
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            text, _ = await process.communicate(msgspec.json.encode(order))
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode == -signal.SIGXCPU:
+        raise TimeoutError
+    return _read(text, memory)
+
+
+def _read(text: bytes, memory: int | None) -> Ran:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        # It ended before it could speak. With a limit on its memory that is what ended it.
+        return Ran({"no_memory": True} if memory is not None else {"broken": True})
+    return Ran(said, int(said.pop("memory", 0)))
+
+
+class Isolation:
+    """What this machine can do, found out when it is first asked."""
+
+    def __init__(self, run: Any = run_confined) -> None:
+        self._run = run
+        self._flaws: dict[str, str] = {"none": ""}
+
+    async def flaw(self, level: Level, roots: Sequence[str] = ()) -> str:
+        """Why this level cannot be promised here; nothing where it can."""
+        if level == "vm":
+            return "virtual machines are not made here; run the tool's server in one"
+        if level not in self._flaws:
+            self._flaws[level] = await self._prove(level, roots)
+        return self._flaws[level]
+
+    async def _prove(self, level: Level, roots: Sequence[str]) -> str:
+        try:
+            ran = await self._run(
+                "probe",
+                {"paths": list(_OUTSIDE)},
+                roots,
+                level=level,
+                seconds=_PROBE_S,
+                memory=None,
+            )
+        except (OSError, TimeoutError) as problem:
+            return f"a process for it cannot be started: {problem}"
+        result = ran.said.get("result")
+        if not isinstance(result, dict):
+            return f"this machine refuses it: {ran.said.get('no_isolation', 'it broke')}"
+        if level == "container" and result["seen"]:
+            return f"it does not isolate: {', '.join(result['seen'])} can be seen from inside"
+        return ""

@@ -1,0 +1,76 @@
+"""The protocol's own address: a site of its own with its path, and a line server.
+
+At that path an Upgrade is decided as at `/mcp`: by subprotocol, then by the first message. A POST there is
+Groundhog's where the transport is `http`, else MCP's (decision C-48). Everything else is as at the main address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gatewright.call import Caller
+from gatewright.dialects.groundhog.client import GroundhogPeer
+from gatewright.dialects.groundhog.types import Parts
+from gatewright.mcp.server.http_reply import Send, Whole
+from gatewright.mcp.server.http_request import Connection, Receive
+from gatewright.transport.base import Pipe
+
+__all__ = ["Main", "Site", "line_door"]
+
+
+class Main(Protocol):
+    """The application of the main address."""
+
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None
+    ) -> None: ...
+
+    async def groundhog_post(self, connection: Connection) -> None:
+        """A POST that is Groundhog's whatever its path."""
+
+
+class Site:
+    """The ASGI application at the protocol's own address."""
+
+    takes_exchange = True
+
+    def __init__(self, app: Main, path: str, *, posts: bool) -> None:
+        """`posts` says whether a POST at `path` is Groundhog's."""
+        self._app = app
+        self._path = path
+        self._posts = posts
+
+    async def __call__(
+        self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None
+    ) -> None:
+        """One ASGI connection."""
+        if scope.get("path") == self._path:
+            if self._posts and scope["type"] == "http":
+                await self._app.groundhog_post(Connection(scope, receive, send, whole))
+                return
+            scope = {**scope, "path": "/mcp"}
+        await self._app(scope, receive, send, whole)
+
+
+def line_door(parts: Parts) -> Callable[[Pipe], GroundhogPeer]:
+    """Makes the receiver of each connection that speaks lines. Nothing says who it is before its first
+    message does."""
+
+    def accept(pipe: Pipe) -> GroundhogPeer:
+        anonymous = parts.front.identify("groundhog", None)
+        known = isinstance(anonymous, Caller) and not parts.terms.require_authentication
+        peer = GroundhogPeer(
+            parts,
+            anonymous if known and isinstance(anonymous, Caller) else None,
+            door="groundhog",
+            credential=None,
+            profile="",
+        )
+        if parts.waiting >= parts.terms.waiting_most and not known:
+            pipe.close()
+        peer.attach(pipe)
+        parts.front.lasting.add(peer)
+        return peer
+
+    return accept

@@ -1,0 +1,288 @@
+"""`tools/register` (Groundhog): somebody adds a tool to a running gateway.
+
+The steps are the specification's: metadata, security profile, schema, conflicts, storing, instance. What
+stands behind a registered tool is never code that came with the request. It is a tool that the gateway
+ships and that has this name, under the limits and in the isolation that the profile asks for; or the
+connection that registers, which is asked for every call of it (`implementation = "connection"`).
+
+A profile is a promise. What cannot be kept here is refused with the reason: isolation that this machine
+does not give, and limits on memory of a program that runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
+from gatewright.command_text import to_type
+from gatewright.config.reserved_server_ids import begins_as_ours
+from gatewright.dialects.groundhog.confined import Level
+from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry
+from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.groundhog import META_TOOL
+from gatewright.mcp.wire.permissions import permission_risk
+from gatewright.servers.local import Function
+from gatewright.storage.errors import StoreError
+
+__all__ = ["Making", "Register", "Shipped", "definition_of", "registered_of"]
+
+log = logging.getLogger("gatewright.registry")
+
+_REST, _LONGEST_S = 3, 0.05
+"""What is offered is made anew with each registration, in one piece. Who registers many tools waits between them, three times as long as one
+took, so that most of the time is everybody else's."""
+
+_RISKS = ("safe", "moderate", "dangerous")
+
+
+class Shipped(msgspec.Struct, frozen=True):
+    """A tool that the gateway can stand behind."""
+
+    definition: Mapping[str, Any]
+    make: Callable[[Profile], Function]
+    prove: Callable[[Level], Awaitable[str]]
+    """Why it cannot run in this isolation here; nothing where it can."""
+
+
+class Making(msgspec.Struct, frozen=True):
+    """What a registration needs of the gateway."""
+
+    registry: Registry
+    shipped: Mapping[str, Shipped]
+    may_register: Callable[[Caller], bool]
+    connection: Callable[[str, str, str], Function | None]
+    """The caller's connection as the function behind a tool, by the connection's name (the fact `connection`
+    of a call; empty without one), the tool's name and version; None where it cannot be asked."""
+    stands_behind: Callable[[str, str, str], None]
+    """The same three of a tool that is registered now: from then on the connection answers for it."""
+    used: Callable[[str], str]
+    """Which server's tool is called by this name, or by one that says the same; empty where none is."""
+    stored: Callable[[], None]
+    """Keeps what is registered. Raises `StoreError`."""
+    clock: Callable[[], float]
+    """Unix seconds."""
+
+
+class Register:
+    """The gateway's own method."""
+
+    def __init__(
+        self, making: Making, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._making = making
+        self._rest = rest
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        """Register one tool."""
+        if not self._making.may_register(call.caller):
+            return Refusal(
+                "permission_denied",
+                f"{call.caller.id} may not register tools: it takes an operator's key, or the permission "
+                f"kernel.registry.write: `{to_type('key create {} --permission kernel.registry.write', call.caller.id)}`",
+                {"missing_permissions": ["kernel.registry.write"]},
+                gate="permission",
+            )
+        async with self._turn:
+            began = time.perf_counter()
+            try:
+                wanted = read_registration(call.params)
+                return await self._register(wanted, call)
+            except Flawed as problem:
+                return problem.outcome
+            finally:
+                await self._rest(_REST * min(_LONGEST_S, time.perf_counter() - began))
+
+    async def _register(self, wanted: Wanted, call: Call) -> Outcome:
+        making = self._making
+        run, base = await self._implemented(wanted, call)
+        one = registered_of(wanted, base, run, None if wanted.by_connection else call.params)
+        if wanted.by_connection:
+            one = msgspec.structs.replace(one, owner=f"{call.caller.kind} {call.caller.id}")
+        try:
+            self._check_name(wanted.name)
+            added = making.registry.add(one)
+        except Conflict as problem:
+            return Failure(
+                "registration_conflict",
+                f"{problem}: register it under another {problem.field}",
+                {"field": f"tool_metadata.{problem.field}"},
+            )
+        if wanted.by_connection:
+            making.stands_behind(_connection(call), wanted.name, wanted.version)
+            return self._done(wanted)
+        try:
+            if added:
+                making.stored()
+        except StoreError as problem:
+            log.warning("a registration could not be stored: %s", problem)
+            making.registry.remove((wanted.name, wanted.version))
+            return Failure(
+                "internal", "the registration could not be stored; the gateway's log says why"
+            )
+        return self._done(wanted)
+
+    def _check_name(self, name: str) -> None:
+        """Raises `Conflict` where calls by this name lead to a server's tool now: they would lead elsewhere. A name of the
+        registry leads to it already."""
+        if any(one.name == name for one in self._making.registry.tools):
+            return
+        if own := begins_as_ours(name):
+            raise Conflict(f"{name} reads as one of the gateway's own tools ({own})", "name")
+        server = self._making.used(name)
+        if server:
+            raise Conflict(f"{name} is what a tool of server {server} is called", "name")
+
+    def _done(self, wanted: Wanted) -> Answer:
+        return Answer(jsonrpc.encode({"structuredContent": self._said(wanted), "content": []}))
+
+    def _said(self, wanted: Wanted) -> dict[str, Any]:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._making.clock()))
+        instance = {
+            "tool_id": wanted.name,
+            "version": wanted.version,
+            "state": "ready",
+            "sandbox_level": wanted.profile.level,
+            "resource_limits": _limits(wanted.profile),
+        }
+        return {"tool_id": wanted.name, "tool_instance": instance, "registration_time": moment}
+
+    async def _implemented(
+        self, wanted: Wanted, call: Call
+    ) -> tuple[Function, Mapping[str, Any] | None]:
+        """What stands behind the tool, and its own definition where it has one. Raises `Flawed`."""
+        if wanted.by_connection:
+            return self._by_connection(wanted, call), None
+        shipped = self._making.shipped.get(wanted.name)
+        if shipped is None:
+            known = ", ".join(sorted(self._making.shipped)) or "none"
+            raise Flawed(
+                Failure(
+                    "invalid_args",
+                    f"nothing here implements {wanted.name}: shipped tools that are switched on: {known}; to "
+                    'answer its calls over this connection, send "implementation": "connection"',
+                    {"field": "tool_metadata.name"},
+                )
+            )
+        level = wanted.profile.level
+        flaw = await shipped.prove(level)
+        if flaw:
+            raise Flawed(_no_isolation(level, flaw))
+        return shipped.make(wanted.profile), shipped.definition
+
+    def _by_connection(self, wanted: Wanted, call: Call) -> Function:
+        profile = wanted.profile
+        if profile.level != "none":
+            raise Flawed(
+                _no_isolation(profile.level, "the tool runs where the connection comes from")
+            )
+        if profile.memory is not None:
+            raise Flawed(
+                Failure(
+                    "invalid_args",
+                    "resource_limits.max_memory cannot be kept for a program that runs elsewhere: leave it "
+                    "out, and limit the memory there",
+                    {"field": "security_profile.resource_limits.max_memory"},
+                )
+            )
+        run = self._making.connection(_connection(call), wanted.name, wanted.version)
+        if run is None:
+            raise Flawed(
+                Failure(
+                    "invalid_args",
+                    "this connection cannot be asked: register over WebSocket or TCP",
+                    {"field": "implementation"},
+                )
+            )
+        return _limited(run, profile.seconds)
+
+
+def _connection(call: Call) -> str:
+    return str(call.facts.get("connection", ""))
+
+
+def _no_isolation(level: str, flaw: str) -> Refusal:
+    return Refusal(
+        "policy_violation",
+        f"sandbox_level {level!r} cannot be given here: {flaw}",
+        {"sandbox_level": level, "reason": "Isolation is not available", "suggestion": flaw},
+        gate="registration",
+    )
+
+
+def _limited(run: Function, seconds: float | None) -> Function:
+    """The function within its own time limit."""
+
+    async def limited(arguments: dict[str, Any], call: Call, back: Back) -> Any:
+        async with asyncio.timeout(seconds):
+            return await run(arguments, call, back)
+
+    return limited
+
+
+def registered_of(
+    wanted: Wanted,
+    base: Mapping[str, Any] | None,
+    run: Function,
+    request: Mapping[str, Any] | None,
+) -> Registered:
+    """The tool as the registry keeps it. `base` is the definition of what stands behind it."""
+    definition = definition_of(wanted, base)
+    return Registered(
+        name=wanted.name,
+        version=wanted.version,
+        definition=definition,
+        run=run,
+        fingerprint=_fingerprint(definition, wanted.by_connection),
+        request=request,
+    )
+
+
+def definition_of(wanted: Wanted, base: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The tool as MCP lists it. A registration narrows what stands behind it and never widens it: it needs
+    every permission that that needs, and is at least as dangerous."""
+    needs = dict.fromkeys(wanted.profile.permissions)
+    declared = (base or {}).get("security", {})
+    needs |= dict.fromkeys(declared.get("permissions_required", ()))
+    risks = [permission_risk(one) for one in needs] + [declared.get("risk_level", "moderate")]
+    found: dict[str, Any] = {
+        "description": wanted.description,
+        "inputSchema": dict(wanted.input),
+        "security": {
+            "risk_level": max(risks, key=_RISKS.index),
+            "permissions_required": list(needs),
+            "validator": "none",
+            "confirmation_required": False,
+        },
+        "annotations": dict((base or {}).get("annotations", {})),
+        "_meta": {
+            META_TOOL: {
+                "author": wanted.author,
+                "categories": list(wanted.categories),
+                "trust_level": "verified" if base is not None else "community",
+                "sandbox_level": wanted.profile.level,
+                "resource_limits": _limits(wanted.profile),
+            }
+        },
+    }
+    if wanted.output is not None:
+        found["outputSchema"] = dict(wanted.output)
+    return found
+
+
+def _limits(profile: Profile) -> dict[str, float]:
+    found = {"max_execution_time": profile.seconds, "max_memory": profile.memory}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _fingerprint(definition: Mapping[str, Any], by_connection: bool) -> str:
+    text = msgspec.json.Encoder(order="deterministic").encode([definition, by_connection])
+    return hashlib.sha256(text).hexdigest()

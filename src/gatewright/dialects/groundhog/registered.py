@@ -1,0 +1,193 @@
+"""Tools that were registered with this gateway while it runs, and those that it ships, as one server of it.
+
+A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
+same name and version is a conflict, another version stands beside it. The newest version has the plain name;
+each older one is a tool of its own, called `NAME.vVERSION`, so that gates judge exactly the version that runs.
+All versions of a name are of one owner: nobody takes over the calls of another's tool with a newer one, nor its name while its owner
+is not connected.
+What the gateway ships is there without a registration, and gives way to the first one of its name and version, and comes back when that
+goes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import SHIPPED, Answer, Back, Call, Failure, Outcome
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.groundhog import META_TOOL
+from gatewright.mcp.wire.versions import LATEST_LEGACY
+from gatewright.schemas.schema import CompiledSchema, compile_schema
+from gatewright.sdk.versions import precedence
+from gatewright.servers.listing import Listing
+from gatewright.servers.local import Function, LocalServer
+from gatewright.servers.spec import ServerSpec
+
+__all__ = ["Conflict", "Registered", "Registry"]
+
+
+_MOST_LEFT = 10_000
+"""So many names of tools whose owners left are kept for them, until the gateway is started again."""
+
+
+class Conflict(Exception):  # noqa: N818 - a verdict
+    """There is another tool of this name and version, or another's of this name. `field` is what has to differ."""
+
+    def __init__(self, message: str, field: str = "version") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One tool in one version."""
+
+    name: str
+    version: str
+    definition: Mapping[str, Any]
+    """MCP's, without `name`."""
+    run: Function
+    fingerprint: str
+    """Two registrations with the same one are the same registration."""
+    owner: str = ""
+    """Who answers for it over a connection; empty for what the gateway itself stands behind."""
+    shipped: bool = False
+    request: Mapping[str, Any] | None = None
+    """What was sent to register it, where that is all that is needed to register it again."""
+
+
+class _Made(msgspec.Struct, frozen=True, eq=False):
+    """What is listed of one tool, under one name, and what its results are held against."""
+
+    of: Registered
+    members: Mapping[str, msgspec.Raw]
+    check: CompiledSchema | None
+
+
+class Registry(LocalServer):
+    """The server. `changed` is told whenever it offers something else than before."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None, *, hints: bool = True) -> None:
+        """`hints` says whether annotations of what is registered ask for a person."""
+        super().__init__(ServerSpec(id=SHIPPED, local=True, hints=hints), {})
+        self._changed = changed
+        self._kept: dict[tuple[str, str], Registered] = {}
+        self._shipped: dict[tuple[str, str], Registered] = {}
+        self._checks: dict[str, CompiledSchema] = {}
+        self._made: dict[str, _Made] = {}
+        """What is offered, by what it is called: what did not change is not made again."""
+        self._left: OrderedDict[str, str] = OrderedDict()
+        """Name → who answered for it last, of what is not offered any more."""
+
+    @property
+    def tools(self) -> Sequence[Registered]:
+        """Everything that is offered."""
+        return tuple(self._kept.values())
+
+    def get(self, name: str, version: str) -> Registered | None:
+        """The tool of this name and version."""
+        return self._kept.get((name, version))
+
+    def add(self, one: Registered) -> bool:
+        """Offer a tool. False where it is there already. Raises `Conflict`."""
+        key = one.name, one.version
+        if any(other.name == one.name and other.owner != one.owner for other in self.tools):
+            raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
+        if self._left.get(one.name, one.owner) != one.owner:
+            raise Conflict(
+                f"{one.name} is a tool that somebody else answers for, who is not connected", "name"
+            )
+        known = self._kept.get(key)
+        if known is not None and not known.shipped:
+            if known.fingerprint == one.fingerprint:
+                return False
+            raise Conflict(f"{one.name} {one.version} is registered already, and differs")
+        if one.shipped:
+            self._shipped[key] = one
+        self._kept[key] = one
+        self._offer()
+        return True
+
+    def remove(self, *keys: tuple[str, str]) -> None:
+        """Offer these no more, each a name and a version; without effect for those that are not there. What is shipped and gave
+        way is back."""
+        gone = [key for key in keys if key in self._kept]
+        for key in gone:
+            self._removed(key)
+        if gone:
+            self._offer()
+
+    def _removed(self, key: tuple[str, str]) -> None:
+        gone, shipped = self._kept.pop(key), self._shipped.get(key)
+        if gone.owner:
+            self._left[gone.name] = gone.owner
+            self._left.move_to_end(gone.name)
+            if len(self._left) > _MOST_LEFT:
+                self._forget_one()
+        if shipped is not None:
+            self._kept[key] = shipped
+
+    def _forget_one(self) -> None:
+        """The oldest name of whoever left most: nobody pushes out another's."""
+        ((owner, _),) = Counter(self._left.values()).most_common(1)
+        del self._left[next(name for name, whose in self._left.items() if whose == owner)]
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Run one tool, and hold what it says against its output schema."""
+        outcome = await super().call(method, params, call, back)
+        check = self._checks.get(str(params.get("name")))
+        if check is None or not isinstance(outcome, Answer) or outcome.tool_error:
+            return outcome
+        said = jsonrpc.decode(outcome.raw)
+        objection = check.objection(said.get("structuredContent"))
+        if objection is None:
+            return outcome
+        return Failure(
+            "output_invalid",
+            f"what {params['name']} returned does not fit its output schema at "
+            f"{objection.path or '/'}: {objection.message}",
+            {"path": objection.path, "rule": objection.rule},
+        )
+
+    def _offer(self) -> None:
+        """Make the listing anew: the newest version of each under its plain name."""
+        by_name: dict[str, list[Registered]] = {}
+        for one in self._kept.values():
+            by_name.setdefault(one.name, []).append(one)
+        before, self._made = self._made, {}
+        self._functions.clear()
+        self._checks.clear()
+        for name, versions in by_name.items():
+            versions.sort(key=lambda one: precedence(one.version), reverse=True)
+            for number, one in enumerate(versions):
+                called = name if number == 0 else f"{name}.v{one.version}"
+                known = before.get(called)
+                made = known if known is not None and known.of is one else _made(called, one)
+                self._made[called] = made
+                self._put(called, one.run)
+                if made.check is not None:
+                    self._checks[called] = made.check
+        self.listing = Listing(
+            Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None),
+            {"tools": [one.members for one in self._made.values()]},
+        )
+        self._changed()
+
+
+_INFO = {"name": SHIPPED, "version": "1"}
+
+
+def _made(called: str, one: Registered) -> _Made:
+    schema = one.definition.get("outputSchema")
+    members = jsonrpc.decode_members(jsonrpc.encode(_definition(called, one)))
+    return _Made(one, members, None if schema is None else compile_schema(schema))
+
+
+def _definition(called: str, one: Registered) -> dict[str, Any]:
+    around = one.definition.get("_meta") or {}
+    said = {**around.get(META_TOOL, {}), "name": one.name, "version": one.version}
+    return {"name": called, **one.definition, "_meta": {**around, META_TOOL: said}}

@@ -1,0 +1,127 @@
+"""A call of a caller who only waits for its answer: nothing is put to him, nothing goes before it.
+
+ggen's doors and REST are like that: one request, one answer, no session. A server that needs to ask
+its caller something is told that it cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from gatewright.call import Call, Caller, CannotAsk, Event, Outcome, Question, Refusal, Tool
+from gatewright.command_text import to_type
+from gatewright.mcp.protocol.mcp_server import Inbound
+from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.schemas.flaws import Flaw, Flaws
+
+__all__ = ["BROKEN", "Shown", "Unasked", "Who", "told", "unless_gone", "unreadable"]
+
+T = TypeVar("T")
+
+BROKEN = "internal error; the details are in the gateway's log"
+"""What a caller hears of a defect of ours."""
+
+
+class Who(NamedTuple):
+    """Who asks, what he showed for it, and the profile that he sees."""
+
+    caller: Caller
+    credential: str | None
+    profile: str
+
+
+class Shown(Protocol):
+    """What there is to call, as these doors need to know it."""
+
+    def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
+        """A tool by any of its names, where the caller may see it."""
+
+    def offers(self, profile: str) -> bool:
+        """Whether there is any tool in a profile, whoever may see it."""
+
+
+class _NoWayBack:
+    """The kernel's `Back` where there is none."""
+
+    def emit(self, event: Event) -> None:
+        """Nobody hears it."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        raise CannotAsk("the caller speaks a dialect in which it cannot be asked anything")
+
+
+_NO_WAY_BACK = _NoWayBack()
+
+
+class Unasked:
+    """Leads such calls through the kernel. `door` is what the record calls the door."""
+
+    def __init__(self, front: Front, shown: Shown, door: str) -> None:
+        self._front = front
+        self._shown = shown
+        self._flaws = Flaws()
+        self.door = door
+
+    async def handle(self, inbound: Inbound, who: Who) -> tuple[Call, Outcome]:
+        """Walk one call to its end. Never raises, except for the cancellation of its task."""
+        front = self._front
+        await front.upstream.settled()  # what is still starting is not missing
+        call = front.call(
+            inbound,
+            who.caller,
+            door=self.door,
+            credential=who.credential,
+            session=None,
+            profile=who.profile,
+        )
+        return call, await front.kernel.handle(call, _NO_WAY_BACK)
+
+    def hides(self, profile: str) -> bool:
+        """Whether who sees no tool at all only may not see any (decision C-32)."""
+        return self._shown.offers(profile)
+
+    def flaws(self, call: Call) -> list[dict[str, Any]]:
+        """What is wrong with the arguments of a call that was refused for them."""
+        tool = self._shown.tool(call.profile, call.name, call.caller)
+        if tool is None:
+            return []
+        return [told(one) for one in self._flaws.of(tool.schema, call.arguments)]
+
+
+def unreadable(caller: Caller) -> Refusal:
+    """What a caller is told that may not read the definition of any tool there is."""
+    granted = to_type("grant add {} SERVER", caller.id)
+    return Refusal(
+        "permission_denied",
+        f"none of the tools here may be read by this caller; `{granted}` grants those of a server",
+    )
+
+
+def told(flaw: Flaw) -> dict[str, Any]:
+    """One flaw as ggen's error data has it."""
+    return {
+        "error_type": "ValidationError" if flaw.field is None else "FieldValidation",
+        "field": flaw.field,
+        "reason": flaw.reason,
+        "suggestions": list(flaw.suggestions),
+        "documentation_url": flaw.documentation_url,
+    }
+
+
+async def unless_gone(http: HttpRequest, work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of some work, which is cancelled when the client closes its connection; then None."""
+    doing = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(http.gone())
+    try:
+        await asyncio.wait((doing, gone), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+        doing.cancel()
+        await asyncio.wait((doing,))
+        return None
+    finally:
+        gone.cancel()
+        doing.cancel()

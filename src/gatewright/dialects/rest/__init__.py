@@ -1,0 +1,1 @@
+"""REST: each tool is a path, its arguments are the body."""

@@ -1,1 +1,0 @@
-"""Where callers come in: transport, protocol and kernel joined, and nothing else."""

@@ -1,0 +1,48 @@
+"""What has this session read? Noted with every result and event of a tool that reads what strangers write or what is private.
+
+A task is read when its caller asks for it. Noted before the caller can know it, and also of a result that says the tool failed: an error has text as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gatewright.call import Answer, Call, Event, Failure, Outcome, Tool
+from gatewright.flow.taints import Holder, Taints
+
+__all__ = ["Flow"]
+
+_READ = frozenset({"untrusted", "private"})
+
+
+class Flow:
+    """Filter `flow`. It changes nothing."""
+
+    name = "flow"
+
+    def __init__(self, taints: Taints, holder: Callable[[Call], Holder], *, idle: bool) -> None:
+        """`holder` says whose reading a call adds to."""
+        self._taints = taints
+        self._holder = holder
+        self.idle = idle
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+        """The outcome, noted where it says something of the owner's."""
+        tool = call.tool or call.task_tool
+        if tool is not None and tool.security.flow:
+            spoke = type(outcome) is Answer or (type(outcome) is Failure and bool(outcome.error))
+            if spoke:
+                self._note(call, tool)
+        return outcome
+
+    def event(self, call: Call, event: Event) -> Event | None:
+        """The event, noted."""
+        tool = call.tool or call.task_tool
+        if tool is not None and tool.security.flow:
+            self._note(call, tool)
+        return event
+
+    def _note(self, call: Call, tool: Tool) -> None:
+        marks = [one for one in tool.security.flow if one in _READ]
+        if marks:
+            self._taints.add(self._holder(call), marks, tool.exposed)

@@ -1,0 +1,66 @@
+"""May this session still send? A tool that sends data out needs a person once its session has read both what strangers wrote and
+what is private.
+
+The gate only finds out, and writes the fact `flow`: which tools brought what. The gate `confirm` then asks, as it asks for dangerous
+calls; what a task is told on the way (`tasks/update`) it does not, so there the gate itself refuses. What is read is noted by the filter of the same name, when the result goes to the caller and not before: a call
+that was refused brought nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gatewright.call import Back, Call, Refusal
+from gatewright.flow.taints import Holder, Taints
+
+__all__ = ["Flow", "FlowRule"]
+
+_BOTH = ("untrusted", "private")
+_NOT_RUN = 'so it is not run; a person is asked instead with then = "ask" in [flow]'
+_TOLD = "tasks/update"
+"""What a caller says to the tool whose call has become a task."""
+
+
+class FlowRule(msgspec.Struct, frozen=True):
+    """What happens where the marks meet (`ask` a person, `refuse`, or nothing), whose reading is put together, and for how
+    many seconds it counts."""
+
+    then: Literal["ask", "refuse", "off"] = "ask"
+    per: Literal["session", "caller"] = "session"
+    lasts_s: float = 3600.0
+
+    def holder(self, call: Call) -> Holder:
+        """Whose reading this call adds to."""
+        return *call.caller.who, (call.session or "") if self.per == "session" else ""
+
+
+class Flow:
+    """Gate `flow`."""
+
+    name = "flow"
+
+    def __init__(self, taints: Taints, rule: FlowRule) -> None:
+        self.taints = taints
+        self.rule = rule
+        self.idle = rule.then == "off"
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        tool = call.tool or (call.task_tool if call.method == _TOLD else None)
+        if tool is None or "outbound" not in tool.security.flow:
+            return call
+        held = self.taints.of(self.rule.holder(call), self.rule.lasts_s)
+        if not all(mark in held for mark in _BOTH):
+            return call
+        brought = {mark: held[mark] for mark in _BOTH}
+        call.facts["flow"] = brought
+        if self.rule.then == "ask" and call.tool is not None:
+            return call
+        end = _NOT_RUN if call.tool is not None else "so its task is told nothing more"
+        return Refusal(
+            "policy_violation",
+            f"{tool.exposed} sends data out, and this {self.rule.per} has read what strangers wrote "
+            f"({brought['untrusted']}) and private data ({brought['private']}), {end}",
+            {"rule": "flow", **brought},
+        )

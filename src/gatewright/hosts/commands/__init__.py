@@ -1,0 +1,1 @@
+"""Commands about MCP hosts: `gatewright connect`, `disconnect` and `import`."""

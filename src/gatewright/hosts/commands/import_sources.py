@@ -1,0 +1,144 @@
+"""What `gatewright import` is pointed at: a file, a host by name, a URL, or everything that is known.
+
+Without an argument only files of the user are looked for. A project's file came with the project, and
+whoever wrote it would choose what runs here: it is named, and imported when it is asked for by path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from gatewright.cli.output import CliError, Exit, note
+from gatewright.command_text import to_type
+from gatewright.hosts.files import MAX_BYTES, read_bytes
+from gatewright.hosts.hosts import HOSTS, Host, Platform, find_host, user_files
+from gatewright.hosts.model import CannotRead
+from gatewright.hosts.read import Place
+
+__all__ = ["Found", "fetch", "find_sources", "places_of"]
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One source: bytes, or why there are none."""
+
+    content: bytes = b""
+    place: Place
+    problem: CannotRead | None = None
+
+
+def find_sources(words: list[str], bundles: str, *, private: bool) -> list[Found]:
+    """Everything that the words of the command line name. Raises `CliError` for a word that names nothing."""
+    if not words:
+        found = [one for host in HOSTS.values() for one in _of_host(host, bundles)]
+        _tell_project_files()
+        if not found:
+            raise CliError(
+                "no host's configuration was found",
+                code="not_found",
+                exit_code=Exit.USAGE,
+                hint=f"name a file, a URL or one of {', '.join(HOSTS)}",
+            )
+        return found
+    return [one for word in words for one in _of_word(word, bundles, private=private)]
+
+
+def fetch(url: str, *, private: bool) -> bytes:
+    """A document from a URL: https, no redirect, public addresses only unless `private`."""
+    from gatewright.transport.safe_fetch import Egress, EgressFailed  # noqa: PLC0415 - 150 ms, for URLs alone
+
+    if not private and urlsplit(url).scheme != "https":
+        raise CannotRead("unreachable", "only https is fetched", "--private allows http as well")
+    try:
+        status, content = asyncio.run(Egress().ask(url, outside=not private))
+    except (EgressFailed, ValueError) as problem:
+        raise CannotRead("unreachable", str(problem), "check the URL, or download it") from None
+    if status != 200:
+        raise CannotRead("unreachable", f"the answer has status {status}", "check the URL")
+    return content
+
+
+def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
+    if word.startswith(("https://", "http://")):
+        shown = urlsplit(word)._replace(query="", fragment="").geturl()
+        place = Place(file=shown, bundles=bundles)
+        try:
+            yield Found(content=fetch(word, private=private), place=place)
+        except CannotRead as problem:
+            yield Found(place=place, problem=problem)
+        return
+    if word == "-":
+        yield Found(
+            content=sys.stdin.buffer.read(MAX_BYTES), place=Place(file="-", bundles=bundles)
+        )
+        return
+    host = find_host(word)
+    if host is None or Path(word).is_file():
+        yield _of_file(Path(word), bundles)
+        return
+    found = list(_of_host(host, bundles))
+    if not found:
+        places = ", ".join(map(str, places_of(host)))
+        raise CliError(
+            f"{host.title} keeps no servers here: there is no {places}",
+            code="not_found",
+            exit_code=Exit.USAGE,
+            hint="name the file, if it is elsewhere",
+        )
+    yield from found
+
+
+def places_of(host: Host) -> list[Path]:
+    """Where a host keeps its servers on this machine, be the files there or not."""
+    platform: Platform = "linux"
+    if sys.platform in {"darwin", "win32"}:
+        platform = "darwin" if sys.platform == "darwin" else "win32"
+    found = user_files(host, home=str(Path.home()), environ=os.environ, platform=platform)
+    return [Path(one) for one in found]
+
+
+def _of_host(host: Host, bundles: str) -> Iterator[Found]:
+    """The files of a host that are there."""
+    for path in places_of(host):
+        if path.exists():
+            yield _read(path, Place(file=str(path), host=host.id, bundles=bundles))
+
+
+def _of_file(path: Path, bundles: str) -> Found:
+    whole = path.absolute()
+    known = (host.id for host in HOSTS.values() if whole in places_of(host))
+    place = Place(
+        file=str(whole), host=next(known, ""), workspace=_workspace(whole), bundles=bundles
+    )
+    return _read(whole, place)
+
+
+def _read(path: Path, place: Place) -> Found:
+    try:
+        return Found(content=read_bytes(path), place=place)
+    except CannotRead as problem:
+        return Found(place=place, problem=problem)
+
+
+def _workspace(path: Path) -> str | None:
+    """The folder of the project whose file this is, by the place where hosts look for one."""
+    for host in HOSTS.values():
+        below = Path(host.project).parts
+        if below and path.parts[-len(below) :] == below:
+            root = path.parents[len(below) - 1]
+            return None if root == Path.home() else str(root)
+    return None
+
+
+def _tell_project_files() -> None:
+    for name in dict.fromkeys(host.project for host in HOSTS.values() if host.project):
+        if Path(name).is_file():
+            note(
+                f"not read: {name} belongs to this project; `{to_type('import {}', name)}` reads it"
+            )

@@ -1,0 +1,101 @@
+"""The file of a host as a text: read whole, and put in place of the one before in a single step.
+
+Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
+points to is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from gatewright.hosts.files import read_bytes
+from gatewright.hosts.model import CannotRead
+from gatewright.hosts.problems import CannotEdit, Unreadable
+
+__all__ = ["read_text", "remove_folders", "replace_text", "write_private"]
+
+
+def read_text(path: Path) -> str | None:
+    """The text, mark of the byte order included; None where there is no file.
+
+    Raises `CannotRead`, and `Unreadable` with the line for a text that is not UTF-8.
+    """
+    try:
+        content = read_bytes(path)
+    except CannotRead as problem:
+        if problem.kind == "missing":
+            return None
+        raise
+    try:
+        return content.decode()
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise Unreadable("not UTF-8; save the file as UTF-8", line) from None
+
+
+def replace_text(
+    path: Path, text: str | None, *, expected: str | None, private: bool
+) -> list[Path]:
+    """Put a text in the place of `expected`; None removes the file. Returns the folders it made.
+
+    `private` is for a file that is new: whether others may read it. Raises `CannotEdit` when the file
+    is not what was expected, so that what somebody else has written meanwhile is not lost.
+    """
+    target = Path(os.path.realpath(path))
+    if read_text(target) != expected:
+        raise CannotEdit("it has changed in the meantime")
+    if text is None:
+        target.unlink()
+        return []
+    made = _make_folders(target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        _resemble(draft, target, 0o600 if private else 0o644)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    return made
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, in one step, in a folder that only they may enter."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    Path(name).replace(path)
+
+
+def remove_folders(folders: list[Path]) -> None:
+    """Remove these folders, the innermost first, as far as they are empty."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make a folder and those above it; the ones that were made, the innermost first."""
+    missing = [one for one in [folder, *folder.parents] if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _resemble(draft: Path, target: Path, mode: int) -> None:
+    """Give the draft the mode and the owner of what it replaces."""
+    with contextlib.suppress(FileNotFoundError):
+        found = target.stat()
+        mode = stat.S_IMODE(found.st_mode)
+        if hasattr(os, "chown") and (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.chown(draft, found.st_uid, found.st_gid)
+    draft.chmod(mode)

@@ -1,0 +1,1 @@
+"""Commands about callers: `gatewright key`, `gatewright session`."""

@@ -1,0 +1,68 @@
+"""Who is known and by whom: agents that the configuration speaks of, and issuers of access tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Container, Iterator
+
+from gatewright.cli.checks.finding import Finding
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.hosts.local_agents import AGENTS
+
+__all__ = ["check_identity", "check_operators"]
+
+_BOUNDARIES = {
+    "local": (
+        "are whoever shows an operator's key, and whoever sits at a terminal of this user",
+        "no boundary towards an agent that runs as this user and has a shell: it can make itself a terminal",
+    ),
+    "key": (
+        "are whoever shows an operator's key, and nobody else",
+        "a boundary towards agents that run as another user than the gateway; one of the same user can change the state folder",
+    ),
+}
+_ALWAYS = frozenset({"*", "local", "anonymous", "gateway-client", *AGENTS})
+
+
+def check_identity(settings: Settings, names: Container[str]) -> Iterator[Finding]:
+    """What `[agents]` and `[oauth]` come to. `names` are those that keys were made for."""
+    issuers = {one.name for one in settings.oauth.issuers}
+    for name in settings.agents:
+        if name in _ALWAYS or name in names or name.partition(":")[0] in issuers:
+            continue
+        yield Finding(
+            check="identity",
+            subject=name,
+            level="warning",
+            what="[agents] speaks of it, and no key was made for it",
+            fix=f"`{to_type('key create {}', name)}`, or remove [agents.{name}]",
+        )
+    if issuers:
+        yield from _issuers(settings)
+
+
+def check_operators(settings: Settings) -> Iterator[Finding]:
+    """Which boundary stands between agents and what operators may do."""
+    what, why = _BOUNDARIES[settings.gateway.operators]
+    yield Finding(check="gateway", subject="operators", level="ok", what=what, why=why)
+
+
+def _issuers(settings: Settings) -> Iterator[Finding]:
+    # Most gateways take no tokens: who does not does not load what reads them.
+    from gatewright.identity.issuers import unreachable  # noqa: PLC0415
+
+    found = asyncio.run(unreachable(settings))
+    for one in settings.oauth.issuers:
+        why = found.get(one.name, "")
+        how = "asked about its tokens" if one.client_id else "asked for its keys"
+        yield Finding(
+            check="identity",
+            subject=f"{one.name} ({one.issuer})",
+            level="problem" if why else "ok",
+            what=f"cannot be {how}, so nobody with a token of it gets in"
+            if why
+            else f"can be {how}",
+            why=why,
+            fix="check that this machine reaches it, and [[oauth.issuers]]" if why else "",
+        )

@@ -1,0 +1,22 @@
+"""API keys as the gate that authenticates wants to know them: a key that was just made counts at once."""
+
+from __future__ import annotations
+
+from gatewright.call import Caller
+from gatewright.identity.keys import Callers
+
+__all__ = ["FreshKeys"]
+
+
+class FreshKeys:
+    """Looks once more, after a look whether another process changed the keys, before it says no."""
+
+    def __init__(self, callers: Callers) -> None:
+        self._callers = callers
+
+    def verify(self, credential: str) -> Caller | str:
+        """The key's owner, or in one word why there is none."""
+        found = self._callers.verify(credential)
+        if found == "unknown" and self._callers.refresh_if_changed():
+            return self._callers.verify(credential)
+        return found

@@ -1,0 +1,88 @@
+"""Which sessions there are, for operators, and for callers which are theirs (Groundhog's session view).
+
+A session's id is a handle and no credential, but only its beginning is shown: it is enough to find a session in
+the record by, and nobody has a use for the rest who does not have it already. A door that keeps sessions of its
+own beside the connections of hosts gives them to `more`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
+from gatewright.identity.claims import described, rights_of
+from gatewright.mcp.server.context import Standing
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.permissions import ggen_permission
+
+__all__ = ["METHOD", "Judged", "SessionList", "rate_state"]
+
+METHOD = "gatewright/session/list"
+_SHOWN = 12
+
+
+class Judged(Protocol):
+    """What the present configuration says of callers."""
+
+    def limited(self, door: str, caller: Caller) -> Refusal | None:
+        """Why the next call at a door would be over a limit, or None."""
+
+
+def rate_state(over: Refusal | None) -> dict[str, Any]:
+    """Whether the next call would be over a limit, by what would be said of it, and when it would not be."""
+    return {
+        "limited": over is not None,
+        "retry_after_ms": None if over is None else over.retry_after_ms,
+    }
+
+
+class SessionList:
+    """Answers the method. `standing` gives the sessions, `judged` who knows of callers."""
+
+    def __init__(
+        self,
+        standing: Callable[[], Mapping[str, Standing]],
+        judged: Callable[[], Judged],
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives Unix seconds, `monotonic` those in which sessions count."""
+        self._standing = standing
+        self._judged = judged
+        self._clock = clock
+        self._monotonic = monotonic
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        """Every session where an operator asks, else those of the caller; oldest first."""
+        every = call.caller.kind == "operator"
+        found = [
+            self._shown(ident, one)
+            for ident, one in self._standing().items()
+            if every or one.caller.who == call.caller.who
+        ]
+        return Answer(jsonrpc.encode({"sessions": found}))
+
+    def _shown(self, ident: str, one: Standing) -> dict[str, Any]:
+        caller = one.caller
+        over = self._judged().limited(one.door, caller)
+        ends = None if one.idle_s is None else one.used + one.idle_s
+        return {
+            "session_id": ident[:_SHOWN],
+            "door": one.door,
+            "profile": one.profile,
+            "key_id": caller.key_id,
+            "user_context": described(caller),
+            "permissions": [ggen_permission(held) for held in rights_of(caller.user).permissions],
+            "created_at": self._moment(one.opened),
+            "last_used_at": self._moment(one.used),
+            "expires_at": None if ends is None else self._moment(ends),
+            "rate_limit_state": rate_state(over),
+        }
+
+    def _moment(self, monotonic: float) -> str:
+        found = datetime.fromtimestamp(self._clock() - self._monotonic() + monotonic, UTC)
+        return found.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,288 @@
+"""OAuth 2.1 as MCP wants it from a server: what a token must say before it lets anybody in.
+
+Pure functions. A token is read twice: once without belief, to find the issuer it claims (`peek`), and once
+with that issuer's keys (`read_jwt`) or in that issuer's own words (`read_introspection`). Everything that
+decides comes from the second reading.
+
+What goes wrong with tokens goes wrong here: an algorithm that the token itself chooses (`none`, or HMAC with a
+public key for its secret), a key of another issuer, an audience that is somebody else. So algorithms are
+asymmetric and from a list, keys are looked for with the issuer that was configured, and a token without an
+audience, an end or a subject is none.
+
+Source: RFC 9068, 7519, 7517, 8725 (best practice), 7662, 8414, 9728; MCP 2025-11-25 and 2026-07-28,
+basic/authorization. Signatures are joserfc's.
+"""
+
+from __future__ import annotations
+
+import binascii
+import warnings
+from base64 import urlsafe_b64decode
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import JoseError, SecurityWarning
+from joserfc.jwk import JWKRegistry, Key, RSAKey
+
+from gatewright.oauth.documents import ALGORITHMS, Unusable, decode_document, scopes_in
+from gatewright.web.urls import flaw_of
+
+__all__ = [
+    "MOST_CHARS",
+    "Claims",
+    "Keys",
+    "Peek",
+    "Published",
+    "TokenRefused",
+    "Why",
+    "peek",
+    "read_introspection",
+    "read_jwt",
+    "read_keys",
+    "read_published",
+]
+
+MOST_CHARS = 16_384
+"""A longer token is none: it would not fit into a header either."""
+
+_MOST_KEYS = 100
+_RSA_BITS = 2048
+_TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
+
+Why = Literal[
+    "malformed",
+    "algorithm",
+    "issuer",
+    "key",
+    "signature",
+    "expired",
+    "early",
+    "audience",
+    "subject",
+    "inactive",
+]
+Keys = Mapping[str, Key]
+"""Key id → public key; the one of a set of one also under the empty id."""
+
+
+class TokenRefused(ValueError):  # noqa: N818 - a verdict
+    """The token lets nobody in. `why` is for the log: whoever shows it is told no more than that."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Peek(msgspec.Struct, frozen=True):
+    """What a token says of itself, believed by nobody yet."""
+
+    issuer: str
+    algorithm: str
+    key_id: str
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """What an issuer says with a token. Times are Unix seconds."""
+
+    subject: str
+    audience: tuple[str, ...]
+    expires: float
+    client: str = ""
+    scopes: tuple[str, ...] = ()
+    every: Mapping[str, Any] = {}
+    """All of it, for claims that only a configuration knows."""
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What an authorization server publishes that concerns whoever takes its tokens."""
+
+    jwks_uri: str = ""
+    introspection_endpoint: str = ""
+
+
+class _Header(msgspec.Struct):
+    alg: str
+    typ: str = ""
+    kid: str = ""
+
+
+class _Issuer(msgspec.Struct):
+    iss: str
+
+
+class _PublishedServer(msgspec.Struct):
+    issuer: str
+    jwks_uri: str | None = None
+    introspection_endpoint: str | None = None
+
+
+class _PublishedKeys(msgspec.Struct):
+    keys: list[dict[str, Any]]
+
+
+class _Said(msgspec.Struct):
+    """The claims that decide, of a JWT and of an introspection alike."""
+
+    exp: float | None = None
+    nbf: float | None = None
+    iss: str | None = None
+    sub: str | None = None
+    aud: str | list[str] | None = None
+    client_id: str | None = None
+    azp: str | None = None
+    scope: str | list[str] | None = None
+    scp: str | list[str] | None = None
+
+
+class _Introspected(_Said):
+    active: bool = False
+
+
+def peek(token: str) -> Peek | None:
+    """What a token claims, where it has the form of a signed JWT; None for every other text."""
+    parts = token.split(".")
+    if len(parts) != 3 or len(token) > MOST_CHARS:
+        return None
+    try:
+        header = msgspec.json.decode(_decoded(parts[0]), type=_Header)
+        payload = msgspec.json.decode(_decoded(parts[1]), type=_Issuer)
+    except (msgspec.DecodeError, binascii.Error, ValueError, RecursionError):
+        return None
+    if header.typ.lower() not in _TYPES:
+        return None
+    return Peek(payload.iss, header.alg, header.kid)
+
+
+def read_keys(body: bytes) -> Keys:
+    """The public keys of a JWK set. What cannot be used is left out; a set of nothing else is `Unusable`.
+
+    Symmetric keys are among what cannot be used: whoever can read them could sign with them.
+    """
+    found: dict[str, Key] = {}
+    listed = decode_document(body, _PublishedKeys, "the key set").keys[:_MOST_KEYS]
+    for one in listed:
+        key = _key(one)
+        if key is not None:
+            found.setdefault(str(one.get("kid", "")), key)
+    if not found:
+        raise Unusable("the key set has no public key for signatures")
+    if len(found) == 1:
+        found.setdefault("", *found.values())
+    return found
+
+
+def _key(member: dict[str, Any]) -> Key | None:
+    if member.get("kty") not in ("RSA", "EC", "OKP") or member.get("use", "sig") != "sig":
+        return None
+    public = {name: one for name, one in member.items() if name != "d"}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SecurityWarning)  # of small keys, which are not used
+            key = JWKRegistry.import_key(public)
+        small = isinstance(key, RSAKey) and key.public_key.key_size < _RSA_BITS
+    except (JoseError, ValueError, TypeError, AttributeError, KeyError):
+        return None
+    return None if small else key
+
+
+def read_published(body: bytes, issuer: str, *, loopback: bool) -> Published:
+    """The metadata of an authorization server (RFC 8414, or OpenID's), as far as it concerns a server.
+    Raises `Unusable`, above all when it is of another issuer, compared character by character."""
+    found = decode_document(body, _PublishedServer, "the authorization server metadata")
+    if found.issuer != issuer:
+        raise Unusable(
+            f"the authorization server metadata is of issuer {found.issuer[:200]!r}, not {issuer!r}"
+        )
+    for url in (found.jwks_uri, found.introspection_endpoint):
+        flaw = flaw_of(url, loopback=loopback) if url else ""
+        if flaw:
+            raise Unusable(f"the authorization server names {str(url)[:200]!r}: {flaw}")
+    return Published(found.jwks_uri or "", found.introspection_endpoint or "")
+
+
+def read_jwt(
+    token: str,
+    keys: Keys,
+    *,
+    issuer: str,
+    algorithms: Collection[str],
+    now: float,
+    leeway_s: float,
+    subject_claim: str = "",
+) -> Claims:
+    """What a token says, once its signature, its issuer and its times were found good. Raises `TokenRefused`.
+
+    It has to have a subject (RFC 9068 §2.2, also of a client that speaks for itself: then it is the client's id), unless
+    the operator says that `subject_claim` names the caller. The audience is in the result: for whom a token was made depends on what it is shown for.
+    """
+    seen = peek(token)
+    if seen is None:
+        raise TokenRefused("malformed")
+    if seen.algorithm not in algorithms or seen.algorithm not in ALGORITHMS:
+        raise TokenRefused("algorithm")
+    key = keys.get(seen.key_id)
+    if key is None:
+        raise TokenRefused("key")
+    if key.alg not in (None, seen.algorithm):
+        raise TokenRefused("algorithm")
+    try:
+        payload = _verified(token, key, seen.algorithm)
+        said = msgspec.json.decode(payload, type=_Said)
+        every = msgspec.json.decode(payload, type=dict[str, Any])
+    except (JoseError, ValueError, TypeError, RecursionError):
+        raise TokenRefused("signature") from None
+    if said.iss != issuer:
+        raise TokenRefused("issuer")
+    return _claims(said, every, now, leeway_s, subject_claim)
+
+
+def _verified(token: str, key: Key, algorithm: str) -> bytes:
+    """The payload of a token whose signature is good. Raises `JoseError`, `ValueError`."""
+    if algorithm != "EdDSA":
+        return jws.deserialize_compact(token, key, [algorithm]).payload
+    with warnings.catch_warnings():
+        # The name is superseded (RFC 9864), not the signature; most issuers still use the name.
+        warnings.simplefilter("ignore", SecurityWarning)
+        return jws.deserialize_compact(token, key, [algorithm]).payload
+
+
+def read_introspection(
+    body: bytes, *, issuer: str, now: float, leeway_s: float, subject_claim: str = ""
+) -> Claims:
+    """What an issuer answered when it was asked about a token (RFC 7662). Raises `TokenRefused`, and
+    `Unusable` for what is no such answer."""
+    said = decode_document(body, _Introspected, "the introspection")
+    every = decode_document(body, dict[str, Any], "the introspection")
+    if not said.active:
+        raise TokenRefused("inactive")
+    if said.iss not in (None, issuer):
+        raise TokenRefused("issuer")
+    return _claims(said, every, now, leeway_s, subject_claim)
+
+
+def _claims(
+    said: _Said, every: Mapping[str, Any], now: float, leeway_s: float, subject_claim: str
+) -> Claims:
+    if said.exp is None or said.exp + leeway_s <= now:
+        raise TokenRefused("expired")
+    if said.nbf is not None and said.nbf - leeway_s > now:
+        raise TokenRefused("early")
+    audience = (said.aud,) if isinstance(said.aud, str) else tuple(said.aud or ())
+    if not audience:
+        raise TokenRefused("audience")
+    client = said.client_id or said.azp or ""
+    subject = said.sub or ""
+    if (
+        not subject and not subject_claim
+    ):  # a client's id is not a user's: whoever names both alike is another
+        raise TokenRefused("subject")
+    scopes = dict.fromkeys((*scopes_in(said.scope), *scopes_in(said.scp)))
+    return Claims(subject, audience, said.exp + leeway_s, client, tuple(scopes), every)
+
+
+def _decoded(part: str) -> bytes:
+    if "=" in part:
+        raise ValueError("padded")
+    return urlsafe_b64decode(part + "=" * (-len(part) % 4))

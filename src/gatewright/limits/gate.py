@@ -1,0 +1,46 @@
+"""How often may one caller call? Counted as soon as it is known who asks, before anything that costs more.
+
+A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
+when it is known that the caller may use them. A look at a call that waits for a person (`limits.polls`) counts nowhere, nor does
+a list, unless somebody lists without end (`limits.poll_allowance`).
+"""
+
+from __future__ import annotations
+
+import time
+
+from gatewright.call import Back, Call, Refusal
+from gatewright.limits.meters import Meter
+from gatewright.limits.poll_allowance import Allowance
+from gatewright.limits.polls import Looks
+
+__all__ = ["Rate"]
+
+
+class Rate:
+    """Gate `rate`. The fact `limited_by` says which limit refused."""
+
+    name = "rate"
+
+    def __init__(self, meter: Meter, looks: Looks, lists: Allowance | None = None) -> None:
+        """`meter` counts by caller and key; `looks` and `lists` know what is not counted."""
+        self.meter = meter
+        self._lists = Allowance(time.monotonic) if lists is None else lists
+        self.idle = meter.idle
+        self._looks = looks
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        if self._looks.free(call):
+            return call
+        caller = call.caller
+        if call.kind == "list" and self._lists.take(caller.who):
+            return call
+        refusal = self.meter.take(call.door, caller.who, caller.key_id)
+        if refusal is None:
+            return call
+        call.facts["limited_by"] = dict(refusal.details)
+        return refusal
+
+    async def rehearse(self, call: Call) -> Call | Refusal:
+        """What would be said of the next call, which is not counted."""
+        return self.meter.would(call.door, call.caller.who, call.caller.key_id) or call

@@ -1,0 +1,218 @@
+"""Who used how much: one `Usage` for each subject of each rule, and the strictest of all rules wins.
+
+A rule counts one kind of subject, at one door or at all of them together. A call is taken by all its subjects or by none:
+what is refused costs nobody anything. What was used belongs to the subjects and not to the rules, so that
+other rules go on with it.
+
+A meter counts by pairs: of a caller and its key (`total`, `caller`, `key`), or of a server and its tool (`server`, `tool`). Which
+usages a pair means is found once.
+
+Memory: a subject takes about 300 bytes, and up to 40 for each call of the last minute. Who owes nothing is forgotten, and of more
+than `KEPT` subjects of a rule those go first that called least, and so would gain least by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from gatewright.call import Refusal
+from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Full, Usage, Windows
+
+__all__ = ["KEPT", "Meter", "Rule", "Scope"]
+
+KEPT = 200_000
+_SWEEP_AT = 1024
+_WORDS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", DAY: "day"}
+
+Scope = Literal["total", "caller", "key", "server", "tool"]
+_WHOSE: Mapping[Scope, str] = {
+    "total": " by all callers together",
+    "caller": "",
+    "key": " with this key",
+    "server": " at this server",
+    "tool": " of this tool",
+}
+_NO_WINDOWS = Windows()
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """How often. `windows` hold for each subject of the scope, `instead` for single ones in their place; a tool is
+    (server, name) there, and (server, "*") every other tool of that server. A caller is counted as `Caller.who`, and has its id there."""
+
+    scope: Scope
+    windows: Windows = _NO_WINDOWS
+    instead: Mapping[Hashable, Windows] = {}
+    door: str = ""
+    """At which door it counts; empty: at all of them together."""
+
+    def of(self, subject: Hashable) -> Windows:
+        """What holds for one subject."""
+        pair = subject if isinstance(subject, tuple) else None
+        if self.scope == "caller" and pair is not None:
+            subject = pair[1]
+        found = self.instead.get(subject)
+        if found is None and self.scope == "tool" and pair is not None:
+            found = self.instead.get((pair[0], "*"))
+        return self.windows if found is None else found
+
+    def __bool__(self) -> bool:
+        return bool(self.windows) or any(self.instead.values())
+
+
+class _Known(dict[Hashable, Usage]):
+    """Subject → usage, of one scope at one door."""
+
+    sweep_at = _SWEEP_AT
+
+
+class _Group:
+    """Everything that counts the calls of one pair."""
+
+    __slots__ = ("counted", "rules", "usages")
+
+    def __init__(self, found: Sequence[tuple[Rule, Windows, Usage]]) -> None:
+        self.usages = tuple(usage for _, _, usage in found)
+        self.counted = tuple((usage, usage.times.append) for usage in self.usages)
+        self.rules = tuple((usage, rule, windows) for rule, windows, usage in found)
+
+
+_Groups = dict[Hashable, dict[str | None, _Group]]
+
+
+class Meter:
+    """Counts calls by rules."""
+
+    def __init__(
+        self, rules: Sequence[Rule], clock: Callable[[], int], before: Meter | None = None
+    ) -> None:
+        """`clock` is monotonic nanoseconds; `before` is the meter whose place this one takes."""
+        self._clock = clock
+        self._known: dict[tuple[Scope, str], _Known] = {} if before is None else before._known
+        self._rules = tuple(rule for rule in rules if rule)
+        self._everywhere: _Groups | None = None if all(one.door for one in self._rules) else {}
+        self._doors: dict[str, _Groups] = {rule.door: {} for rule in self._rules if rule.door}
+        self._made = 0
+        self.idle = not self._rules
+        """Whether there is nothing to count."""
+
+    def take(self, door: str, one: Hashable, other: str | None) -> Refusal | None:
+        """Count a call, or say why it may not come, and count nothing."""
+        groups = self._doors.get(door, self._everywhere)
+        if groups is None:
+            return None
+        try:
+            group = groups[one][other]
+        except KeyError:
+            group = self._group(groups, door, one, other)
+        now = self._clock()
+        for usage in group.usages:
+            if not usage.spare:
+                refusal = _look(group, now)
+                if refusal is not None:
+                    return refusal
+                break
+        for usage, count in group.counted:
+            usage.spare -= 1
+            count(now)
+        return None
+
+    def would(self, door: str, one: Hashable, other: str | None) -> Refusal | None:
+        """What `take` would say, and nothing is counted."""
+        groups = self._doors.get(door, self._everywhere)
+        if groups is None:
+            return None
+        return _look(self._group(groups, door, one, other), self._clock())
+
+    def give_back(self, door: str, one: Hashable, other: str | None) -> None:
+        """The call that was taken last for this pair does not happen."""
+        groups = self._doors.get(door, self._everywhere)
+        if groups is not None:
+            for usage in self._group(groups, door, one, other).usages:
+                usage.take_back()
+
+    def _group(self, groups: _Groups, door: str, one: Hashable, other: str | None) -> _Group:
+        group = groups.get(one, {}).get(other)
+        if group is None:
+            found = [
+                (rule, windows, self._usage(rule, subject))
+                for rule in self._rules
+                if rule.door in ("", door)
+                and (subject := _subject(rule.scope, one, other)) is not None
+                and (windows := rule.of(subject))
+            ]
+            if self._made >= KEPT:
+                self._forget()
+            self._made += 1
+            group = groups.setdefault(one, {})[other] = _Group(found)
+        return group
+
+    def _usage(self, rule: Rule, subject: Hashable) -> Usage:
+        known = self._known.setdefault((rule.scope, rule.door), _Known())
+        usage = known.get(subject)
+        if usage is None:
+            if len(known) >= known.sweep_at:
+                self._sweep(known, rule)
+            usage = known[subject] = Usage()
+        if usage.by is not self:
+            usage.by, usage.spare = self, 0
+        return usage
+
+    def _sweep(self, known: _Known, rule: Rule) -> None:
+        """Forget who owes nothing, and where that leaves too many, the quarter that called least."""
+        owing = self._clock() - max(one.span for one in (rule.windows, *rule.instead.values()))
+        for subject in [subject for subject, usage in known.items() if usage.last <= owing]:
+            del known[subject]
+        if len(known) >= KEPT:
+            least = sorted(known, key=lambda subject: (known[subject].held, known[subject].last))
+            for subject in least[: KEPT // 4]:
+                del known[subject]
+        known.sweep_at = min(KEPT, max(_SWEEP_AT, 2 * len(known)))
+        self._forget()  # groups hold what was forgotten, and would count on with it
+
+    def _forget(self) -> None:
+        self._made = 0
+        for groups in (self._everywhere or {}, *self._doors.values()):
+            groups.clear()
+
+
+def _subject(scope: Scope, one: Hashable, other: str | None) -> Hashable | None:
+    """Whose count a call of this pair is; None where it is nobody's."""
+    if scope == "total":
+        return ""
+    if scope == "key":
+        return other
+    if scope == "tool":
+        return None if other is None else (one, other)
+    return one
+
+
+def _look(group: _Group, now: int) -> Refusal | None:
+    found: tuple[Rule, Full] | None = None
+    for usage, rule, windows in group.rules:
+        if usage.spare:
+            continue
+        full = usage.look(windows, now)
+        if full is not None and (found is None or full.wait > found[1].wait):
+            found = rule, full
+    return None if found is None else _refusal(*found)
+
+
+def _refusal(rule: Rule, full: Full) -> Refusal:
+    window, wait_ms = full.window, -(-full.wait // 1_000_000)
+    quota = window.span >= DAY
+    what = "Quota used up" if quota else "Rate limited"
+    return Refusal(
+        "quota_exceeded" if quota else "rate_limited",
+        f"{what}: {window.limit} calls per {_WORDS[window.span]}{_WHOSE[rule.scope]} exceeded; "
+        f"the next one may come in {wait_ms} ms",
+        {
+            "limit": window.limit,
+            "window_secs": window.span // SECOND,
+            "current": full.used + 1,
+            "scope": rule.scope,
+        },
+        wait_ms,
+    )

@@ -1,0 +1,47 @@
+"""How often may one server or tool be called, whoever calls? Asked of those alone who may use it.
+
+Before access is known, a caller without a grant could use up what belongs to others, and learn from the refusal that
+there is such a tool. What this gate refuses is given back where `rate` counted it: a refused call costs nobody anything.
+"""
+
+from __future__ import annotations
+
+from gatewright.call import Back, Call, Refusal
+from gatewright.limits.meters import Meter
+from gatewright.limits.polls import Looks
+
+__all__ = ["ToolRate"]
+
+
+class ToolRate:
+    """Gate `tool_rate`. The fact `limited_by` says which limit refused."""
+
+    name = "tool_rate"
+
+    def __init__(self, meter: Meter, callers: Meter, looks: Looks) -> None:
+        """`meter` counts by server and tool, `callers` is that of the gate `rate`; `looks` knows what is not
+        counted, here or there."""
+        self.meter = meter
+        self.idle = meter.idle
+        self._callers = callers
+        self._looks = looks
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        target = call.target
+        if target is None or self._looks.free(call):
+            return call
+        tool = None if call.tool is None else target.name
+        refusal = self.meter.take(call.door, target.server, tool)
+        if refusal is None:
+            return call
+        self._callers.give_back(call.door, call.caller.who, call.caller.key_id)
+        call.facts["limited_by"] = dict(refusal.details)
+        return refusal
+
+    async def rehearse(self, call: Call) -> Call | Refusal:
+        """What would be said of the next call, which is not counted."""
+        target = call.target
+        if target is None:
+            return call
+        tool = None if call.tool is None else target.name
+        return self.meter.would(call.door, target.server, tool) or call

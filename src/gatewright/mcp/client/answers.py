@@ -1,0 +1,155 @@
+"""Reading what a tool server answered: the outcome of a call, or what it wants to know first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
+from gatewright.mcp.client.pending_requests import Reply
+from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named
+from gatewright.mcp.client.server_requests import UNATTRIBUTABLE
+from gatewright.mcp.protocol.eras import Interim
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.foreign_json import MOST_MEMBERS
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.jsonrpc import Notification, Response
+from gatewright.mcp.wire.spellings import SAID, flaw_of_params
+from gatewright.transport.large_text import LARGE, holds_any, is_utf8
+from gatewright.web.utf8 import is_utf8 as is_utf8_at_once
+
+__all__ = ["ask_all", "is_large", "params_of", "read_large", "read_reply"]
+
+_BRACE = ord("{")
+_TOOL_ERROR = (b"isError", b"\\u")
+"""The member's name may be spelled with escapes; a plain search rules out nearly everything."""
+
+
+def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
+    """The outcome in an answer: the result's own text, or the server's own error object."""
+    if type(reply) is not Response:
+        return reply  # type: ignore[return-value]
+    raw = reply.result
+    if not raw:
+        return _failed(reply.error)
+    if not (raw.isascii() or is_utf8_at_once(raw)):
+        return _NOT_UTF8
+    marked = kind == "tool" and (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0)
+    if not marked and len(raw) <= MOST_MEMBERS and raw[0] == _BRACE:
+        return Answer(raw, False, modern)  # nothing in it says anything else
+    return _answer(raw, kind, modern, marked=marked)
+
+
+def is_large(reply: Reply) -> bool:
+    """Whether an answer is to be read by `read_large`."""
+    return type(reply) is Response and len(reply.result) > LARGE
+
+
+async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
+    """The same of a large answer, with turns for others between two pieces of it."""
+    if type(reply) is not Response:
+        return read_reply(reply, kind, modern)
+    raw = reply.result
+    if not await is_utf8(raw):
+        return _NOT_UTF8
+    marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
+    await asyncio.sleep(0)
+    return _answer(raw, kind, modern, marked=marked)
+
+
+def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
+    """The outcome in a result; `marked`: it may say that the tool failed."""
+    if raw[0] != _BRACE and kind != "method":
+        return Failure("upstream_error", "the server's answer is not an object")
+    tool_error = False
+    try:
+        if len(raw) > MOST_MEMBERS and raw.count(b":") > MOST_MEMBERS and raw[0] == _BRACE:
+            members = jsonrpc.decode_members(raw)  # whoever changes it is to be able to read them
+        else:
+            members = jsonrpc.members_named(raw, "isError") if marked else {}
+    except jsonrpc.TooMuch as problem:
+        return Failure("upstream_error", f"the server's answer {problem}")
+    except ValueError:
+        return Failure("upstream_error", "the server's answer cannot be read")
+    if marked:
+        tool_error = bytes(members.get("isError", b"")) == b"true"
+        if tool_error and UNATTRIBUTABLE.encode() in raw:
+            return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    return Answer(raw, tool_error, modern)
+
+
+_ERROR_NS = 5_000_000
+"""What it may take to read an error once: it is read several times on its way."""
+_NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
+
+
+def _failed(error: bytes) -> Failure:
+    if len(error) > DECODED_BYTES:
+        said = (
+            f"the server's error has {len(error)} bytes, and at most {DECODED_BYTES} are passed on"
+        )
+        return Failure("upstream_error", said)
+    flaw = jsonrpc.heavy(error, _ERROR_NS)
+    if flaw:
+        return Failure("upstream_error", f"the server's error {flaw}")
+    if not is_utf8_at_once(error) or error[:1] != b"{":
+        return Failure("upstream_error", "the server answered with an error that cannot be read")
+    if UNATTRIBUTABLE.encode() in error:
+        return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    return Failure("upstream_error", "the server answered with an error", error=error)
+
+
+async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, Any] | Failure:
+    """The answers to all questions of an interim result of a server, asked at the same time.
+
+    One that cannot be asked fails the call: a modern server has no way to be told so.
+    """
+    if any(named(one.params) is not None for one in interim.questions.values()):
+        return _cannot(CannotAsk(OF_ITS_CALL))
+    tasks = {
+        key: asyncio.ensure_future(back.ask(replace(one, server=server)))
+        for key, one in interim.questions.items()
+    }
+    try:
+        await asyncio.gather(*tasks.values())
+    except CannotAsk as no:
+        return _cannot(no)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+    return {key: task.result() for key, task in tasks.items()}
+
+
+def _cannot(no: CannotAsk) -> Failure:
+    error = {"code": no.code, "message": no.message}
+    if no.data is not None:
+        error["data"] = no.data
+    return Failure(
+        "upstream_error",
+        f"the server needs to ask the caller, and cannot: {no.message}",
+        error=jsonrpc.encode(error),
+    )
+
+
+_UNATTRIBUTABLE = (
+    "the server asked something while calls of several sessions were in flight, and it cannot be "
+    'told whose question it was; set share = "session" for this server'
+)
+
+
+def params_of(note: Notification) -> dict[str, Any] | str:
+    """The params of a notification, or what is wrong with it."""
+    if len(note.params) > DECODED_BYTES:
+        return f"a notification of more than {DECODED_BYTES} bytes"
+    try:
+        params = jsonrpc.decode(note.params) if note.params else {}
+    except jsonrpc.TooMuch as problem:
+        return f"a notification whose params cannot be read: it {problem}"
+    except ValueError:
+        params = None
+    if type(params) is not dict:
+        return "a notification whose params cannot be read"
+    flaw = flaw_of_params(note.method, params, SAID)
+    return f"a notification that can be read in two ways: {flaw}" if flaw else params

@@ -1,0 +1,166 @@
+"""What an HTTP answer means for a call: rules without I/O, in one place.
+
+Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the wild do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatewright.call import Call, Failure
+from gatewright.mcp.wire import jsonrpc
+from gatewright.web.sse import SseParser
+
+__all__ = [
+    "SESSION",
+    "VERSION",
+    "answer_in",
+    "error_in",
+    "is_no_method",
+    "may_repeat",
+    "messages",
+    "names_a_request",
+    "refusal",
+    "session_is_lost",
+    "speaks_of_session",
+    "unsent",
+]
+
+SESSION = "Mcp-Session-Id"
+VERSION = "MCP-Protocol-Version"
+
+_NO_SESSION = -32000
+"""What the TypeScript SDK answers, with status 400 where the specification says 404."""
+
+_OF_SESSIONS = ("session", "not initialized")
+"""What its message says then ("Bad Request: No valid session ID provided", "Bad Request: Server not initialized")."""
+
+_MOST_WAIT_S = 3600
+
+
+def messages(data: bytes) -> list[jsonrpc.Message]:
+    """The messages in one body or event: none in an empty one, several in a batch (2025-03-26)."""
+    if not data.strip():
+        return []
+    if data.lstrip()[:1] == b"[":
+        batch = jsonrpc.parse_many(data)
+        return batch if isinstance(batch, list) else [batch]
+    return [jsonrpc.parse(data)]
+
+
+def error_in(body: bytes) -> jsonrpc.Response | None:
+    """The JSON-RPC error that an HTTP refusal carries, whatever its id. Some servers leave the id out."""
+    message = jsonrpc.parse(body)
+    if isinstance(message, jsonrpc.Response) and message.error:
+        return message
+    return None
+
+
+def answer_in(body: bytes, ident: int) -> jsonrpc.Response | None:
+    """What an HTTP refusal says of the request `ident`: its answer, or an error whatever its id."""
+    found = _answers_in(body)
+    own = (one for one in found if _is_own(one, ident))
+    return next(own, next((one for one in found if one.error), None))
+
+
+def names_a_request(body: bytes) -> bool:
+    """Whether an HTTP refusal has the answer to a request in it, which only somebody gives who has read that."""
+    return any(one.id != b"null" for one in _answers_in(body))
+
+
+def _answers_in(body: bytes) -> list[jsonrpc.Response]:
+    """The answers in the body of a refusal, which may be that of an event stream."""
+    text = body.strip()
+    said = [body]
+    if text and text[:1] not in b"{[":
+        try:
+            said = [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
+        except ValueError:
+            said = []
+    found = [one for each in said for one in messages(each)]
+    return [one for one in found if isinstance(one, jsonrpc.Response)]
+
+
+def session_is_lost(
+    status: int, said: jsonrpc.Response | None, had_session: bool, ident: int
+) -> bool:
+    """Whether the request `ident` was refused because the server does not know its session any more. A server that answers this
+    very request with a result or an error of its own has read it, whatever its status, and may have acted."""
+    if not had_session or (said is not None and _is_own(said, ident)):
+        return False
+    return status == 404 or (status == 400 and _is_of_session(said))
+
+
+def speaks_of_session(status: int, said: jsonrpc.Response | None, ident: int) -> bool:
+    """Whether a server answers the request `ident` itself that a session is gone: ours, and it looked at no more than that, or one
+    that the tool knows, which ran. The answer alone does not tell."""
+    if said is None or not said.error or not _is_own(said, ident):
+        return False
+    return _speaks_of_session(said) if status == 404 else status == 400 and _is_of_session(said)
+
+
+def is_no_method(said: jsonrpc.Response) -> bool:
+    """Whether a server says that it has no such method."""
+    return bool(said.error) and _decoded(said).get("code") == jsonrpc.METHOD_NOT_FOUND
+
+
+def may_repeat(call: Call | None) -> bool:
+    """Whether a request that may have been executed can be sent again without harm: what only reads by its method,
+    what the operator says so of, and what the gateway asks for itself."""
+    return call is None or call.repeatable
+
+
+def unsent(server: str) -> Failure:
+    """What a call comes to that was refused because the server had forgotten our session."""
+    return Failure(
+        "restarting",
+        f"server {server} had forgotten our session; nothing was run. Call it again",
+        {"server_id": server, "sent": False},
+    )
+
+
+def refusal(
+    server: str, status: int, headers: Mapping[str, str], said: jsonrpc.Response | None
+) -> jsonrpc.Response | Failure:
+    """What a refused request comes to: what the server itself said of it (`answer_in`), else the status."""
+    if said is not None:
+        return said
+    if status in (429, 503):
+        text = f"server {server} is overloaded (HTTP {status})"
+        return Failure("upstream_unavailable", text, retry_after_ms=_retry_after_ms(headers))
+    if status in (401, 403):
+        text = f"server {server} refused access (HTTP {status}); check its headers or token"
+        return Failure("upstream_error", text)
+    return Failure("upstream_error", f"server {server} answered HTTP {status}")
+
+
+def _retry_after_ms(headers: Mapping[str, str]) -> int:
+    found = headers.get("Retry-After", "")
+    return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
+
+
+def _is_own(answer: jsonrpc.Response, ident: int) -> bool:
+    """Whether an answer is one to the request `ident`, also where the server made a string of the number."""
+    return answer.id in (b"%d" % ident, b'"%d"' % ident)
+
+
+def _is_of_session(error: jsonrpc.Response | None) -> bool:
+    """Whether an error speaks of the session. Its code alone says nothing: -32000 is also how a tool that ran fails."""
+    if error is None:
+        return False
+    found = _decoded(error)
+    return found.get("code") == _NO_SESSION and _speaks_of_session(error)
+
+
+def _speaks_of_session(error: jsonrpc.Response) -> bool:
+    message = str(_decoded(error).get("message", "")).lower()
+    return any(word in message for word in _OF_SESSIONS)
+
+
+def _decoded(error: jsonrpc.Response) -> dict[str, Any]:
+    try:
+        found = jsonrpc.decode(error.error)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

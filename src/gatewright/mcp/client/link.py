@@ -1,0 +1,379 @@
+"""A connection to one tool server: what all kinds of it have in common.
+
+A link takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
+request ids and progress tokens (both are small integers of the link's own), adds and takes away what
+differs between the eras, and gives everything that comes back meanwhile to the call it belongs to.
+How bytes travel is the business of the subclasses.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import itertools
+import logging
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.mcp.client.accepted_methods import Sendable
+from gatewright.mcp.client.answers import ask_all, is_large, params_of, read_large, read_reply
+from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.notifications import Notes
+from gatewright.mcp.client.outgoing import Outgoing
+from gatewright.mcp.client.pending_requests import EXPIRED, Clock, Exchange, Reply
+from gatewright.mcp.client.related_tasks import Book, task_asked
+from gatewright.mcp.client.server_requests import Outside, Questions
+from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.versions import is_modern
+
+__all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed", "UpstreamRefused"]
+
+log = logging.getLogger("gatewright.mcp.client")
+
+FIRST_ID = 16
+"""Ids below this one belong to the handshake."""
+
+_ROUNDS = 16
+_ADAPTED = frozenset(("_meta", "inputResponses", "trace_id"))
+"""Members of params that have something in them for the server to see otherwise; most calls have none of them."""
+_numbers = itertools.count(1)
+
+
+class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
+    """What the gateway itself asked for did not come. The text says why."""
+
+
+class UpstreamRefused(UpstreamFailed):
+    """The server said no to it."""
+
+
+class LinkClosed(UpstreamFailed):
+    """The connection ended before or while it was made."""
+
+
+class Sink(Protocol):
+    """Who takes what a server says outside any call."""
+
+    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Take one notification that belongs to no call."""
+
+    def renewed(self, link: Link) -> None:
+        """Learn that the server is a new one behind an old link: what it was told is forgotten."""
+
+
+class Admits(Protocol):
+    """Who decides whether a server that has said hello may go on."""
+
+    async def admit(self, link: Link) -> None:
+        """Return once it may. Raises `UpstreamFailed`."""
+
+    async def asked(self, link: Link, params: Any) -> dict[str, Any]:
+        """Answer what a server asks ourselves (MGP §3.5). Raises `CannotAsk`."""
+
+
+class Link(abc.ABC):
+    """One connection. Belongs to one event loop; nothing here blocks it."""
+
+    def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
+        self.spec = spec
+        self.number = next(_numbers)
+        """Which connection of this process it is; a session that is made again counts as another."""
+        self.sink = sink
+        self.admits: Admits | None = None
+        self.modern = False
+        self.open = False
+        """Whether a call can be sent now."""
+        self._hello: Hello | None = None
+        self.sole: str | None = ""
+        """Who alone has been served on this connection (`Exchange.party`): empty as long as nobody was, None for several."""
+        self.dropped = 0
+        """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
+        self._loop = asyncio.get_running_loop()
+        self._closing = ""
+        self._ended: asyncio.Future[str] = self._loop.create_future()
+        self._next = FIRST_ID
+        self._pending: dict[int, Exchange] = {}
+        self._clock = Clock(self._pending)
+        self._questions = Questions(spec.id, self._reply, self._may_ask, self._remark)
+        self._sendable = Sendable(lambda: self.spec)
+        self._outgoing = Outgoing(info, spec.face)
+        self._notes = Notes(self, self._pending, self._questions)
+
+    # -- for owners ----------------------------------------------------------------------------------
+
+    @property
+    def told_on(self) -> int:
+        """The number of the connection or session in which what the server says now is said; 0 where it may be another each time."""
+        return self.number
+
+    def _renumber(self) -> None:
+        self.number = next(_numbers)
+
+    @property
+    def hello(self) -> Hello | None:
+        """What the server said of itself; None until it did."""
+        return self._hello
+
+    @hello.setter
+    def hello(self, hello: Hello) -> None:
+        self._hello = hello
+        self.modern = hello.modern
+        self.open = not self._closing
+        self._outgoing.meet(hello)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the server has asked a caller something without saying which."""
+        return self._questions.asked
+
+    @property
+    def wants_roots(self) -> bool:
+        """Whether the server has asked for roots while no call was in flight."""
+        return self._questions.roots_wanted
+
+    def answer_outside(self, ask: Outside | None) -> None:
+        """Who answers what the server asks while no call is in flight."""
+        self._questions.outside = ask
+
+    def admit_by(self, admits: Admits | None) -> None:
+        """Who decides whether the server may go on after its hello, and answers what it asks about that."""
+        self.admits = admits
+        if admits is not None:
+            self._questions.own = partial(admits.asked, self)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is in flight."""
+        return any(one.call is not None for one in self._pending.values())
+
+    @property
+    def haunted(self) -> bool:
+        """Whether the server may still ask for somebody of whom no call is in flight."""
+        return self._questions.haunted
+
+    @abc.abstractmethod
+    def close(self, reason: str) -> None:
+        """End the connection; what is in flight fails. Idempotent, returns at once."""
+
+    async def wait_closed(self) -> str:
+        """Wait for the end, and return its reason."""
+        return await asyncio.shield(self._ended)
+
+    def _retire(self, reason: str) -> None:
+        """Take no more calls. What is in flight on its own connection may still be answered."""
+        if not self._closing:
+            self._closing = reason or "closed"
+            self.open = False
+            self._ended.set_result(self._closing)
+
+    @abc.abstractmethod
+    async def stop(self, grace_s: float) -> None:
+        """Like `close`, and wait until nothing of the server is left on this machine, giving it
+        `grace_s` seconds at each step."""
+
+    @abc.abstractmethod
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the server something. Lost without a word when the connection is gone."""
+
+    def request(
+        self, method: str, params: dict[str, Any], *, call: Call, back: Back, deadline: float
+    ) -> Coroutine[Any, Any, Outcome]:
+        """Put a call to the server. `params` is in the server's own names; `deadline` is in the
+        loop's seconds. Never raises, except for the cancellation of the caller's task."""
+        if self.sole is not None:
+            self._serves(call.session or call.id)
+        if self.modern and not is_modern(call.client.revision):
+            return self._rounds(method, params, call, back, deadline)
+        return self._once(method, params, call, back, deadline)
+
+    def tell(self, method: str, params: dict[str, Any], call: Call) -> None:
+        """Tell the server what a caller says without waiting for an answer. What the server says of it later names nobody, and no
+        answer ends it: until the connection ends its caller may be the one that is meant."""
+        party = call.session or call.id
+        self._serves(party)
+        self._questions.told(party)
+        self.notify(method, self._questions.related.outward(params, call))
+
+    def _serves(self, party: str) -> None:
+        if self.sole is not None and self.sole != party:
+            self.sole = None if self.sole else party
+
+    def know(self, book: Book) -> None:
+        """Learn who has the tasks of this connection."""
+        self._questions.related.book = book
+
+    async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+        """Ask for something on the gateway's own behalf. Raises `UpstreamFailed`."""
+        deadline = self._loop.time() + timeout_s
+        outcome = await self._once(method, params, None, None, deadline)
+        if isinstance(outcome, Answer):
+            return outcome.raw
+        if isinstance(outcome, Failure) and outcome.error is not None:
+            raise UpstreamRefused(f"{method}: {outcome.error[:500].decode(errors='replace')}")
+        raise UpstreamFailed(f"{method}: {outcome.message or outcome.reason}")
+
+    async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
+        """Hold one `subscriptions/listen` to a modern server open; `told` is set to what the server honours when it has
+        acknowledged it. Returns never; raises `UpstreamFailed` when the server ends it."""
+        ident = str(self._next)
+        self._notes.listening[ident] = told
+        try:
+            outcome = await self._once("subscriptions/listen", params, None, None, float("inf"))
+        finally:
+            del self._notes.listening[ident]
+        error = outcome.error if isinstance(outcome, Failure) else None
+        raise UpstreamFailed((error or b"the server ended it").decode(errors="replace")[:300])
+
+    # -- requests ------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+        """Put one request on its way, whose answer will settle `exchange`; or what there is to say at once."""
+
+    @abc.abstractmethod
+    def _abandon(self, exchange: Exchange, reason: str) -> None:
+        """Nobody waits for the answer any more."""
+
+    def _over(self, exchange: Exchange) -> None:
+        """A request was answered, or has failed. Told where a question waits, or where the request has `work`."""
+        self._questions.answered(exchange)
+
+    @abc.abstractmethod
+    def _reply(self, frame: bytes) -> None:
+        """Send a response to a request of the server. Must not raise."""
+
+    def _remark(self, frame: bytes) -> None:
+        """Send what the server may miss. Must not raise."""
+        self._reply(frame)
+
+    async def _once(
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call | None,
+        back: Back | None,
+        deadline: float,
+    ) -> Outcome:
+        """Put one request to the server, and wait for its answer."""
+        pending = self._pending
+        if len(pending) >= self.spec.in_flight:
+            return Refusal(
+                "resource_exhausted",
+                f"server {self.spec.id} already works on {self.spec.in_flight} calls",
+                {"sent": False},
+            )
+        ident = self._next
+        self._next = ident + 1
+        clock = self._clock
+        exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
+        kind = "list" if call is None else call.kind
+        plain = kind != "method" and not self._outgoing.always and _ADAPTED.isdisjoint(params)
+        shown = params if plain else self._adapted(exchange, method, params)
+        said = self._send(exchange, method, shown)
+        if said is not None:
+            return read_reply(said, kind, self.modern)
+        pending[ident] = exchange
+        if deadline < clock.rings:
+            clock.heed(deadline)
+        try:
+            reply = await exchange.future
+        except asyncio.CancelledError:
+            self._left(exchange)
+            raise
+        finally:
+            del pending[ident]
+        if reply is EXPIRED:
+            self._abandon(exchange, "the time limit was reached")
+            return Failure(
+                "upstream_timeout",
+                f"server {self.spec.id} did not answer {method} in time; it was told to stop",
+            )
+        self._ended_by_answer(exchange)
+        told = reply, kind, self.modern
+        return await read_large(*told) if is_large(reply) else read_reply(*told)
+
+    def _ended_by_answer(self, exchange: Exchange) -> None:
+        self._questions.lives.answered(exchange)
+        if self._questions.held or exchange.work is not None:
+            self._over(exchange)
+
+    def _left(self, exchange: Exchange) -> None:
+        """Its caller is gone. An answer that came right before ends it all the same: no other would."""
+        if exchange.answered:
+            self._ended_by_answer(exchange)
+        else:
+            self._abandon(exchange, "the caller cancelled the call")
+
+    def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The params of one request as the server is to see them."""
+        call = exchange.call
+        if "_meta" in params or "inputResponses" in params:
+            params = self._questions.related.outward(params, call)
+        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+            params, exchange.token = self._outgoing.adapted(params, call, exchange.ident)
+        if call is not None and call.kind == "method":
+            exchange.task = task_asked(method, params)
+        return params
+
+    async def _rounds(
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        deadline: float,
+    ) -> Outcome:
+        """Ask a legacy caller what a modern server wants to know, and repeat the call with it."""
+        current = await self._once(method, params, call, back, deadline)
+        for _ in range(_ROUNDS):
+            try:
+                interim = read_interim(current.raw) if isinstance(current, Answer) else None
+            except TooMuchAsked as problem:
+                return Failure("upstream_error", f"server {self.spec.id} {problem}")
+            if interim is None:
+                return current
+            begun = self._loop.time()
+            answers = await ask_all(interim, back, self.spec.id)
+            if isinstance(answers, Failure):
+                return answers
+            deadline += self._loop.time() - begun  # a person's time is not the tool's
+            again = retry_params(params, answers, interim.state)
+            current = _begun(await self._once(method, again, call, back, deadline))
+        return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
+
+    # -- what comes back -------------------------------------------------------------------------------
+
+    def _notified(self, note: jsonrpc.Notification, stream: Exchange | None = None) -> None:
+        """Take a notification; `stream` is the exchange on whose own stream it came, if any."""
+        params = params_of(note)
+        if isinstance(params, str):
+            self._drop(params)
+        elif not self._sendable.tells(note.method, self._hello):
+            self.dropped += 1
+            self._sendable.warn(note.method)
+        else:
+            self._notes.take(note.method, params, stream)
+
+    def told(self, method: str, params: dict[str, Any]) -> None:
+        """Pass on what the server says of no call."""
+        self.sink.said(self, method, params)
+
+    def _may_ask(self, method: str) -> bool:
+        return self._sendable.asks(method, self._hello)
+
+    def _drop(self, what: str) -> None:
+        self.dropped += 1
+        log.debug("server %s: %s", self.spec.id, what)
+
+
+def _begun(outcome: Outcome) -> Outcome:
+    """What a later round of one call came to: the first was sent, whatever became of this one."""
+    if isinstance(outcome, Answer) or outcome.details.get("sent") is not False:
+        return outcome
+    return replace(outcome, details={**outcome.details, "sent": True})

@@ -1,0 +1,165 @@
+"""Whom a notification of a server is for, on one connection: the call that it names, the caller whose task it names, the one session at
+work, those who listen, or nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from gatewright.call import Event
+from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.related_tasks import named, without
+from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
+
+__all__ = ["Notes", "Speaks"]
+
+
+class Speaks(Protocol):
+    """The connection (`mcp.client.link`)."""
+
+    spec: Endpoint
+    sole: str | None
+    dropped: int
+
+    @property
+    def hello(self) -> Hello | None:
+        """What the server said of itself."""
+
+    def told(self, method: str, params: dict[str, Any]) -> None:
+        """Pass on what belongs to no call."""
+
+
+class Notes:
+    """Takes what one server says without waiting for an answer, as far as it may say it."""
+
+    def __init__(self, link: Speaks, pending: Mapping[int, Exchange], questions: Questions) -> None:
+        self._link = link
+        self._pending = pending
+        self._questions = questions
+        self.listening: dict[str, asyncio.Future[Any]] = {}
+        """By the id of each listening request: what is set once the server has acknowledged it, to what it says it honours."""
+
+    def take(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+        """Take one; `stream` is the exchange on whose own stream it came, if any."""
+        if method == "notifications/progress":
+            self._progress(method, params, stream)
+        elif method == "notifications/cancelled":
+            self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
+        elif method in TASK_STATUS:
+            self._of_life(params)
+            self._link.told(method, _unnumbered(params))
+        elif method in OF_THE_SERVER:
+            self._unsolicited(method, params)
+        elif (task := named(params)) is not None:
+            self._of_task(task, method, params, stream)
+        elif (owner := self._owner(stream, params)) is not None:
+            self._emit(owner, method, params)
+        else:
+            self._belonging(method, params, stream)
+
+    def _of_life(self, params: dict[str, Any]) -> None:
+        """Take how a task stands. The answer that made it may have come right before: who waits for that has had no turn yet."""
+        lives = self._questions.lives
+        for one in self._pending.values():
+            if one.answered:
+                lives.answered(one)
+        lives.said(params)
+
+    def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+        token = params.get("progressToken")
+        exchange = self._pending.get(token) if type(token) is int else None
+        if exchange is None or exchange.token is None or (stream and stream is not exchange):
+            self._link.dropped += 1  # usually progress that came after its answer
+            return
+        params["progressToken"] = exchange.token
+        self._emit(exchange, method, params)
+
+    def _owner(self, stream: Exchange | None, params: dict[str, Any]) -> Exchange | None:
+        """The call a notification belongs to for certain, if any."""
+        return stream if stream is not None and stream.call is not None else self._tagged(params)
+
+    def _tagged(self, params: dict[str, Any]) -> Exchange | None:
+        """The exchange a notification names by our token, or, between MGP peers, by request id."""
+        meta = params.get("_meta")
+        for holder in (params, meta if type(meta) is dict else {}):
+            token = holder.get("progressToken")
+            exchange = self._pending.get(token) if type(token) is int else None
+            if exchange is not None and exchange.token is not None:
+                holder["progressToken"] = exchange.token
+                return exchange
+        ident, hello = params.get("request_id"), self._link.hello
+        if type(ident) is int and hello is not None and hello.mgp is not None:
+            return self._pending.get(ident)
+        return None
+
+    def _of_task(
+        self, task: str, method: str, params: dict[str, Any], stream: Exchange | None
+    ) -> None:
+        """What names a task is for whoever has that: on a call of theirs, else where they listen. A call of somebody else that it
+        came on does not make it that one's."""
+        certain = self._owner(stream, params)
+        every = list(self._pending.values()) if certain is None else [certain]
+        theirs = self._questions.related.about(task, every)
+        if theirs:
+            self._emit(theirs[-1], method, params)
+        elif certain is None:
+            self._link.told(method, params)
+        else:
+            self._link.dropped += 1
+
+    def _emit(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+        if exchange.back is None or exchange.call is None:
+            return
+        found = self._questions.related.inward(_unnumbered(params), exchange.call)
+        if found is None:
+            self._link.dropped += 1
+            return
+        if method.startswith("notifications/mgp.") and found.get("request_id") == exchange.ident:
+            found["request_id"] = exchange.call.id
+        exchange.back.emit(Event(method, found))
+
+    def _belonging(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+        """A log line, or something unknown, that names no call: it belongs to the one session at work, unless it came on a stream
+        of no call; when nobody is, to the one that ever was, or to everybody where nobody was yet; and to the gateway's own
+        log where it could tell one session about another."""
+        candidates = [one for one in self._pending.values() if one.call is not None]
+        if not candidates and self._link.sole is not None:
+            self._unsolicited(method, params)
+            return
+        exchange = self._questions.party(candidates if stream is None else ())
+        if exchange is not None:
+            self._emit(exchange, method, params)
+            return
+        spec = self._link.spec
+        logging.getLogger(f"gatewright.server.{spec.id}").info(
+            "%s: %.500r", params.get("level", method), params.get("data", params)
+        )
+
+    def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
+        meta = params.get("_meta")
+        if method == "notifications/subscriptions/acknowledged":
+            number = meta.get(META_SUBSCRIPTION) if type(meta) is dict else None
+            told = self.listening.get(str(number))
+            if told is not None and not told.done():
+                told.set_result(params.get("notifications"))
+            return
+        self._link.told(method, without(_unnumbered(params)))
+
+
+def _unnumbered(params: dict[str, Any]) -> dict[str, Any]:
+    """Without our own subscription's number, which means nothing to anybody else. A server may write it anywhere."""
+    meta = params.get("_meta")
+    if type(meta) is not dict or META_SUBSCRIPTION not in meta:
+        return params
+    rest = {key: value for key, value in meta.items() if key != META_SUBSCRIPTION}
+    params = {key: value for key, value in params.items() if key != "_meta"}
+    if rest:
+        params["_meta"] = rest
+    return params

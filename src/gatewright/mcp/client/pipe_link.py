@@ -1,0 +1,255 @@
+"""A link over a duplex pipe: a stdio child, or the HTTP+SSE transport of 2024-11-05.
+
+All calls share the pipe and none waits for another. Nothing on it says which call a server's own
+request or log line belongs to; `questions` has the rule for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from gatewright.call import Failure
+from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.link import Link, LinkClosed, Sink
+from gatewright.mcp.client.outgoing import question
+from gatewright.mcp.client.pending_requests import Exchange, Reply
+from gatewright.mcp.protocol.mcp_client import (
+    INITIALIZED,
+    Ask,
+    Failed,
+    Fallback,
+    Handshake,
+    Hello,
+    Step,
+)
+from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.process import Child
+
+__all__ = ["GARBAGE", "PipeLink"]
+
+log = logging.getLogger("gatewright.mcp.client")
+
+GARBAGE = 1000
+"""So many unreadable messages in a row, and the peer is no MCP server."""
+_OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
+
+
+class PipeLink(Link):
+    """Also the pipe's `Receiver`: make the link, open the pipe with it, then call `greet`."""
+
+    def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
+        super().__init__(spec, info, sink)
+        self.opening: asyncio.Future[Child] | None = None
+        """The child, while it is being started."""
+        self._pipe: Pipe | None = None
+        self._handshake: Handshake | None = None
+        self._steps: asyncio.Queue[Step] = asyncio.Queue()
+        self._garbage = 0
+        self._complained = 0.0
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    async def greet(self, pipe: Pipe, handshake: Handshake) -> Hello:
+        """Say hello over the pipe that was opened with this link as its receiver.
+
+        Raises `LinkClosed` when the server goes away or cannot be agreed with. The time that all
+        this may take is the caller's to bound.
+        """
+        self._pipe = pipe
+        self._handshake = handshake
+        step: Step = handshake.start()
+        while isinstance(step, Ask):
+            # Silence means something only where there is another way to ask. Who is known to be modern
+            # may take as long to start as any other server.
+            probing = step.method == "server/discover" and self.spec.era == "auto"
+            try:
+                pipe.send(jsonrpc.request(b"%d" % step.ident, step.method, step.params))
+                step = await self._step(self.spec.probe_s if probing else None)
+            except Closed as gone:
+                step = Failed(gone.reason)
+        self._handshake = None
+        if isinstance(step, Failed | Fallback):
+            reason = step.reason if isinstance(step, Failed) else "this is no MCP server"
+            self.close(reason)
+            raise LinkClosed(reason)
+        self.hello = step
+        if self.admits is not None:
+            await self.admits.admit(self)
+        if not step.modern:
+            self._write(INITIALIZED)
+        return step
+
+    async def _step(self, patience_s: float | None) -> Step:
+        while True:
+            try:
+                async with asyncio.timeout(patience_s):
+                    return await self._steps.get()
+            except TimeoutError:
+                if not self._steps.empty():
+                    continue  # it came in the very moment in which the patience ended
+                found = self._handshake.silent() if self._handshake is not None else None
+                if found is not None:
+                    return found
+
+    def close(self, reason: str) -> None:
+        """End the connection; what is in flight fails. Idempotent."""
+        if self._pipe is not None:
+            self._pipe.close()
+        self._end(reason)
+
+    async def stop(self, grace_s: float) -> None:
+        """Like `close`, and wait until the child is gone."""
+        pipe = self._pipe
+        self._end("stopped")
+        if pipe is None and self.opening is not None:
+            # It was given up while it was being opened; what is half open cannot be closed.
+            await asyncio.wait([self.opening])
+            pipe = None if self.opening.exception() is not None else self.opening.result()
+        if isinstance(pipe, Child):
+            await pipe.stop(grace_s)
+        elif pipe is not None:
+            pipe.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await pipe.wait_closed()
+
+    def closed(self, reason: str) -> None:
+        """The pipe is gone (`Receiver`)."""
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if self._closing:
+            return
+        self._retire(reason)
+        self._steps.put_nowait(Failed(self._closing))
+        self._questions.close()
+        for exchange in list(self._pending.values()):
+            exchange.settle(self._gone(sent=True))
+
+    def _gone(self, *, sent: bool) -> Failure:
+        what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
+        return Failure(
+            "upstream_unavailable",
+            f"server {self.spec.id} ended ({self._closing}); {what}",
+            {"sent": sent},
+            retry_after_ms=1000,
+        )
+
+    # -- out -----------------------------------------------------------------------------------------
+
+    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+        pipe = self._pipe
+        if self._closing or pipe is None:
+            return self._gone(sent=False)
+        try:
+            pipe.send(question(exchange.ident, method, params))
+        except Closed as gone:
+            self._end(gone.reason)
+            return self._gone(sent=False)
+        return None
+
+    def _abandon(self, exchange: Exchange, reason: str) -> None:
+        self._questions.abandoned(exchange)
+        self.notify("notifications/cancelled", {"requestId": exchange.ident, "reason": reason})
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the server something. Lost without a word when the connection is gone."""
+        self._write(jsonrpc.notification(method, params))
+
+    def _reply(self, frame: bytes) -> None:
+        self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
+        if self._pipe is None or self._closing:
+            return
+        try:
+            self._pipe.send(frame)
+        except Closed as gone:
+            self._end(gone.reason)
+
+    # -- in ------------------------------------------------------------------------------------------
+
+    def message(self, data: bytes) -> None:
+        """Take one whole message (`Receiver`)."""
+        message = jsonrpc.parse(data)
+        if type(message) is jsonrpc.Response:  # nearly all of them
+            self._garbage = 0
+            self._answered(message)
+        else:
+            self._take(message, data)
+
+    def _take(self, message: jsonrpc.Message, data: bytes) -> None:
+        if type(message) is jsonrpc.Malformed:
+            self._malformed(message, data)
+            return
+        self._garbage = 0
+        if type(message) is jsonrpc.Response:
+            self._answered(message)
+        elif type(message) is jsonrpc.Notification:
+            self._notified(message)
+        elif type(message) is jsonrpc.Request:
+            self._questions.put(message, list(self._pending.values()))
+
+    def _answered(self, response: jsonrpc.Response) -> None:
+        try:
+            ident = int(response.id)
+        except ValueError:
+            self._stray("an answer whose id is none of ours")
+            return
+        exchange = self._pending.get(ident)
+        if exchange is not None:
+            future = exchange.future
+            if future.done():
+                self._stray("a second answer to one request")
+            else:
+                future.set_result(response)
+        elif self._handshake is not None:
+            step = self._handshake.answered(response)
+            if step is not None:
+                self._steps.put_nowait(step)
+        elif self._questions.laid(ident, response):
+            self.dropped += 1
+        else:
+            self._stray("an answer to a request that is not open")
+
+    def _malformed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
+        if data.lstrip()[:1] == b"[":  # a batch, as servers of 2025-03-26 may send them
+            batch = jsonrpc.parse_many(data)
+            if isinstance(batch, list):
+                for message in batch:
+                    self._take(message, b"")
+                return
+        self._garbage += 1
+        self._stray(f"an unreadable message: {flaw.message}{_OWN_OUTPUT}")
+        if self._garbage >= GARBAGE:
+            self.close(f"{GARBAGE} unreadable messages in a row: {flaw.message}{_OWN_OUTPUT}")
+            return
+        if flaw.id != b"null":
+            self._flawed(flaw, data)
+
+    def _flawed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
+        """A message with a readable id: somebody waits, here or there, and must not wait for ever."""
+        try:
+            members = jsonrpc.members_named(data, "method", "jsonrpc")
+        except ValueError:
+            return
+        if "method" in members:
+            self._write(jsonrpc.error(flaw.id, (flaw.code, flaw.message)))
+        elif bytes(members.get("jsonrpc", b"")) == b'"2.0"' and flaw.id.isdigit():
+            exchange = self._pending.get(int(flaw.id))
+            if exchange is not None:
+                text = f"the server's answer is broken: {flaw.message}"
+                exchange.settle(Failure("upstream_error", text))
+
+    def _stray(self, what: str) -> None:
+        """Count what belongs to nothing, and say so at most once a second."""
+        self.dropped += 1
+        now = self._loop.time()
+        if now - self._complained >= 1.0:
+            self._complained = now
+            log.warning("server %s sent %s (%d dropped)", self.spec.id, what, self.dropped)

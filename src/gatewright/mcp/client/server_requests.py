@@ -1,0 +1,384 @@
+"""What a tool server asks in the middle of a call, and who is asked: never the wrong caller.
+
+On a pipe that several sessions share, a server's request does not say which call it belongs to. It
+can only belong to a call that was in flight when it arrived. Where all of those are of one session,
+that session is asked. Where they are not, the question is held: the server that asks is waiting,
+calls that do not wait come to their end, and soon the candidates are of one session. Where they do
+not become so in time, nobody is asked and the server gets an error that names the way out.
+
+Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
+candidates that nobody can be asked for, until the server answers them or the connection ends: no time
+says that a server has stopped. So does what goes on without a call (`Questions.stays`). A question that says to
+which task it belongs is for whoever has that, and for nobody else.
+
+`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Back, CannotAsk, Question
+from gatewright.mcp.client.held_request import CROWD, TOLD, HeldQuestion
+from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.related_tasks import Lives, Related, named, without
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.permissions import ASKED
+
+__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
+
+log = logging.getLogger("gatewright.mcp.client")
+
+UNATTRIBUTABLE = "question_unattributable"
+"""The marker in the error a server gets, by which its failing call is recognised afterwards."""
+
+HELD_S = 30.0
+"""How long a question waits at most to become one session's; less where a candidate has less time."""
+
+GHOSTS = 4096
+"""Of so many calls that were given up it is remembered whose they were; with more, nobody is asked any more
+without being named."""
+
+_MOST = 256
+
+Own = Callable[[Any], Awaitable[dict[str, Any]]]
+"""Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
+
+
+async def _nobody(params: Any) -> dict[str, Any]:
+    raise CannotAsk("Method not found", jsonrpc.METHOD_NOT_FOUND)
+
+
+Outside = Callable[[Question], Awaitable[dict[str, Any]]]
+"""Answers a question that belongs to no call. Raises `CannotAsk`."""
+
+
+class Questions:
+    """The questions of one connection. `send` writes a response frame and may fail silently."""
+
+    def __init__(
+        self,
+        server: str,
+        send: Callable[[bytes], None],
+        may_ask: Callable[[str], bool] = lambda _: True,
+        remark: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`may_ask` says of a method whether this server may ask it of anybody; `remark` writes what may be lost, `send` without it."""
+        self.related = Related()
+        """What tasks are called on the one side and on the other."""
+        self.lives = Lives(self)
+        """Those that run."""
+        self._may_ask = may_ask
+        self._server = server
+        self._send = send
+        self._remark = remark or send
+        self._loop = asyncio.get_running_loop()
+        self._running: dict[bytes, asyncio.Task[None]] = {}
+        self.held: list[HeldQuestion] = []
+        """The questions that are waiting: for their candidates to become one session's, or for its answer."""
+        self._ghosts: dict[int | str, str] = {}
+        """Whose the calls were that were given up, and that the server has not answered; and what else may ask (`stays`)."""
+        self._crowd = False
+        """Whether there were more of them than can be remembered."""
+        self.asked = False
+        """Whether the server has ever asked something in the middle of a call."""
+        self.roots_wanted = False
+        """Whether it has ever asked for roots while no call was in flight, as many do right after `initialized`."""
+        self.own: Own = _nobody
+        """Who answers what the server asks the gateway itself."""
+        self.outside: Outside | None = None
+        """Who answers what the server asks outside any call; without one roots are none, and the rest is refused."""
+
+    def put(
+        self, request: jsonrpc.Request, candidates: Sequence[Exchange], *, exact: bool = False
+    ) -> None:
+        """Take one request of the server. `candidates` are the exchanges it may belong to, oldest
+        first; `exact` says that it came on the one candidate's own stream."""
+        if request.method == "ping":
+            self._send(jsonrpc.response(request.id, b"{}"))
+            return
+        if self._refused(request):
+            return
+        found = self._waiting(candidates)
+        ours = request.method in ASKED
+        if len(self._running) >= _MOST or request.id in self._running:
+            self._refuse(request.id, f"at most {_MOST} questions with distinct ids may be open")
+            return
+        if not found and not ours:
+            self._nobody(request)
+            return
+        try:
+            params = jsonrpc.decode(request.params) if request.params else None
+        except ValueError as problem:
+            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+            return
+        if ours:
+            self._keep(request.id, self._answer(request.id, params))
+            return
+        self.asked = self.asked or not exact
+        self._hold(request, params, found, exact=exact)
+
+    def _waiting(self, candidates: Sequence[Exchange]) -> list[Exchange]:
+        """The exchanges that wait for an answer. One whose answer came right before is among the candidates still: who waits for
+        it has not had a turn yet."""
+        for one in candidates:
+            if one.answered:
+                self.lives.answered(one)
+        return [one for one in candidates if one.call is not None and not one.answered]
+
+    def _hold(
+        self, request: jsonrpc.Request, params: Any, found: list[Exchange], *, exact: bool
+    ) -> None:
+        """Put a question that one of the exchanges may have asked, once it is known which."""
+        related = named(params)
+        if related is not None:
+            found, exact = self.related.about(related, found), True  # it says itself whose it is
+            if not found:
+                self._refuse(request.id, "nobody who has this task is waiting for it here")
+                return
+        held = HeldQuestion(self._loop, found)
+        if not exact:
+            held.ghosts.update({CROWD: ""} if self._crowd else self._ghosts)
+        self.held.append(held)  # at once: what ends from now on ends for this question, too
+        told = self._progress_of(params)
+        question = Question(request.method, params, progress=told, server=self._server)
+        task = self._keep(request.id, self._run(request.id, question, held))
+        task.add_done_callback(lambda _: self.held.remove(held))
+
+    def _refused(self, request: jsonrpc.Request) -> bool:
+        """Whether it was refused, whoever could be asked."""
+        if not self._may_ask(request.method):
+            said = f"Method not found: {request.method[:100]}"
+            self._refuse(request.id, said, jsonrpc.METHOD_NOT_FOUND)
+            return True
+        if len(request.params) > DECODED_BYTES:
+            said = f"a question has at most {DECODED_BYTES} bytes"
+            self._refuse(request.id, said, jsonrpc.INVALID_PARAMS)
+            return True
+        return False
+
+    def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work on one request of the server until it is answered or taken back."""
+        task = self._running[ident] = self._loop.create_task(work)
+        task.add_done_callback(partial(self._ended, ident))
+        return task
+
+    def _ended(self, ident: bytes, task: asyncio.Task[None]) -> None:
+        if self._running.get(ident) is task:
+            del self._running[ident]
+
+    def _progress_of(self, params: Any) -> Callable[[dict[str, Any]], None] | None:
+        """Where the server wants to hear how far the caller is: how it is told, under its own token."""
+        meta = params.get("_meta") if type(params) is dict else None
+        token = meta.get("progressToken") if type(meta) is dict else None
+        if token is None:
+            return None
+
+        def told(said: dict[str, Any]) -> None:
+            params = without({**said, "progressToken": token})
+            self._remark(jsonrpc.notification("notifications/progress", params))
+
+        return told
+
+    def withdraw(self, ident: bytes) -> None:
+        """The server does not want the answer any more."""
+        task = self._running.get(ident)
+        if task is not None:
+            task.cancel()
+
+    def answered(self, exchange: Exchange) -> None:
+        """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
+        for held in self.held:
+            if exchange in held.live:
+                held.live.remove(exchange)
+                held.wake()
+
+    def abandoned(self, exchange: Exchange) -> None:
+        """We gave an exchange up; the server may not have."""
+        if exchange.call is None:
+            return
+        self.lives.abandoned(exchange)
+        for held in self.held:
+            if exchange in held.live:
+                held.ghosts[exchange.ident] = exchange.party
+        if len(self._ghosts) < GHOSTS:
+            self._ghosts[exchange.ident] = exchange.party
+        else:
+            self._crowd = True
+        self.answered(exchange)
+
+    def stays(self, key: str, party: str, of: int | None = None) -> None:
+        """From now on a party may be the one that is asked although no call of it is in flight: one that was told something,
+        or has a task (`of` its call). Until `laid`, or the connection ends."""
+        for held in self.held:
+            if of is not None and (of in held.ghosts or any(one.ident == of for one in held.live)):
+                held.ghosts[key] = party
+        if len(self._ghosts) < GHOSTS or key in self._ghosts:
+            self._ghosts[key] = party
+        else:
+            self._crowd = True
+
+    def told(self, party: str) -> None:
+        """A party said something that nobody answers: no end of that is known."""
+        self.stays(f"{TOLD}{party}", party)
+
+    @property
+    def haunted(self) -> bool:
+        """Whether anybody may be meant by a question who has no call in flight."""
+        return self._crowd or bool(self._ghosts)
+
+    def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
+        """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
+        if reply is not None and type(ident) is int:
+            self.lives.late(ident, reply)
+        if self._ghosts.pop(ident, None) is None:
+            return False
+        for held in self.held:
+            held.ghosts.pop(ident, None)
+            held.wake()
+        return True
+
+    def forgotten(self) -> None:
+        """The server knows of nothing that it was told or asked until now, and waits for no answer."""
+        self.close()
+        self._running.clear()  # it may count anew, and ask by the same ids
+        self._crowd = False
+        for held in self.held:
+            held.ghosts.clear()
+            held.wake()
+
+    def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
+        """The newest exchange where all candidates are of one party, else None."""
+        parties = {one.party for one in candidates if one.call is not None}
+        if len(parties) != 1 or not parties.issuperset(self._ghosts.values()) or self._crowd:
+            return None
+        return next(one for one in reversed(candidates) if one.call is not None)
+
+    def close(self) -> None:
+        """The connection is gone: nobody needs an answer."""
+        self._ghosts.clear()
+        self.lives.close()
+        for task in list(self._running.values()):
+            task.cancel()
+
+    async def _answer(self, ident: bytes, params: Any) -> None:
+        """Answer what the gateway itself was asked; no caller ever hears of it."""
+        try:
+            self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+        except Exception:
+            log.exception("server %s: a question to the gateway broke", self._server)
+            self._refuse(ident, "internal error")
+
+    # -- one question ------------------------------------------------------------------------------
+
+    async def _run(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
+        try:
+            await self._settle(held)
+            if not held.live:
+                self._refuse(ident, "the call that this belongs to is over")
+            elif held.settled:
+                await self._put(ident, question, held)
+            else:
+                log.warning("server %s asked %s; %s", self._server, question.method, _HINT)
+                self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+
+    async def _settle(self, held: HeldQuestion) -> None:
+        # While the calls themselves still have time to fail with a better reason than its end.
+        patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
+        deadline = self._loop.time() + patience_s
+        while not (held.settled or held.hopeless) and (left := deadline - self._loop.time()) > 0:
+            await asyncio.wait([held.changed], timeout=left)
+            held.changed = self._loop.create_future()
+
+    async def _put(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
+        """Ask the newest exchange that can be asked, while any candidate is alive."""
+        paused = list(held.live)
+        for one in paused:
+            one.pause()
+        asking = asyncio.ensure_future(self._ask(question, list(reversed(held.live))))
+        try:
+            while held.live and not asking.done():
+                both: list[asyncio.Future[Any]] = [asking, held.changed]
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if held.changed.done():
+                    held.changed = self._loop.create_future()
+            if asking.done():
+                self._send(jsonrpc.response(ident, jsonrpc.encode(asking.result())))
+            else:
+                self._refuse(ident, "the call that this belongs to is over")
+        finally:
+            asking.cancel()
+            for one in paused:
+                one.resume()
+
+    async def _ask(self, question: Question, newest_first: list[Exchange]) -> dict[str, object]:
+        no: CannotAsk | None = None
+        for one in newest_first:
+            params = question.params
+            if type(params) is dict:
+                params = self.related.inward(params, one.call)
+            try:
+                found = await _back(one).ask(replace(question, params=params))
+                return self.related.outward(found, one.call)
+            except CannotAsk as problem:
+                no = no or problem
+        raise no or CannotAsk("nobody can be asked")
+
+    async def _run_outside(self, request: jsonrpc.Request, ask: Outside) -> None:
+        try:
+            params = jsonrpc.decode(request.params) if request.params else None
+            found = await ask(Question(request.method, params))
+        except CannotAsk as no:
+            self._refuse(request.id, no.message, no.code, no.data)
+        except ValueError as problem:
+            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+        else:
+            self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
+
+    def _nobody(self, request: jsonrpc.Request) -> None:
+        self.roots_wanted = self.roots_wanted or request.method == "roots/list"
+        if self.outside is not None:
+            self._keep(request.id, self._run_outside(request, self.outside))
+            return
+        if request.method == "roots/list":
+            # Asked outside any call. The gateway has no roots of its own, and what one caller
+            # shows is nobody else's business.
+            self._send(jsonrpc.response(request.id, b'{"roots":[]}'))
+            return
+        self._refuse(
+            request.id,
+            "no call is in flight on this connection, so there is nobody to ask",
+            jsonrpc.INVALID_REQUEST,
+        )
+
+    def _refuse(
+        self,
+        ident: bytes,
+        message: str,
+        code: int = jsonrpc.INTERNAL_ERROR,
+        data: object = None,
+    ) -> None:
+        self._send(jsonrpc.error(ident, (code, message, data)))
+
+
+_HINT = (
+    "calls of several sessions are in flight on one connection and none can be told to be the one "
+    'that asks; set share = "session" for this server to give each session its own'
+)
+
+
+def _back(exchange: Exchange) -> Back:
+    if exchange.back is None:
+        raise CannotAsk("the gateway itself made this request")
+    return exchange.back

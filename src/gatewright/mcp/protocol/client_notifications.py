@@ -1,0 +1,110 @@
+"""What a host says without waiting for an answer, and what is no request that could be served: without input and output.
+
+A name that reads as another one's is refused here, at the door, before anybody could take it for that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Client
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.methods import NOTIFICATIONS, flaw_of
+from gatewright.mcp.wire.spellings import META, PLAIN, TAKEN, flaw_of_params
+
+__all__ = [
+    "Dropped",
+    "MisreadError",
+    "Notice",
+    "Rejected",
+    "misread",
+    "no_request",
+    "params_of",
+    "read_notice",
+]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A notification that is not about the connection: it becomes a call that nobody waits for."""
+
+    method: str
+    params: dict[str, Any]
+    client: Client
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A message without an id that is no notification: nobody can be answered, and nothing is done."""
+
+    code: int
+    message: str
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A request that cannot be served as it is. `http` is the status that goes with it; `client` is
+    known where the request said who sends it."""
+
+    id: bytes
+    code: int
+    message: str
+    data: Any = None
+    http: int = 400
+    client: Client | None = None
+
+
+class MisreadError(ValueError):
+    """Two readers could take params for two different ones."""
+
+
+def params_of(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
+    """The decoded params, where they have the shape of any and no second spelling of what is read. Raises `ValueError`."""
+    if not request.params:
+        return {}
+    params = jsonrpc.decode(request.params)
+    if type(params) is not dict:
+        raise ValueError("params must be an object")
+    meta = params.get("_meta")
+    if meta is not None and type(meta) is not dict:
+        raise ValueError("params._meta must be an object")
+    plain = params.keys() <= TAKEN.get(request.method, PLAIN)
+    if not (plain and (meta is None or meta.keys() <= META)):
+        flaw = flaw_of_params(request.method, params)
+        if flaw:
+            raise MisreadError(flaw)
+    return params
+
+
+def no_request(method: str) -> str:
+    """Why a method that is not MCP's cannot be one of anybody's."""
+    if method.startswith(NOTIFICATIONS):
+        return f"{method[:100]!a} is a notification: it goes without an id"
+    return flaw_of(method)
+
+
+def misread(request: jsonrpc.Request, problem: ValueError, unknown: int) -> Rejected:
+    """The answer to a request whose params cannot be read. What is nobody's method is refused for that, with the status `unknown`,
+    whatever params came with it."""
+    flaw = no_request(request.method)
+    if flaw:
+        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=unknown)
+    http = 200 if unknown == 200 else 400
+    return Rejected(request.id, jsonrpc.INVALID_PARAMS, str(problem), http=http)
+
+
+def read_notice(notification: jsonrpc.Notification, client: Client) -> Notice | Dropped | None:
+    """What a notification asks for that is not about the connection itself; None for one that cannot be read: they are not
+    answered. What is no notification by its name would be run by servers that do not look for the id."""
+    method = notification.method
+    if not method.startswith(NOTIFICATIONS):
+        said = flaw_of(method) or f"{method} is a request, and has no id"
+        return Dropped(jsonrpc.INVALID_REQUEST, f"{said}; nothing was done")
+    flaw = flaw_of(method)
+    if flaw:
+        return Dropped(jsonrpc.METHOD_NOT_FOUND, flaw)
+    try:
+        return Notice(method, params_of(notification), client)
+    except MisreadError as problem:
+        return Dropped(jsonrpc.INVALID_PARAMS, f"{method}: {problem}; nothing was done")
+    except ValueError:
+        return None

@@ -1,0 +1,252 @@
+"""How an outcome is spelled towards an MCP caller, with or without MGP.
+
+A plain MCP caller reads a refused tool call as a result with `isError: true`, because that is what a
+model sees; everything else, and everything towards a caller that negotiated MGP, is a JSON-RPC error
+whose `data` says the reason, the trace and, for MGP alone, how to recover (§14; decisions C-01, 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Answer, Client, Failure, Outcome, Refusal
+from gatewright.mcp.protocol import eras
+from gatewright.mcp.protocol.retry_hints import COME_AGAIN, unpromised
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.codes import REASONS, Reason, reason_of, recovery
+from gatewright.mcp.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
+from gatewright.mcp.wire.versions import corrects_arguments, is_modern
+
+__all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
+
+_MIRROR = "dev.cloto/mgp"
+_STEP_UP = "insufficient_scope"
+"""Concerns the request as HTTP carries it in every revision."""
+_FLAWED = "invalid_args"
+"""The model reads it where its revision wants that (decision C-61)."""
+
+
+class Spelled(msgspec.Struct, frozen=True, gc=False):
+    """A result's or an error's JSON text; exactly one is not empty. `http` is the status around it,
+    `scope` what a token would have to have (RFC 6750 §3.1)."""
+
+    result: bytes = b""
+    error: bytes = b""
+    http: int = 200
+    scope: str = ""
+
+    def frame(self, ident: bytes) -> bytes:
+        """The JSON-RPC answer to the request `ident`."""
+        if self.result:
+            return jsonrpc.response(ident, self.result)
+        return jsonrpc.error(ident, self.error)
+
+
+def spell(
+    outcome: Outcome,
+    method: str,
+    client: Client,
+    trace_id: str,
+    server_info: Mapping[str, Any],
+) -> Spelled:
+    """The answer for the caller."""
+    if type(outcome) is Answer:
+        raw = outcome.raw
+        if outcome.modern != is_modern(client.revision):
+            raw = eras.to_caller(outcome, method, client, server_info)
+        if not outcome.own and raw.find(b'"_mgp"') >= 0:
+            raw = _mgp_members(raw, client)
+        return Spelled(raw)
+    if type(outcome) is Failure and outcome.error is not None:
+        error = unpromised(outcome.error) if outcome.once else outcome.error
+        return _relayed(error, method, client, trace_id, once=outcome.once)
+    return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
+
+
+def spell_reason(
+    outcome: Refusal | Failure,
+    method: str,
+    client: Client,
+    trace_id: str,
+    server_info: Mapping[str, Any],
+) -> Spelled:
+    """The answer for a refusal or failure that the gateway itself speaks."""
+    row = reason_of(outcome.reason)
+    modern = is_modern(client.revision)
+    http = row.mcp_http if modern or row.name == _STEP_UP else 200
+    if outcome.once and http in COME_AGAIN:
+        http = 200
+    message = outcome.message or row.mgp_name.lower().replace("_", " ")
+    if client.mgp is not None:
+        help_ = recovery(
+            outcome.reason,
+            once=outcome.once,
+            details=outcome.details,
+            retry_after_ms=outcome.retry_after_ms,
+        )
+        data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
+        data |= _uri(outcome)
+        return _error(row.mgp_code, message, data, http, _scope(row, outcome))
+    data = _plain_data(row, outcome, trace_id)
+    told = row.tool_result or (row.name == _FLAWED and corrects_arguments(client.revision))
+    if told and method == "tools/call":
+        return Spelled(_error_result(message, data, modern, server_info))
+    code = row.mcp_code if modern else row.mcp_legacy_code
+    if row.name == "not_found" and method != "resources/read":
+        code = row.mcp_code
+    return _error(code, message, data, http, _scope(row, outcome))
+
+
+def _scope(row: Reason, outcome: Refusal | Failure) -> str:
+    return str(outcome.details.get("scope", "")) if row.name == _STEP_UP else ""
+
+
+def _plain_data(row: Reason, outcome: Refusal | Failure, trace_id: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id}
+    if row.retryable and not outcome.once:
+        data["retry_after_ms"] = (
+            row.retry_after_ms if outcome.retry_after_ms is None else outcome.retry_after_ms
+        )
+    if outcome.details:
+        data["details"] = dict(outcome.details)
+    return data | _uri(outcome)
+
+
+def _uri(outcome: Refusal | Failure) -> dict[str, Any]:
+    """The resource that was not found, where MCP says that it stands."""
+    return {"uri": outcome.details["uri"]} if "uri" in outcome.details else {}
+
+
+def spell_error(
+    code: int, message: str, client: Client | None, *, data: Any = None, http: int = 200
+) -> Spelled:
+    """An error of the protocol itself, for a request that never became a call. `http` is the status
+    around it; `client` is None where nobody knows yet who speaks."""
+    body: dict[str, Any] = {"code": code, "message": message}
+    if client is not None and client.mgp is not None:
+        reason = _SPOKEN.get(code, "internal")
+        given = data if isinstance(data, dict) else {}
+        data = {**given, "reason": reason, "_mgp": recovery(reason)}
+    if data is not None:
+        body["data"] = data
+    return Spelled(error=jsonrpc.encode(body), http=http)
+
+
+def _error(code: int, message: str, data: dict[str, Any], http: int, scope: str = "") -> Spelled:
+    body = {"code": code, "message": message, "data": data}
+    return Spelled(error=jsonrpc.encode(body), http=http, scope=scope)
+
+
+def _error_result(
+    message: str, data: dict[str, Any], modern: bool, server_info: Mapping[str, Any]
+) -> bytes:
+    line = jsonrpc.encode(data).decode()
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": f"{message}\n{line}"}],
+        "isError": True,
+    }
+    if modern:
+        result = {"resultType": "complete", **result}
+        result["_meta"] = {META_SERVER_INFO: server_info}
+    return jsonrpc.encode(result)
+
+
+_STATUS = {
+    -32601: 404,
+    -32700: 400,
+    -32600: 400,
+    -32602: 400,
+    -32020: 400,
+    -32021: 400,
+    -32022: 400,
+}
+
+
+_SPOKEN = {
+    -32700: "parse_error",
+    -32600: "invalid_request",
+    -32601: "method_not_found",
+    -32602: "invalid_params",
+    -32020: "header_mismatch",
+    -32021: "missing_capability",
+    -32022: "unsupported_version",
+}
+
+
+def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: bool) -> Spelled:
+    """A server's own error, intact but for MGP's part in it and what the eras number differently;
+    its status is what MCP 2026-07-28 asks for its code."""
+    modern = is_modern(client.revision)
+    if not modern and client.mgp is None and b'"_mgp"' not in error:
+        return Spelled(error=error)
+    try:
+        members: dict[str, Any] = dict(jsonrpc.decode_members(error))
+        said = jsonrpc.decode(members["code"])
+        code = said if isinstance(said, int) else 0  # an odd one has no meaning, and stays
+        marked = _attributed(members, client)
+        changed = _mgp_help(members, code, client, trace_id, once=once) or marked
+    except (ValueError, KeyError):
+        return Spelled(error=error)
+    new = eras.error_code(code, method, client)
+    if new != code:
+        members["code"] = new
+    if changed or new != code:
+        error = jsonrpc.encode(members)
+    return Spelled(error=error, http=_STATUS.get(new, 200) if modern else 200)
+
+
+def _mgp_help(
+    members: dict[str, Any], code: int, client: Client, trace_id: str, *, once: bool
+) -> bool:
+    """Take `data._mgp` away from who did not negotiate MGP, and see that everybody else has one
+    (MGP §14.4). True where something changed; data that is no object stays what it is."""
+    text = bytes(members.get("data", b""))
+    if text[:1] != b"{" and text not in (b"", b"null"):
+        return False
+    data: dict[str, Any] = dict(jsonrpc.decode_members(text)) if text[:1] == b"{" else {}
+    if client.mgp is None:
+        if "_mgp" not in data:
+            return False
+        del data["_mgp"]
+    elif "_mgp" in data:
+        return False
+    else:
+        help_ = recovery(_SPOKEN.get(code, "upstream_error"), once=once)
+        data = {"trace_id": trace_id, **data, "_mgp": help_}
+    members["data"] = data
+    return True
+
+
+def _attributed(members: dict[str, Any], client: Client) -> bool:
+    """Say whose word it is where a server's error names a `reason` of ours, to who acts on reasons. True where something changed."""
+    data = members.get("data", b"")
+    if client.mgp is None or bytes(data)[:1] != b"{":
+        return False
+    said: dict[str, Any] = dict(jsonrpc.decode_members(data))
+    reason = jsonrpc.decode(said.get("reason", b"null"))
+    if not isinstance(reason, str) or reason not in REASONS:
+        return False
+    meta = jsonrpc.decode(said.get("_meta", b"null"))
+    said["_meta"] = {**(meta if isinstance(meta, dict) else {}), ERROR_ORIGIN: "server"}
+    members["data"] = jsonrpc.encode(said)
+    return True
+
+
+def _mgp_members(result: bytes, client: Client) -> bytes:
+    """`_mgp` of a result: mirrored into `_meta` for who negotiated MGP, unseen by everybody else."""
+    if result[:1] != b"{":
+        return result
+    members: dict[str, Any] = dict(jsonrpc.decode_members(result))
+    if "_mgp" not in members:
+        return result
+    if client.mgp is None:
+        del members["_mgp"]
+        return jsonrpc.encode(members)
+    meta = bytes(members.get("_meta", b"{}"))
+    if meta[:1] != b"{":
+        return result
+    members["_meta"] = {**jsonrpc.decode_members(meta), _MIRROR: members["_mgp"]}
+    return jsonrpc.encode(members)

@@ -1,0 +1,383 @@
+"""One host: what it runs, what it was asked, what it wants to hear of.
+
+Every MCP door owns peers: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
+one for a single sessionless request. What arrives becomes an effect of the peer's conversation, and
+`serve` does what the effect says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
+from gatewright.mcp.protocol import eras
+from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.protocol.client_notifications import Dropped, Notice, Rejected
+from gatewright.mcp.protocol.outcomes import Spelled, spell_error
+from gatewright.mcp.server import notifications
+from gatewright.mcp.server.context import Front, Presented, Standing
+from gatewright.mcp.server.listening import Listening
+from gatewright.mcp.server.pending_input import Parked, bound_to
+from gatewright.mcp.server.request import Exchange, Reply, Running, broken, hears
+from gatewright.mcp.server.session_subscriptions import Subscribed
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.versions import INTERRUPTIBLE
+
+__all__ = ["Peer"]
+
+log = logging.getLogger("gatewright.mcp.server")
+
+_COMPLETE = "notifications/elicitation/complete"
+_ELICITED = 64
+_BROKEN = "a request could not be served"
+_NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+
+
+class Peer:
+    """See the module's text. `send` carries what the gateway says on its own account."""
+
+    _elicited: tuple[tuple[str, str], ...] = ()
+    """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
+    _unwatch: Callable[[], None] | None = None
+
+    def __init__(
+        self,
+        front: Front,
+        parked: Parked[Exchange],
+        caller: Caller,
+        *,
+        door: str,
+        credential: str | None,
+        profile: str,
+        session: str | None,
+        send: Callable[[bytes], None],
+    ) -> None:
+        self.front = front
+        self.parked = parked
+        self.credential = credential
+        """What the host presented last."""
+        self._send = send
+        self._door = door
+        self.profile = profile
+        self.caller = caller
+        self.session = session
+        self.conversation = mcp.Conversation(front.face)
+        self._subscribed = Subscribed()
+        self.running: dict[bytes, Running] = {}
+        self.asks: dict[bytes, asyncio.Future[Any]] = {}
+        self.hearing: dict[str, Callable[[dict[str, Any]], None]] = {}
+        if session is not None:
+            now = front.clock()
+            front.owners[session] = caller.who
+            front.standing[session] = Standing(door, profile, caller, now, now)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs for the host."""
+        return bool(self.running)
+
+    # -- what arrives
+
+    def take(self, effect: mcp.Effect) -> bool:
+        """Do what needs no answer, at once. False where the effect is for `serve`."""
+        if type(effect) is mcp.Inbound:
+            return False
+        if isinstance(effect, mcp.Cancelled):
+            running = self.running.get(mcp.request_key(effect.id))
+            if running is not None:
+                running.cancel(effect.id)
+        elif isinstance(effect, mcp.Answered):
+            self._answered(effect)
+        elif isinstance(effect, Notice):
+            self._noticed(effect)
+        elif isinstance(effect, Dropped):
+            self.front.refused(self.caller, self._door, effect.code, effect.message)
+        else:
+            return False
+        return True
+
+    def _noticed(self, notice: Notice) -> None:
+        if notice.method != notifications.PROGRESS:
+            notifications.take(self, notice)
+            return
+        token = notice.params.get("progressToken")
+        told = self.hearing.get(token) if isinstance(token, str) else None
+        if told is not None:  # of no question that is open: nobody's
+            told(notice.params)
+
+    def _answered(self, effect: mcp.Answered) -> None:
+        asked = self.asks.get(effect.id)
+        if asked is None or asked.done():
+            return  # late, or an answer to a question nobody asked
+        try:
+            if effect.error:
+                error = jsonrpc.decode(effect.error)
+                asked.set_exception(_refused(error))
+            else:
+                result = jsonrpc.decode(effect.result)
+                if not isinstance(result, dict):
+                    raise ValueError("a result is an object")
+                asked.set_result(result)
+        except ValueError:
+            asked.set_exception(CannotAsk("the caller's answer cannot be read", -32603))
+
+    def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Answer one request. What it starts can be cancelled by the host from now on, though it runs
+        only once it is awaited. Raises nothing but the cancellation of its task by others."""
+        if type(effect) is mcp.Inbound:
+            key = mcp.request_key(effect.id)
+            if key in self.running:
+                return self._twice(effect.id, reply)
+            if effect.client.mgp_problem:
+                self.front.look_at_offer(effect.client, self.caller, self._door)
+            if "requestState" in effect.params and _reopens(effect):
+                return self._reopen(effect, reply)
+            return self._new(effect, key, reply)
+        if isinstance(effect, mcp.Listen):
+            return self._listen(effect, reply)
+        return self._at_once(effect, reply)
+
+    def _twice(self, ident: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
+        """A request of this id is still to be answered: a client that lost its connection and says it again would have it carried
+        out twice."""
+        return self._reject(Rejected(ident, jsonrpc.INVALID_REQUEST, _RUNS, http=400), reply)
+
+    async def _at_once(self, effect: mcp.Effect, reply: Reply) -> None:
+        if isinstance(effect, mcp.Hello):
+            try:
+                result = await self._hello(effect)
+            except Exception:
+                log.exception(_BROKEN)
+                await self._broke(effect.id, reply)
+            else:
+                await reply.finish(effect.id, Spelled(result))
+        elif isinstance(effect, mcp.Reply):
+            await reply.finish(effect.id, Spelled(effect.result))
+        elif isinstance(effect, Rejected):
+            await self._reject(effect, reply)
+
+    async def _reject(self, flaw: Rejected, reply: Reply) -> None:
+        self.front.refused(self.caller, self._door, flaw.code, flaw.message)
+        client = flaw.client or self.conversation.client
+        spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
+        await reply.finish(flaw.id, spelled)
+
+    async def _broke(self, ident: bytes, reply: Reply) -> None:
+        await reply.finish(ident, broken(self.conversation.client))
+
+    # -- calls
+
+    def _new(self, inbound: mcp.Inbound, key: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
+        self.running[key] = exchange = Exchange(self, inbound, reply)
+        if inbound.method in _NOTED:
+            return self._run_noted(exchange, inbound, key, reply)
+        return exchange.run(key)
+
+    async def _run_noted(
+        self, exchange: Exchange, inbound: mcp.Inbound, key: bytes, reply: Reply
+    ) -> None:
+        try:
+            flaw = self._note(inbound)
+            if flaw is not None:
+                await self._reject(flaw, reply)
+            else:
+                await exchange.run(key)
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(inbound.id, reply)
+        finally:
+            if inbound.method == "resources/subscribe":
+                uri = inbound.params["uri"]
+                self._subscribed.settle(uri, inbound.id, granted=exchange.answered)
+            elif inbound.method == "resources/unsubscribe" and not exchange.cancelled:
+                self._subscribed.left(inbound.params["uri"])
+            self._ended(inbound.id, exchange)
+
+    def _ended(self, ident: bytes, running: Running) -> None:
+        key = mcp.request_key(ident)
+        if self.running.get(key) is running:
+            del self.running[key]
+
+    def call(self, inbound: mcp.Inbound) -> Call:
+        """The call an inbound request of this peer asks for."""
+        return self.front.call(
+            inbound,
+            self.caller,
+            door=self._door,
+            credential=self.credential,
+            session=self.session,
+            profile=self.profile,
+        )
+
+    def asked(self, question: Question) -> None:
+        """Remember whom the host was sent to a page by: it hears when that is done (`notifications/elicitation/complete`)."""
+        ident = (question.params or {}).get("elicitationId")
+        if isinstance(ident, str):
+            self._elicited = (*self._elicited, (question.server, ident))[-_ELICITED:]
+
+    @property
+    def presented(self) -> Presented:
+        """Who the host is, and what it presented last."""
+        return Presented(self._door, self.caller, self.credential)
+
+    def still(self) -> Caller | Refusal:
+        """Who the host is now, or why it is nobody any more."""
+        return self.front.still(*self.presented)
+
+    def _note(self, inbound: mcp.Inbound) -> Rejected | None:
+        """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
+        if inbound.method == "logging/setLevel":
+            level = inbound.params.get("level")
+            if level not in mcp.LOG_LEVELS:
+                flaw = f"level must be one of {', '.join(mcp.LOG_LEVELS)}"
+                return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+            self.conversation.set_level(level)
+        elif inbound.method == "resources/subscribe":
+            uri, most = inbound.params["uri"], self.front.subscriptions
+            if self._subscribed.full(uri, most):
+                flaw = f"at most {most} resources can be subscribed to"
+                return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
+            self._subscribed.ask(uri, inbound.id)
+        elif inbound.method == "resources/unsubscribe":
+            self._subscribed.end(inbound.params["uri"])
+        return None
+
+    def _reopen(self, inbound: mcp.Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
+        """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
+        params = inbound.params
+        try:
+            state = self.front.sealer.open(
+                str(params["requestState"]),
+                principal=bound_to(self.caller, self._door, self.profile),
+                digest=eras.request_digest(inbound.method, params),
+                now=self.front.clock(),
+            )
+        except ValueError as problem:
+            return self._reject(_foreign(inbound, str(problem)), reply)
+        if state.kind == "upstream":
+            inner = {**params, "requestState": state.text}
+            key = mcp.request_key(inbound.id)
+            return self._new(replace(inbound, params=inner), key, reply)
+        exchange = self.parked.find(state.text)
+        if exchange is None:
+            return self._reject(_foreign(inbound, _GONE), reply)
+        self.running[mcp.request_key(inbound.id)] = exchange
+        return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
+
+    async def _again(
+        self, resumed: Coroutine[Any, Any, None], exchange: Exchange, ident: bytes
+    ) -> None:
+        try:
+            await resumed
+        finally:
+            self._ended(ident, exchange)
+
+    # -- handshake and changes
+
+    async def _hello(self, hello: mcp.Hello) -> bytes:
+        front = self.front
+        front.look_at_offer(hello.client, self.caller, self._door)
+        found, instructions = await front.upstream.describe(self.profile, self.caller)
+        capabilities = front.announced(found, hello.client)
+        if hello.modern:
+            return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
+        if self._unwatch is None:
+            mgp = hello.client.mgp
+            self._unwatch = front.upstream.watch(
+                self.caller,
+                self.profile,
+                self._changed,
+                self.session,
+                audit=mgp is not None and "audit" in mgp.extensions,
+                door=self._door,
+                still=self.still,
+            )
+        meta = front.counts() if front.counts is not None else None
+        return self.conversation.welcome(hello, capabilities, instructions, front.info, meta)
+
+    def _changed(self, server: str, method: str, params: dict[str, Any]) -> None:
+        client = self.conversation.client
+        if client is None or isinstance(self.still(), Refusal):
+            return
+        if (
+            method == "notifications/resources/updated"
+            and params.get("uri") not in self._subscribed
+        ):
+            return
+        if method == "notifications/message" and not self.conversation.wants_log(
+            client, params.get("level")
+        ):
+            return
+        if method == _COMPLETE and (server, params.get("elicitationId")) not in self._elicited:
+            return
+        if not hears(client, method):
+            return
+        self._send(jsonrpc.notification(method, params or None))
+
+    def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
+        key = mcp.request_key(listen.id)
+        if key in self.running:
+            return self._twice(listen.id, reply)
+        self.running[key] = listening = Listening(self.front, self, listen, reply)
+        return self._hear(listening, listen, reply)
+
+    async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
+        try:
+            await listening.run()
+        except Exception:
+            log.exception(_BROKEN)
+            await self._broke(listen.id, reply)
+        finally:
+            self._ended(listen.id, listening)
+
+    def deaf(self) -> None:
+        """The host will say nothing more: what waits for its word ends; answers still reach it."""
+        for running in list(self.running.values()):
+            if isinstance(running, Listening):
+                running.cancel()
+        for asked in self.asks.values():
+            if not asked.done():
+                asked.set_exception(CannotAsk("the caller went away", -32000))
+
+    def close(self) -> None:
+        """The host is gone: what it runs is cancelled, what was kept for it is given up."""
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+        for running in list(self.running.values()):
+            running.cancel()
+        if self.session is not None:
+            self.front.owners.pop(self.session, None)
+            self.front.standing.pop(self.session, None)
+            self.front.upstream.forget(self.session)
+
+
+def _reopens(inbound: mcp.Inbound) -> bool:
+    return inbound.params["requestState"] is not None and inbound.method in INTERRUPTIBLE
+
+
+_RUNS = (
+    "a request of this id runs already: wait for its answer, or resume the stream that it comes on"
+)
+_GONE = "requestState names a call that has ended"
+
+
+def _foreign(inbound: mcp.Inbound, problem: str) -> Rejected:
+    """The refusal of a `requestState`."""
+    return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
+
+
+def _refused(error: Any) -> CannotAsk:
+    if not isinstance(error, dict):
+        return CannotAsk("the caller refused", -32603)
+    code = error.get("code")
+    return CannotAsk(
+        str(error.get("message", "the caller refused")),
+        code if isinstance(code, int) else -32603,
+        error.get("data"),
+    )

@@ -1,0 +1,180 @@
+"""Doors over a duplex pipe: stdio, WebSocket and the stream pair of HTTP+SSE, all alike.
+
+Messages of both eras may come on one pipe; the conversation tells them apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gatewright.call import Caller, Refusal
+from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.protocol.outcomes import Spelled, spell_reason
+from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.pending_input import Parked
+from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.versions import revision
+from gatewright.transport.base import Closed, Pipe
+
+__all__ = ["Duplex"]
+
+
+class Duplex:
+    """The receiver of one host's pipe. `attach` gives it the way back."""
+
+    def __init__(
+        self,
+        front: Front,
+        caller: Caller,
+        *,
+        door: str,
+        credential: str | None,
+        profile: str,
+        in_flight: int = 1024,
+    ) -> None:
+        self._front = front
+        self._pipe: Pipe | None = None
+        self._in_flight = in_flight
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._parked: Parked[Exchange] = Parked(front)
+        self.peer = Peer(
+            front,
+            self._parked,
+            caller,
+            door=door,
+            credential=credential,
+            profile=profile,
+            session=front.random(16).hex(),
+            send=self.send,
+        )
+
+    @property
+    def presented(self) -> Presented:
+        """Who the host is, and what it presented last."""
+        return self.peer.presented
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of the host is still to be answered."""
+        return bool(self._tasks)
+
+    def attach(self, pipe: Pipe) -> None:
+        """From now on answers go to this pipe."""
+        self._pipe = pipe
+
+    def send(self, message: bytes) -> None:
+        """Say something to the host; without effect once it is gone."""
+        if self._pipe is not None:
+            try:
+                self._pipe.send(message)
+            except Closed:
+                self._pipe = None
+
+    # -- what the transport calls
+
+    def message(self, data: bytes) -> None:
+        """Take one message: a request gets a task of its own, so that no call waits behind another."""
+        if data.lstrip()[:1] == b"[":
+            self._batch(data)
+            return
+        effect = self.peer.conversation.receive(jsonrpc.parse(data, self._front.limits))
+        if effect is not None and not self.peer.take(effect):
+            self._start(effect, _PipeReply(self))
+
+    def _start(self, effect: mcp.Effect, reply: _PipeReply) -> None:
+        if len(self._tasks) >= self._in_flight and isinstance(effect, (mcp.Inbound, mcp.Listen)):
+            work = self._refuse(effect, reply)
+        else:
+            work = self.peer.serve(effect, reply)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _refuse(self, effect: mcp.Inbound | mcp.Listen, reply: _PipeReply) -> None:
+        flaw = f"at most {self._in_flight} requests of one connection run at once"
+        busy = Refusal("resource_exhausted", flaw)
+        trace = self._front.random(16).hex()
+        method = effect.method if isinstance(effect, mcp.Inbound) else "subscriptions/listen"
+        spelled = spell_reason(busy, method, effect.client, trace, self._front.info)
+        await reply.finish(effect.id, spelled)
+
+    def _batch(self, data: bytes) -> None:
+        """A batch, for hosts of the one revision that has them; others learn what is wrong."""
+        client = self.peer.conversation.client
+        if client is None or not revision(client.revision).batches:
+            self.send(
+                jsonrpc.error(b"null", (jsonrpc.INVALID_REQUEST, "batches are not supported"))
+            )
+            return
+        messages = jsonrpc.parse_many(data, self._front.limits)
+        if isinstance(messages, jsonrpc.Malformed):
+            self.send(jsonrpc.error(messages.id, (messages.code, messages.message)))
+            return
+        batch = _Batch(self, 0)
+        effects = [self.peer.conversation.receive(message) for message in messages]
+        waiting = [one for one in effects if one is not None and not self.peer.take(one)]
+        batch.missing = len(waiting)
+        for effect in waiting:
+            self._start(effect, _PipeReply(self, batch))
+
+    def closed(self, reason: str) -> None:
+        """The host is gone."""
+        self._pipe = None
+        self.deaf()
+        self.peer.close()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def deaf(self) -> None:
+        """The host will say nothing more, but may still read."""
+        self._parked.close()
+        self.peer.deaf()
+
+    async def drained(self, within_s: float) -> None:
+        """Wait for what is running, at most `within_s` seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=within_s)
+
+
+class _Batch:
+    """The answers of one batch, sent together once all are there."""
+
+    def __init__(self, door: Duplex, missing: int) -> None:
+        self._door = door
+        self.missing = missing
+        self._frames: list[bytes] = []
+
+    def add(self, frame: bytes | None) -> None:
+        if frame is not None:
+            self._frames.append(frame)
+        self.missing -= 1
+        if not self.missing and self._frames:
+            self._door.send(b"[" + b",".join(self._frames) + b"]")
+
+
+class _PipeReply:
+    """The answer to one request of a pipe."""
+
+    def __init__(self, door: Duplex, batch: _Batch | None = None) -> None:
+        self._door = door
+        self._batch = batch
+
+    def event(self, frame: bytes) -> None:
+        self._door.send(frame)
+
+    def reconnect(self, retry_ms: int) -> None:
+        """A pipe is not a stream that can be taken up again."""
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        frame = spelled.frame(ident)
+        if self._batch is None:
+            self._door.send(frame)
+        else:
+            self._batch.add(frame)
+
+    async def abandon(self, ident: bytes) -> None:
+        # A cancelled request is not answered on a pipe (lifecycle rules of every revision).
+        if self._batch is not None:
+            self._batch.add(None)

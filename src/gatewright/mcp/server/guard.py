@@ -1,0 +1,123 @@
+"""What must hold before a request is looked at: its Host and Origin are ours, and then who asks.
+
+A web page must not reach a local port through its visitor's browser (DNS rebinding), so both headers are judged first,
+for every door and whoever handles the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from gatewright.call import Refusal
+from gatewright.mcp.server.http_reply import Send, challenge, send_json
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.codes import reason_of
+
+__all__ = ["Guard", "bearer", "refuse_caller", "refuse_place"]
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+_VERDICTS = 1000
+_SHORT = 256
+
+
+class Guard:
+    """Which Host and Origin headers are ours. Loopback names always are, at any port."""
+
+    def __init__(self, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._known: dict[tuple[bytes | None, bytes | None], str] = {}
+        """Verdicts, for the few pairs that nearly all requests carry."""
+
+    def refuses(self, headers: Mapping[bytes, bytes]) -> str:
+        """The reason why a request is refused, or nothing."""
+        key = headers.get(b"host"), headers.get(b"origin")
+        known = self._known.get(key)
+        if known is None:
+            known = self._judge(*key)
+            if len(self._known) < _VERDICTS and sum(len(one or b"") for one in key) < _SHORT:
+                self._known[key] = known
+        return known
+
+    def refuses_page(self, headers: Mapping[bytes, bytes]) -> str:
+        """The same for an upgrade to WebSocket, which browsers let every page make and read, whatever its origin: only pages
+        of the gateway itself (same host and port) and of configured origins may."""
+        origin = headers.get(b"origin")
+        if origin is None:
+            return self.refuses(headers)
+        page = origin.decode("latin-1").lower().rstrip("/")
+        own = headers.get(b"host", b"").decode("latin-1").lower()
+        if page in self._origins or page in (f"http://{own}", f"https://{own}"):
+            return self.refuses(headers)
+        return "origin_refused"
+
+    @property
+    def remembered(self) -> int:
+        """How many verdicts are kept."""
+        return len(self._known)
+
+    def _judge(self, host: bytes | None, origin: bytes | None) -> str:
+        if host is None or not self._is_host(host.decode("latin-1").lower()):
+            return "host_refused"
+        if origin is not None and not self._is_origin(origin.decode("latin-1").lower()):
+            return "origin_refused"
+        return ""
+
+    def _is_host(self, host: str) -> bool:
+        if host in self._hosts:
+            return True
+        name, port = host, ""
+        if not host.endswith("]") and ":" in host:
+            name, _, port = host.rpartition(":")
+        if port and not (port.isascii() and port.isdigit()):
+            return False  # `127.0.0.1:80@elsewhere` names another host
+        return name in _LOOPBACK or name in self._hosts
+
+    def _is_origin(self, origin: str) -> bool:
+        if origin.rstrip("/") in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin)
+            bare = parts.path in ("", "/") and not (parts.query or parts.fragment)
+            known = parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK
+            return known and bare and "@" not in parts.netloc
+        except ValueError:
+            return False
+
+
+def bearer(headers: Mapping[bytes, bytes]) -> str | None:
+    """The bearer token of a request, or None."""
+    value = headers.get(b"authorization", b"")
+    if value[:7].lower() != b"bearer ":
+        return None
+    return value[7:].strip().decode("latin-1")
+
+
+async def refuse_place(
+    send: Send, reason: str, message: str = "this Host or Origin is not served; see allowed_hosts"
+) -> None:
+    """Answer a request whose Host or Origin is not ours."""
+    row = reason_of(reason)
+    body = jsonrpc.encode(
+        {"jsonrpc": "2.0", "error": {"code": jsonrpc.INVALID_REQUEST, "message": message}}
+    )
+    await send_json(send, body, row.http)
+
+
+async def refuse_caller(send: Send, refusal: Refusal) -> None:
+    """Answer a request of nobody we know."""
+    row = reason_of(refusal.reason)
+    body = jsonrpc.encode(
+        {
+            "jsonrpc": "2.0",
+            "error": {
+                "code": row.mcp_code,
+                "message": refusal.message,
+                "data": {"reason": refusal.reason},
+            },
+        }
+    )
+    more = challenge(refusal.reason, str(refusal.details.get("scope", "")))
+    await send_json(send, body, row.http, more)

@@ -1,0 +1,396 @@
+"""How one HTTP request is answered: plain JSON, or an event stream from the moment something has to go
+before the answer.
+
+On the common way (no events, no questions) this costs two ASGI messages and no task. The first event
+starts a writer task; from then on messages are handed over without waiting and a client that does not
+read loses its connection, not the kernel its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from gatewright.mcp.protocol.outcomes import Spelled
+from gatewright.mcp.protocol.replay import Stream, Streams
+from gatewright.mcp.server.event_limits import fitting, is_told
+from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.base import Limits
+from gatewright.transport.http_head import KnownHead
+from gatewright.transport.pipe_ends import Backlog
+from gatewright.web import sse
+
+__all__ = [
+    "EVENT_STREAM",
+    "HttpReply",
+    "Send",
+    "StreamWriter",
+    "Whole",
+    "challenge",
+    "one_line",
+    "send_json",
+    "send_pieces",
+    "send_plain",
+    "step_up",
+]
+
+log = logging.getLogger("gatewright.mcp.server")
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Whole(Protocol):
+    """What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
+
+    head: KnownHead | None
+    """The head, where it is one that the connection remembers; see its `notes`."""
+    done: bool
+    """Whether it was answered."""
+
+    def take_whole(self, most: int = ...) -> bytes | None:
+        """The body, where all of it is there, and no more than `most` bytes; else None, and it is to be received."""
+
+    def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
+        """Send a whole response at once. False where it has to be sent in the other way."""
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Call `tell` should the client leave before it was answered."""
+
+
+EVENT_STREAM = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+_JSON = (b"content-type", b"application/json")
+_PLAIN = (_JSON,)
+_KEEP_ALIVE_S = 15.0
+_PIECE = 64 * 1024
+_RETRY_MS = 1000
+_CANCELLED = (-32800, "the request was cancelled")
+
+
+async def send_json(
+    send: Send, body: bytes, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
+    """One whole JSON response."""
+    length = (b"content-length", b"%d" % len(body))
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [_JSON, length, *headers]}
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_pieces(
+    send: Send, body: bytes, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
+    """A JSON response that leaves in pieces where it is long: the next one once the client has room for
+    it, so that a large answer is not held a second time in our buffers."""
+    if len(body) <= _PIECE:
+        await send_json(send, body, status, headers)
+        return
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON, *headers]})
+    left = memoryview(body)
+    while left:
+        piece, left = bytes(left[:_PIECE]), left[_PIECE:]
+        await send({"type": "http.response.body", "body": piece, "more_body": bool(left)})
+
+
+async def send_plain(
+    send: Send,
+    status: int,
+    body: bytes = b"",
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+    content_type: bytes = b"text/plain; charset=utf-8",
+) -> None:
+    """A response without JSON; without a body it has no content type either."""
+    kind = ((b"content-type", content_type),) if body else ()
+    length = (b"content-length", b"%d" % len(body))
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [*kind, length, *headers]}
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+def challenge(reason: str, scope: str = "") -> tuple[tuple[bytes, bytes], ...]:
+    """The header that goes with a 401: how to say who asks. `reason` is a refusal's; for a token that is
+    not enough `scope` is what would be."""
+    if scope:
+        return step_up(scope)
+    if reason == "issuer_unavailable":
+        return ()
+    error = b"" if reason == "auth_required" else b', error="invalid_token"'
+    return ((b"www-authenticate", b'Bearer realm="gatewright"' + error),)
+
+
+def step_up(scope: str) -> tuple[tuple[bytes, bytes], ...]:
+    """The header that goes with a 403 to a token that is not enough: which scopes are."""
+    error = f'error="insufficient_scope", scope="{scope}"'.encode()
+    return ((b"www-authenticate", b'Bearer realm="gatewright", ' + error),)
+
+
+def one_line(message: bytes) -> bytes:
+    """The message without raw line breaks, which in JSON can only be white space."""
+    if message.find(b"\n") >= 0 or message.find(b"\r") >= 0:
+        return message.replace(b"\r", b" ").replace(b"\n", b" ")
+    return message
+
+
+class StreamWriter:
+    """Writes server-sent events to one response; `put` never waits.
+
+    A client that does not read (see `transport.base`) is cut: nothing more is written, `cut` is called,
+    and the response ends unfinished; the server closes its connection. What a session owes can be taken
+    up on another one.
+    """
+
+    def __init__(
+        self,
+        send: Send,
+        limit_bytes: int,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        cut: Callable[[], None] | None = None,
+    ) -> None:
+        self._send = send
+        self._headers = headers
+        self._when_cut = cut
+        self._queue: deque[bytes] = deque()
+        self._held = 0
+        self._more = asyncio.Event()
+        self._ended = False
+        self._task: asyncio.Task[None] | None = None
+        burst = max(Limits().burst_bytes, limit_bytes)
+        limits = Limits(queue_bytes=limit_bytes, burst_bytes=burst)
+        self._backlog = Backlog(limits, lambda: self._held, self.cut)
+
+    def put(self, chunk: bytes) -> None:
+        """Queue one chunk; without effect after the end."""
+        if self._ended:
+            return
+        if not self._backlog.admit(len(chunk)):
+            self.cut()
+            return
+        self._queue.append(chunk)
+        self._held += len(chunk)
+        self._more.set()
+        self.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be taken."""
+        return self._ended
+
+    def start(self) -> None:
+        """Begin the response, also before anything is to be said."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def end(self) -> None:
+        """No more will come; what is queued is still written."""
+        self._ended = True
+        self._more.set()
+
+    def cut(self) -> None:
+        """Give the connection up."""
+        self._ended = True
+        self._queue.clear()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            if self._when_cut is not None:
+                self._when_cut()
+
+    async def closed(self) -> None:
+        """Wait until everything is written, or the connection was given up."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        try:
+            await self._write()
+        except OSError:
+            self._queue.clear()  # the client is gone
+        except Exception:
+            log.exception("an event stream broke")
+        finally:
+            self._ended = True
+            self._backlog.stop()
+
+    async def _write(self) -> None:
+        start = {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [*EVENT_STREAM, *self._headers],
+        }
+        await self._send(start)
+        if not self._queue and not self._ended:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": True})
+        while self._queue or not self._ended:
+            if self._queue:
+                await self._flush()
+                continue
+            self._more.clear()
+            try:
+                # Not `wait_for`, which in Python 3.11 may swallow a cancellation.
+                async with asyncio.timeout(_KEEP_ALIVE_S):
+                    await self._more.wait()
+            except TimeoutError:
+                self.put(b": still here\n\n")
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _flush(self) -> None:
+        """Write what is queued, in pieces, so that it shows how much the client takes."""
+        waiting = memoryview(b"".join(self._queue))
+        self._queue.clear()
+        while waiting:
+            piece = bytes(waiting[:_PIECE])
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            self._held -= len(piece)
+            waiting = waiting[_PIECE:]
+
+
+class HttpReply(msgspec.Struct, eq=False, weakref=True):
+    """The answer to one POST.
+
+    `streams` are the session's, where events can be resumed; `primed` says that the stream opens with
+    an empty event that carries an id (MCP 2025-11-25). Where the client does not read event streams,
+    events go to the session's own stream or, without one, nowhere.
+    """
+
+    send: Send
+    readable: bool
+    limit_bytes: int
+    whole: Whole | None = None
+    streams: Streams | None = None
+    primed: bool = False
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    modern: bool = False
+    small: bool = False
+    """Whether the client gives up on a large event (`HttpHeaders.small_events`). What is only told then goes on the session's own
+    stream where somebody reads that, so that the answer is still free to be plain JSON of any size."""
+    done: bool = False
+    _writer: StreamWriter | None = None
+    _stream: Stream | None = None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a client whose connection breaks can come back for the answer."""
+        return self.primed and self.readable and self.streams is not None
+
+    # -- events
+
+    def event(self, frame: bytes) -> None:
+        """Send a message before the answer."""
+        if self.done:
+            return
+        if not self.readable:
+            if self.streams is not None:
+                self.streams.own.add(frame)
+            return
+        if self._beside(frame):
+            return
+        self._open()
+        self._put(frame)
+
+    def _beside(self, frame: bytes) -> bool:
+        """Whether a notification went on the session's own stream, before anything went on this one."""
+        own = None if self.streams is None else self.streams.own
+        if not self.small or own is None or self._writer is not None or not own.attached:
+            return False
+        if not is_told(frame):
+            return False
+        own.add(frame)
+        return True
+
+    def commit(self) -> None:
+        """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
+        answered = self.done or (self.whole is not None and self.whole.done)
+        if self.resumable and not answered:
+            self._open()
+
+    def commit_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The same, as late as a silent connection allows: for who reads large answers as plain JSON alone. Nothing is held for it."""
+        if self.resumable:
+            loop.call_later(_KEEP_ALIVE_S, _commit, weakref.ref(self))
+
+    def reconnect(self, retry_ms: int) -> None:
+        """End the response here; the answer waits in the session's streams. Only where it can be resumed."""
+        if not self.resumable or self.done:
+            return
+        writer = self._open()
+        writer.put(
+            sse.encode(b"", id=self._stream.primer() if self._stream else None, retry=retry_ms)
+        )
+        if self._stream is not None:
+            self._stream.detach(self._sink)
+        writer.end()
+
+    def _open(self) -> StreamWriter:
+        if self._writer is None:
+            self._writer = StreamWriter(self.send, self.limit_bytes, self.headers, self._cut)
+            if self.streams is not None:
+                self._stream = self.streams.open()
+                self._stream.attach(self._sink)
+                if self.primed:
+                    self._writer.put(sse.encode(b"", id=self._stream.primer(), retry=_RETRY_MS))
+            self._writer.start()
+        return self._writer
+
+    def _cut(self) -> None:
+        if self._stream is not None:
+            self._stream.detach(self._sink)
+
+    def _sink(self, ident: str, message: bytes) -> None:
+        if self._writer is not None:
+            self._writer.put(sse.encode(one_line(message), event="message", id=ident))
+
+    def _put(self, frame: bytes, *, last: bool = False) -> None:
+        if self._stream is not None:
+            self._stream.add(frame, last=last)
+        elif self._writer is not None:
+            self._writer.put(sse.encode(one_line(frame), event="message"))
+
+    # -- the answer
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        """Send the answer: on the stream where one is open, else as plain JSON."""
+        if self.done:
+            return
+        self.done = True
+        frame = self._frame(ident, spelled) if spelled.error else spelled.frame(ident)
+        writer = self._writer
+        if writer is None:
+            whole, headers = self.whole, self.headers
+            said = (_JSON, *headers) if headers else _PLAIN
+            if whole is None or spelled.scope or not whole.answer(spelled.http, said, frame):
+                more = step_up(spelled.scope) if spelled.scope else ()
+                await send_json(self.send, frame, spelled.http, (*headers, *more))
+            return
+        self._put(fitting(ident, frame) if self.small else frame, last=True)
+        if self._stream is not None:
+            self._stream.detach(self._sink)
+        writer.end()
+        await writer.closed()
+
+    def _frame(self, ident: bytes, spelled: Spelled) -> bytes:
+        if self.modern and ident == b"null":
+            # In the modern schema an error without a request has no id at all.
+            return b'{"jsonrpc":"2.0","error":' + spelled.error + b"}"
+        return spelled.frame(ident)
+
+    async def abandon(self, ident: bytes) -> None:
+        """The request was cancelled: close the response with an error that says so."""
+        error = jsonrpc.encode({"code": _CANCELLED[0], "message": _CANCELLED[1]})
+        await self.finish(ident, Spelled(error=error))
+
+
+def _commit(one: weakref.ref[HttpReply]) -> None:
+    reply = one()
+    if reply is not None:
+        reply.commit()

@@ -1,0 +1,113 @@
+"""One HTTP request as the MCP doors see it: who asks, with which headers, and how to say no."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gatewright.call import Caller
+from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.server.context import Front, Refused
+from gatewright.mcp.server.http_headers import HttpHeaders
+from gatewright.mcp.server.http_reply import Send, Whole, send_json
+from gatewright.mcp.server.pending_input import Parked
+from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
+
+__all__ = ["Connection", "HttpRequest", "Receive", "nowhere"]
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class Connection(NamedTuple):
+    """What ASGI calls an application with, and what our own server offers besides."""
+
+    scope: dict[str, Any]
+    receive: Receive
+    send: Send
+    whole: Whole | None = None
+
+
+class HttpRequest(msgspec.Struct, eq=False):
+    """A request whose caller, origin and host were found good. The first four are a `Connection`."""
+
+    scope: dict[str, Any]
+    receive: Receive
+    send: Send
+    whole: Whole | None
+    headers: HttpHeaders
+    caller: Caller
+    profile: str
+    _refused: Refused
+
+    @property
+    def credential(self) -> str | None:
+        """What the request brought to say who asks."""
+        return self.headers.credential
+
+    def ready(self, limit: int) -> bytes | None:
+        """The body, where there is nothing to wait for and nothing to refuse; else ask for the `body`."""
+        if self.whole is None or self.headers.flaw is not None:
+            return None
+        return self.whole.take_whole(limit)
+
+    async def body(self, limit: int) -> bytes | None:
+        """The body; None where the request was refused or its client left."""
+        ready = self.ready(limit)
+        if ready is not None:
+            return ready
+        flaw = self.headers.flaw
+        if flaw is None:
+            try:
+                return await read_body(self.receive, limit)
+            except BodyTooLarge:
+                flaw = 413, f"a message has at most {limit} bytes"
+            except BodyTimeout:
+                flaw = 408, "the body did not arrive in time"
+            except ClientGone:
+                return None
+        await self.refuse(*flaw)
+        return None
+
+    async def refuse(
+        self,
+        status: int,
+        message: str,
+        code: int = jsonrpc.INVALID_REQUEST,
+        *,
+        ident: bytes = b"null",
+        data: Any = None,
+    ) -> None:
+        """Answer with an error. Where the request has no id that could be read, neither has the error
+        in the modern revision, whose schema knows no null there."""
+        self._refused(self.caller, "http", code, message)
+        error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+        body = jsonrpc.error(ident, jsonrpc.encode(error))
+        if ident == b"null" and self.headers.modern:
+            body = jsonrpc.encode({"jsonrpc": "2.0", "error": error})
+        await send_json(self.send, body, status)
+
+    def peer(self, front: Front, parked: Parked[Exchange]) -> Peer:
+        """A peer for this request alone."""
+        return Peer(
+            front,
+            parked,
+            self.caller,
+            door="http",
+            credential=self.credential,
+            profile=self.profile,
+            session=None,
+            send=nowhere,
+        )
+
+    async def gone(self) -> None:
+        """Wait until the client closes the connection."""
+        while (await self.receive()).get("type") != "http.disconnect":
+            pass
+
+
+def nowhere(message: bytes) -> None:
+    """A request that stands alone has no channel besides its own answer."""

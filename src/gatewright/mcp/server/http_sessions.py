@@ -1,0 +1,150 @@
+"""Legacy HTTP sessions (MCP 2025-03-26 to 2025-11-25): random handles, bound to a caller, with an end.
+
+A session is no proof of identity: each request authenticates anew, and a session of another caller
+answers exactly like one that never was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+
+from gatewright.call import Caller, Who
+from gatewright.mcp.protocol.replay import Streams
+from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.server.context import Front, Standing
+from gatewright.mcp.server.pending_input import Parked
+from gatewright.mcp.server.request import Exchange
+
+__all__ = ["HttpSession", "Sessions"]
+
+IDLE_S = 3600.0
+"""A session that nobody used for so long is over."""
+
+SESSIONS = 10_000
+"""How many sessions are kept; beyond that the longest unused ends."""
+
+SESSIONS_EACH = 1_000
+"""How many of them one caller may hold, so that nobody's sessions end by another's greed."""
+
+_SWEEP_S = 60.0
+
+
+class HttpSession:
+    """One session: its peer, its streams, and what others may see of it."""
+
+    def __init__(self, peer: Peer, streams: Streams, standing: Standing) -> None:
+        self.peer = peer
+        self.streams = streams
+        self.standing = standing
+
+    def is_over(self, now: float) -> bool:
+        """Whether nobody used it for too long, uses it now or listens to it. `now` is monotonic seconds."""
+        idle = now - self.standing.used > IDLE_S
+        return idle and not self.streams.own.attached and not self.peer.busy
+
+
+class Sessions:
+    """All HTTP sessions of one door."""
+
+    def __init__(self, front: Front, parked: Parked[Exchange]) -> None:
+        self._front = front
+        self._parked = parked
+        self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._each: Counter[Who] = Counter()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
+        """A new session."""
+        ident = self._front.random(32).hex()
+        streams = Streams(self._front.queue_bytes)
+        peer = Peer(
+            self._front,
+            self._parked,
+            caller,
+            door="http",
+            credential=credential,
+            profile=profile,
+            session=ident,
+            send=streams.own.add,
+        )
+        session = self._sessions[ident] = HttpSession(peer, streams, self._front.standing[ident])
+        session.standing.idle_s = IDLE_S
+        self._each[caller.who] += 1
+        if self._each[caller.who] > SESSIONS_EACH:
+            self.close(self._oldest(caller.who))
+        elif len(self._sessions) > SESSIONS:
+            self.close(next(iter(self._sessions)))
+        self._sweep_later()
+        return session
+
+    def _oldest(self, owner: Who) -> str:
+        return next(name for name, one in self._sessions.items() if one.peer.caller.who == owner)
+
+    def find(
+        self, ident: str, caller: Caller, credential: str | None, profile: str
+    ) -> HttpSession | None:
+        """The caller's session of this id in this profile; None for unknown, foreign and ended ones alike.
+
+        `credential` is what the caller presented now: its key may have been replaced meanwhile.
+        """
+        session = self._sessions.get(ident)
+        if session is None:
+            return None
+        peer, standing = session.peer, session.standing
+        if peer.profile != profile or (peer.caller is not caller and peer.caller.who != caller.who):
+            return None
+        now = self._front.clock()
+        if now - standing.used > IDLE_S and session.is_over(now):
+            self.close(ident)
+            return None
+        standing.used = now
+        peer.credential = credential
+        self._sessions.move_to_end(ident)
+        return session
+
+    def close(self, ident: str) -> None:
+        """End a session; unknown ones are ignored."""
+        session = self._sessions.pop(ident, None)
+        if session is not None:
+            owner = session.peer.caller.who
+            self._each[owner] -= 1
+            if not self._each[owner]:
+                del self._each[owner]
+            session.peer.close()
+            session.streams.end()
+
+    def farewell(self) -> None:
+        """End the own streams of all sessions; what runs in them goes on."""
+        for session in self._sessions.values():
+            session.streams.own.end()
+
+    def close_all(self) -> None:
+        """End every session."""
+        for ident in list(self._sessions):
+            self.close(ident)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def _sweep_later(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_SWEEP_S, self._swept)
+
+    def _swept(self) -> None:
+        self._timer = None
+        self.sweep()
+        if self._sessions:
+            self._sweep_later()
+
+    def sweep(self) -> None:
+        """End what nobody used for `IDLE_S`, uses now or listens to. Done by itself every minute."""
+        now = self._front.clock()
+        for ident, session in list(self._sessions.items()):
+            if now - session.standing.used <= IDLE_S:
+                break  # the rest was used later
+            if session.is_over(now):
+                self.close(ident)

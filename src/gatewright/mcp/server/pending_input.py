@@ -1,0 +1,95 @@
+"""Exchanges that wait for a repeated request (MCP 2026-07-28), by handles that only we can seal.
+
+Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Generic, Protocol, TypeVar
+
+from gatewright.call import Caller, CannotAsk, Who
+from gatewright.mcp.server.context import Front
+
+__all__ = ["PARKED_EACH", "PARKED_S", "Parked", "bound_to"]
+
+PARKED_S = 600.0
+"""How long a parked call waits for its answers."""
+
+PARKED_EACH = 100
+"""How many calls one caller may have parked."""
+
+
+def bound_to(caller: Caller, door: str, profile: str) -> str:
+    """Whose a `requestState` is: who asked, and at which endpoint. It is taken back there and nowhere else."""
+    return "\n".join((caller.kind, caller.id, door, profile))
+
+
+class _Parkable(Protocol):
+    def cancel(self) -> None: ...
+
+
+T = TypeVar("T", bound=_Parkable)
+
+
+class Parked(Generic[T]):
+    """The parked exchanges of one door, or of one connection."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._waiting: dict[str, tuple[T, Who | None, asyncio.TimerHandle]] = {}
+        self._owners: dict[Who | None, int] = {}
+
+    def admit(self, exchange: T, owner: Who | None) -> str:
+        """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
+        if self._owners.get(owner, 0) >= PARKED_EACH:
+            raise CannotAsk("too many calls of this caller wait for answers", -32000)
+        handle = self._front.random(32).hex()
+        self._waiting[handle] = exchange, owner, self._timer(handle)
+        self._owners[owner] = self._owners.get(owner, 0) + 1
+        return handle
+
+    def extend(self, handle: str) -> None:
+        """Let the time of a handle begin anew, because something new was asked."""
+        found = self._waiting.get(handle)
+        if found is not None:
+            exchange, owner, timer = found
+            timer.cancel()
+            self._waiting[handle] = exchange, owner, self._timer(handle)
+
+    def _timer(self, handle: str) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(PARKED_S, self.release, handle)
+
+    def release(self, handle: str) -> None:
+        """Forget a handle; unknown ones are ignored."""
+        found = self._waiting.pop(handle, None)
+        if found is None:
+            return
+        _, owner, timer = found
+        timer.cancel()
+        self._owners[owner] -= 1
+        if not self._owners[owner]:
+            del self._owners[owner]
+
+    def find(self, handle: str) -> T | None:
+        """The exchange behind a handle that a sealed state named."""
+        found = self._waiting.get(handle)
+        return None if found is None else found[0]
+
+    @property
+    def handles(self) -> list[str]:
+        """What is parked, oldest first."""
+        return list(self._waiting)
+
+    def due(self, handle: str) -> float:
+        """When a handle ends, in the loop's own seconds. Raises `KeyError` for unknown ones."""
+        return self._waiting[handle][2].when()
+
+    def close(self) -> None:
+        """Cancel what is parked: nobody can come back."""
+        for handle, (exchange, _, _) in list(self._waiting.items()):
+            exchange.cancel()
+            self.release(handle)
+
+    def __len__(self) -> int:
+        return len(self._waiting)

@@ -1,0 +1,404 @@
+"""Streamable HTTP, both eras on one URL.
+
+Which era a POST belongs to is decided by its `MCP-Protocol-Version` header and, where that is missing
+or unknown, by the metadata in its body. Modern requests stand alone. Legacy ones belong to a session
+where they name one, and stand alone otherwise: no session header is ever demanded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any
+
+from gatewright.call import Client
+from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.protocol.client_notifications import Dropped, Rejected, read_notice
+from gatewright.mcp.protocol.ggen import says_auth
+from gatewright.mcp.protocol.outcomes import Spelled
+from gatewright.mcp.protocol.replay import Stream, Streams
+from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.http_reply import (
+    HttpReply,
+    StreamWriter,
+    one_line,
+    send_json,
+    send_plain,
+)
+from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.http_sessions import HttpSession, Sessions
+from gatewright.mcp.server.long_lived import lasting
+from gatewright.mcp.server.pending_input import Parked
+from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.mcp import META_VERSION, check_headers
+from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
+from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
+from gatewright.transport.timers import Alarms, Overdue
+from gatewright.web import sse
+
+__all__ = ["StreamableHttp"]
+
+_WATCH_AFTER_S = 0.02
+"""A modern call is cancelled when its client goes away; where the HTTP server does not tell us, calls
+quicker than this are not watched."""
+
+Answering = Coroutine[Any, Any, None]
+"""What is left to do of a request, to be awaited at once. What leads to it is no coroutine of its own: each would be
+resumed on every way back from a server."""
+
+Other = Callable[[HttpRequest, bytes], Answering]
+"""Serves a request whose body has been read."""
+
+_NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
+_MODERN_MARK = META_VERSION.encode()
+_NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
+
+
+class StreamableHttp:
+    """The door at `/mcp`."""
+
+    def __init__(self, front: Front, ggen: Other | None = None) -> None:
+        """`ggen` takes what turns out to be that dialect: a request with `auth` beside its params."""
+        self._front = front
+        self._ggen = ggen
+        self._loop = asyncio.get_running_loop()
+        self._alarms = Alarms()
+        self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
+        self.parked: Parked[Exchange] = Parked(front)
+        self.sessions = Sessions(front, self.parked)
+
+    def __call__(self, http: HttpRequest) -> Answering:
+        """Serve one request."""
+        if http.scope["method"] == "POST":
+            body = http.ready(self._front.frame_bytes)
+            return self._received(http) if body is None else self._post(http, body)
+        return self._other(http)
+
+    async def _received(self, http: HttpRequest) -> None:
+        body = await http.body(self._front.frame_bytes)
+        if body is not None:
+            await self._post(http, body)
+
+    async def _other(self, http: HttpRequest) -> None:
+        method = http.scope["method"]
+        if http.headers.modern:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+        elif method == "GET":
+            await self._get(http)
+        elif method == "DELETE":
+            await self._delete(http)
+        else:
+            await send_plain(http.send, 405, headers=((b"allow", b"GET, POST, DELETE"),))
+
+    def _post(self, http: HttpRequest, body: bytes) -> Answering:
+        said = http.headers
+        if said.modern or (not said.legacy and _says_modern(body)):
+            return self._modern(http, body)
+        version = said.version
+        if version and not said.legacy:
+            data = {"supported": [*MODERN, *LEGACY], "requested": version}
+            flaw = "Unsupported protocol version"
+            return http.refuse(400, flaw, -32022, ident=_ident(body), data=data)
+        if self._ggen is not None and not version and _is_ggen(http, body):
+            return self._ggen(http, body)
+        return self._legacy(http, body)
+
+    # -- modern
+
+    def _modern(self, http: HttpRequest, body: bytes) -> Answering:
+        front, said, whole = self._front, http.headers, http.whole
+        message = jsonrpc.parse(body, front.limits)
+        if isinstance(message, jsonrpc.Notification):
+            return self._modern_notice(http, message)
+        reply = HttpReply(http.send, said.reads_streams, front.queue_bytes, whole, modern=True)
+        reply.small = said.small_events
+        if not isinstance(message, jsonrpc.Request):
+            flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
+            error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
+            return reply.finish(flaw.id, Spelled(error=error, http=400))
+        effect: mcp.Effect = mcp.read_modern(message, front.face, said.version)
+        effect = self._check_headers(http, effect, message.method) or effect
+        if type(effect) is mcp.Listen and not said.reads_streams:
+            return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
+        peer = http.peer(front, self.parked)
+        work = peer.serve(effect, reply)
+        if whole is None:
+            return self._serve_watched(peer, message.id, work, http)
+        whole.when_gone(partial(_gone, peer, message.id))
+        return work
+
+    def _modern_notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
+        """The core protocol has none over modern HTTP: what operators declared is led on, all others are acknowledged."""
+        said, method = http.headers, message.method
+        flaw = "mcp-method" in said.routing() and (
+            said.duplicated() or check_headers(said.routing(), method, {}, {})
+        )
+        if flaw:
+            return http.refuse(400, flaw, -32020)
+        if is_known(method) and method.startswith(NOTIFICATIONS):
+            return send_plain(http.send, 202)
+        notice = read_notice(message, Client(said.version or LATEST_MODERN))
+        return self._taken(http, http.peer(self._front, self.parked), notice)
+
+    def _taken(self, http: HttpRequest, peer: Peer, effect: mcp.Effect | None) -> Answering:
+        """What nobody is answered about: done, or refused with a status."""
+        if isinstance(effect, Dropped):
+            return http.refuse(400, effect.message, effect.code)
+        if effect is not None:
+            peer.take(effect)
+        return send_plain(http.send, 202)
+
+    def _check_headers(self, http: HttpRequest, effect: mcp.Effect, method: str) -> Rejected | None:
+        """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
+        said, annotations = http.headers, _NO_ANNOTATIONS
+        if type(effect) is mcp.Inbound:
+            if method == "tools/call":
+                name = str(effect.params.get("name"))
+                annotations = self._front.upstream.annotations(http.profile, name, http.caller)
+            flaw = said.duplicated() or check_headers(
+                said.routing(), method, effect.params, annotations
+            )
+        elif isinstance(effect, (mcp.Hello, mcp.Listen)):
+            flaw = said.duplicated() or check_headers(said.routing(), method, {}, {})
+        elif isinstance(effect, Rejected):
+            if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
+                return None
+            flaw = check_headers(said.routing(), method, {}, {})
+        else:
+            return None
+        return Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
+
+    async def _serve_watched(
+        self, peer: Peer, ident: bytes, work: Answering, http: HttpRequest
+    ) -> None:
+        """Serve; closing the connection cancels, unless the request has been answered."""
+        watchers: list[asyncio.Task[None]] = []
+
+        def watch() -> None:
+            watchers.append(asyncio.create_task(_cancel_when_gone(http, peer, ident)))
+
+        timer = self._alarms.at(self._loop.time() + _WATCH_AFTER_S, watch)
+        try:
+            await work
+        finally:
+            timer.cancel()
+            for one in watchers:
+                one.cancel()
+
+    # -- legacy
+
+    def _legacy(self, http: HttpRequest, body: bytes) -> Answering:
+        session = None
+        if http.headers.session is not None:
+            session = self._session(http, http.headers.session)
+            if session is None:
+                return http.refuse(404, _NO_SESSION, ident=_ident(body))
+        if body[:1] != b"{" and body.lstrip()[:1] == b"[":
+            return self._batch(http, body, session)
+        message = jsonrpc.parse(body, self._front.limits)
+        if session is None and _opens(message):
+            return self._open(http, message)
+        peer = self._peer(http, session)
+        return self._one(http, peer, peer.conversation.receive(message), session, ())
+
+    def _session(self, http: HttpRequest, named: str) -> HttpSession | None:
+        """The session of this id, where it is the caller's and of the profile of this path."""
+        return self.sessions.find(named, http.caller, http.credential, http.profile)
+
+    async def _open(self, http: HttpRequest, message: jsonrpc.Message) -> None:
+        session = self.sessions.open(http.caller, http.credential, http.profile)
+        ident = session.peer.session or ""
+        effect = session.peer.conversation.receive(message)
+        header = (b"mcp-session-id", ident.encode())
+        extra = (header,) if isinstance(effect, mcp.Hello) else ()
+        await self._one(http, session.peer, effect, session, extra)
+        if not extra:
+            self.sessions.close(ident)
+
+    def _one(
+        self,
+        http: HttpRequest,
+        peer: Peer,
+        effect: mcp.Effect | None,
+        session: HttpSession | None,
+        extra: tuple[tuple[bytes, bytes], ...],
+    ) -> Answering:
+        if effect is None or isinstance(effect, Dropped):
+            return self._taken(http, peer, effect)
+        if peer.take(effect):
+            return send_plain(http.send, 202)
+        reads, limit = http.headers.reads_streams, self._front.queue_bytes
+        if session is None:
+            reply = HttpReply(http.send, reads, limit, http.whole, None, False, extra)
+        else:
+            client = peer.conversation.client
+            primed = client is not None and revision(client.revision).primed
+            reply = HttpReply(http.send, reads, limit, http.whole, session.streams, primed, extra)
+            if http.headers.small_events:
+                reply.small = True
+                reply.commit_later(self._loop)
+            elif primed and reads:
+                self._overdue.began(reply)
+        return peer.serve(_of_this_era(effect), reply)
+
+    def _peer(self, http: HttpRequest, session: HttpSession | None) -> Peer:
+        if session is not None:
+            return session.peer
+        peer = http.peer(self._front, self.parked)
+        peer.conversation.assume(http.headers.version or "2025-03-26")
+        return peer
+
+    async def _batch(self, http: HttpRequest, body: bytes, session: HttpSession | None) -> None:
+        """A JSON-RPC batch: what MCP 2025-03-26 asks servers to take, and no other revision has."""
+        peer = self._peer(http, session)
+        client = peer.conversation.client
+        if client is None or not revision(client.revision).batches:
+            await http.refuse(400, "batches exist in MCP 2025-03-26 only")
+            return
+        messages = jsonrpc.parse_many(body, self._front.limits)
+        if isinstance(messages, jsonrpc.Malformed):
+            await http.refuse(400, messages.message, messages.code, ident=messages.id)
+            return
+        collected = _Collected(session.streams if session else None)
+        jobs = []
+        for message in messages:
+            effect = peer.conversation.receive(message)
+            if effect is not None and not peer.take(effect):
+                jobs.append(peer.serve(_of_this_era(effect), collected))
+        await asyncio.gather(*jobs)
+        if collected.frames:
+            await send_json(http.send, b"[" + b",".join(collected.frames) + b"]")
+        else:
+            await send_plain(http.send, 202)
+
+    # -- GET and DELETE
+
+    async def _get(self, http: HttpRequest) -> None:
+        named = http.headers.session
+        if named is None:
+            await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
+            return
+        if not http.headers.reads_streams:
+            await http.refuse(406, "a GET opens an event stream; accept text/event-stream")
+            return
+        session = self._session(http, named)
+        if session is None:
+            await http.refuse(404, _NO_SESSION)
+            return
+        stream = session.streams.own
+        after = stream.handed  # what no connection has carried yet
+        last = http.headers.values.get(b"last-event-id")
+        if last is not None:
+            found = session.streams.find(last.decode("latin-1"))
+            if found is None:
+                await http.refuse(400, "Last-Event-ID was not given out in this session")
+                return
+            stream, after = found
+        await self._carry(http, stream, after)
+
+    async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
+        """Carry a stream on this response until it ends or the client leaves."""
+        writer = StreamWriter(http.send, self._front.queue_bytes)
+
+        def sink(ident: str, message: bytes) -> None:
+            writer.put(sse.encode(one_line(message), event="message", id=ident))
+
+        writer.start()
+        stream.attach(sink, after, writer.end)
+        waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
+        presented = Presented("http", http.caller, http.credential)
+        try:
+            with lasting(self._front, lambda: presented, lambda _: writer.end()):
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stream.detach(sink)
+            writer.end()
+            for one in waits:
+                one.cancel()
+
+    async def _delete(self, http: HttpRequest) -> None:
+        session = self._session(http, http.headers.session or "")
+        if session is None:
+            await http.refuse(404, _NO_SESSION)
+            return
+        self.sessions.close(session.peer.session or "")
+        await send_plain(http.send, 200)
+
+    def farewell(self) -> None:
+        """End the streams of sessions and every call that is parked."""
+        self.parked.close()
+        self.sessions.farewell()
+
+
+_POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
+
+
+class _Collected:
+    """The answers of one batch. What goes before them has no place in it, but on the session's own
+    stream."""
+
+    def __init__(self, streams: Streams | None) -> None:
+        self.frames: list[bytes] = []
+        self._streams = streams
+
+    def event(self, frame: bytes) -> None:
+        if self._streams is not None:
+            self._streams.own.add(frame)
+
+    def reconnect(self, retry_ms: int) -> None:
+        """A batch has no stream."""
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        self.frames.append(spelled.frame(ident))
+
+    async def abandon(self, ident: bytes) -> None:
+        """The request was cancelled; the batch goes on without its answer."""
+
+
+def _opens(message: jsonrpc.Message) -> bool:
+    return isinstance(message, jsonrpc.Request) and message.method == "initialize"
+
+
+def _says_modern(body: bytes) -> bool:
+    """Whether a message carries the modern metadata; that its text contains the word is not enough."""
+    if body.find(_MODERN_MARK) < 0:
+        return False
+    message = jsonrpc.parse(body)
+    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
+        return False
+    return mcp.is_modern_params(message.params)
+
+
+def _is_ggen(http: HttpRequest, body: bytes) -> bool:
+    """Whether a request that says no revision is no MCP at all."""
+    return http.headers.session is None and says_auth(body)
+
+
+def _of_this_era(effect: mcp.Effect) -> mcp.Effect:
+    """The effect of a message under a legacy header, or none: its body may not say otherwise."""
+    if (type(effect) is mcp.Inbound or isinstance(effect, (mcp.Hello, mcp.Listen))) and is_modern(
+        effect.client.revision
+    ):
+        flaw = "MCP-Protocol-Version does not match the version in _meta"
+        return Rejected(effect.id, -32020, flaw, client=effect.client)
+    return effect
+
+
+def _ident(body: bytes) -> bytes:
+    """The id to answer where a message is refused before it is looked at."""
+    message = jsonrpc.parse(body)
+    return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
+
+
+async def _cancel_when_gone(http: HttpRequest, peer: Peer, ident: bytes) -> None:
+    """Cancel the request, which means nothing to one that has been answered."""
+    await http.gone()
+    _gone(peer, ident)
+
+
+def _gone(peer: Peer, ident: bytes) -> None:
+    """The client of a modern request has left."""
+    peer.take(mcp.Cancelled(ident))

@@ -1,0 +1,112 @@
+"""How deep a JSON text may nest, how many members and how many values it may have: counted before anybody works with it.
+
+Theory: brackets, colons and commas inside strings are counted too, which costs next to nothing and can only be too many;
+only a count over a limit pays for the exact one.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import msgspec
+
+from gatewright.mcp.wire.foreign_json import heavy
+
+__all__ = ["DECODED_BYTES", "Limits", "flaw_of"]
+
+DECODED_BYTES = 1024 * 1024
+"""The longest text of a server, besides results, that is passed on. How much becomes Python objects while everybody waits
+is counted besides (`foreign_json`). Results may be longer, and are decoded by workers or not at all."""
+
+_plain = msgspec.json.Decoder(float_hook=len)
+"""For counting. Decimals are not read: large exponents take microseconds each, and there is no need."""
+_LIGHT = 64 * 1024
+"""Bytes; a shorter text takes twenty milliseconds at most, whatever it is."""
+_DIGITS = 1000
+"""Of one integer: to read and write one takes the square of them."""
+_NINES = bytes.maketrans(b"012345678", b"9" * 9)
+_TOO_MANY = b"9" * (_DIGITS + 1)
+_LARGEST = 10**_DIGITS
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds on one frame. Counts, except `id_chars`, which are characters of the id's JSON text. `values` counts every value,
+    the elements of lists as well."""
+
+    depth: int = 64
+    keys: int = 10_000
+    batch: int = 50
+    id_chars: int = 128
+    values: int = 50_000
+
+
+def flaw_of(params: bytes, limits: Limits) -> str:
+    """What is wrong with the text of `params` before they are decoded, or nothing."""
+    if not params:
+        return ""
+    if params[:1] not in (b"{", b"["):
+        return "params must be an object or an array"
+    size = len(params)
+    if size > _LIGHT and (found := heavy(params)):
+        return f"the text of params {found}"
+    brackets = params.count(b"{") + params.count(b"[")
+    if (
+        brackets <= limits.depth
+        and (size <= limits.keys or params.count(b":") <= limits.keys)
+        # A value beside another one takes two bytes at least.
+        and (size <= limits.values or params.count(b",") + brackets < limits.values)
+        and (size <= _DIGITS or params.translate(_NINES).find(_TOO_MANY) < 0)
+    ):
+        return ""
+    if size > DECODED_BYTES:  # to count exactly takes seconds
+        return f"params of more than {DECODED_BYTES} bytes have too many commas, colons, brackets or digits"
+    return _measure(params, limits)
+
+
+def _measure(params: bytes, limits: Limits) -> str:
+    collecting = len(params) > limits.values and gc.isenabled()
+    if collecting:
+        gc.disable()  # which would look through all that is made here, again and again
+    try:
+        return _counted([_plain.decode(params)], limits)
+    except _BROKEN as problem:
+        return f"params cannot be read: {problem}"
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _counted(level: list[Any], limits: Limits) -> str:
+    depth = keys = values = 0
+    while level:
+        depth += 1
+        values += len(level)
+        if values > limits.values:
+            break
+        below: list[Any] = []
+        for value in level:
+            kind = type(value)
+            if kind is dict:
+                keys += len(value)
+                below.extend(value.values())
+            elif kind is list:
+                below.extend(value)
+            elif kind is int and not -_LARGEST < value < _LARGEST:
+                return f"params have an integer of more than {_DIGITS} digits"
+        flaw = _over(depth, keys, values, limits)
+        if flaw:
+            return flaw
+        level = below
+    return _over(depth, keys, values, limits)
+
+
+def _over(depth: int, keys: int, values: int, limits: Limits) -> str:
+    if depth > limits.depth + 1:
+        return f"params are nested deeper than {limits.depth} levels"
+    if keys > limits.keys:
+        return f"params have more than {limits.keys} keys"
+    if values > limits.values:
+        return f"params have more than {limits.values} values, those in lists counted"
+    return ""

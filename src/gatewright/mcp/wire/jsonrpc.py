@@ -1,0 +1,332 @@
+"""JSON-RPC 2.0 frames, lossless and bounded.
+
+Theory: only the envelope is decoded here. `params`, `result` and `error` stay the bytes they were,
+because a gateway that decodes and re-encodes what it does not judge can only lose something. What is
+judged (`params`) is decoded with `decode` and forwarded with `encode`, so that gateway and server can
+never read two different calls from one text: a duplicate key collapses to what was judged.
+
+Numbers keep their text: integers of any size are Python integers, and a decimal that a `float` would
+spell differently becomes a `Num`, a float that remembers how it was written. How much is made of a text is bounded
+everywhere (`foreign_json`, whose words these are).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gatewright.mcp.wire import foreign_json
+from gatewright.mcp.wire.json_bounds import Limits, flaw_of
+from gatewright.mcp.wire.spellings import flaw_of_members
+from gatewright.web.utf8 import is_utf8
+
+__all__ = [
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "METHOD_NOT_FOUND",
+    "PARSE_ERROR",
+    "Malformed",
+    "Message",
+    "Notification",
+    "Num",
+    "Request",
+    "Response",
+    "TooMuch",
+    "check",
+    "decode",
+    "decode_members",
+    "decode_whole",
+    "elements",
+    "encode",
+    "entries",
+    "error",
+    "first",
+    "heavy",
+    "members_named",
+    "names",
+    "notification",
+    "parse",
+    "parse_many",
+    "request",
+    "response",
+    "split",
+]
+
+Num = foreign_json.Num
+TooMuch = foreign_json.TooMuch
+check = foreign_json.check
+decode = foreign_json.decode
+decode_members = foreign_json.decode_members
+decode_whole = foreign_json.decode_whole
+elements = foreign_json.elements
+encode = foreign_json.encode
+entries = foreign_json.entries
+first = foreign_json.first
+heavy = foreign_json.heavy
+members_named = foreign_json.members_named
+names = foreign_json.names
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """A question. `id` is its JSON text, to be echoed as it is; `params` is empty when absent."""
+
+    id: bytes
+    method: str
+    params: bytes = b""
+    trace_id: str | None = None
+    """A `trace_id` member beside `params` (MGP §6.5)."""
+
+
+class Notification(msgspec.Struct, frozen=True, gc=False):
+    """A statement nobody answers."""
+
+    method: str
+    params: bytes = b""
+
+
+class Response(msgspec.Struct, frozen=True, gc=False):
+    """An answer: exactly one of `result` and `error` is not empty."""
+
+    id: bytes
+    result: bytes = b""
+    error: bytes = b""
+
+
+class Malformed(msgspec.Struct, frozen=True, gc=False):
+    """What could not be understood, ready to be answered. `id` is `null` where none could be read."""
+
+    code: int
+    message: str
+    id: bytes = b"null"
+
+
+Message = Request | Notification | Response | Malformed
+
+
+_NONE = msgspec.Raw()
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    jsonrpc: str = ""
+    method: str | None = None
+    id: msgspec.Raw = _NONE
+    params: msgspec.Raw = _NONE
+    result: msgspec.Raw = _NONE
+    error: msgspec.Raw = _NONE
+    trace_id: msgspec.Raw = _NONE
+    auth: msgspec.Raw = _NONE
+
+
+class _Bare(_Envelope, gc=False, forbid_unknown_fields=True):
+    """One without other members: nearly all of them."""
+
+
+_MEMBERS = frozenset(_Envelope.__struct_fields__)
+_envelope = msgspec.json.Decoder(_Envelope)
+_bare = msgspec.json.Decoder(_Bare)
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_DEFAULT = Limits()
+
+
+def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
+    """Read one frame. Total: whatever comes in, a message or a `Malformed` comes out."""
+    envelope: _Envelope
+    try:
+        envelope = _bare.decode(data)
+    except msgspec.ValidationError:
+        found = _with_others(data, limits)
+        if isinstance(found, Malformed):
+            return found
+        envelope = found
+    except _BROKEN as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    if envelope.jsonrpc != "2.0":
+        return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
+    if envelope.method is None:
+        return _parse_response(envelope, limits)
+    return _parse_request(data, envelope, envelope.method, limits)
+
+
+def _with_others(data: bytes | msgspec.Raw, limits: Limits) -> _Envelope | Malformed:
+    """The envelope of a message that has members which nobody here knows, none of which may read as a known one."""
+    try:
+        envelope = _envelope.decode(data)
+        flaw = flaw_of_members("the message", names(data, _MOST_MEMBERS), _MEMBERS)
+    except msgspec.ValidationError:
+        return _diagnose(data)
+    except TooMuch as problem:
+        return Malformed(INVALID_REQUEST, f"the message {problem}")
+    except (*_BROKEN, ValueError) as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    return Malformed(INVALID_REQUEST, flaw, _usable(envelope.id, limits)) if flaw else envelope
+
+
+_ROOM = len(b'{"jsonrpc":"2.0","id":,"method":"","params":}') + len(b',"id":') + 1
+"""How long a request is at least that says everything and one thing twice, besides its id, method and params."""
+
+
+def _parse_request(
+    data: bytes | msgspec.Raw, envelope: _Envelope, method: str, limits: Limits
+) -> Message:
+    params, ident = bytes(envelope.params), bytes(envelope.id)
+    size = len(ident)
+    room = len(data) - len(params) - len(method) - size
+    twice = _repeats(bytes(data)) if room >= _ROOM or not size or not params else ""
+    if twice:
+        return Malformed(INVALID_REQUEST, twice)
+    flaw = flaw_of(params, limits)
+    if not size:
+        return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
+    if not ((ident.isdigit() and size <= limits.id_chars) or _valid_id(ident, limits)):
+        return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
+    if flaw:
+        return Malformed(INVALID_REQUEST, flaw, ident)
+    trace = envelope.trace_id
+    return Request(ident, method, params, None if trace is _NONE else _text(trace))
+
+
+def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malformed:
+    """Read a batch (MCP 2025-03-26). An empty or over-long batch is one `Malformed`."""
+    items = split(data, limits)
+    return items if isinstance(items, Malformed) else [parse(item, limits) for item in items]
+
+
+def split(data: bytes, limits: Limits = _DEFAULT) -> list[msgspec.Raw] | Malformed:
+    """The messages of a batch, each still its own text."""
+    try:
+        items = elements(data, limits.batch)
+    except TooMuch:
+        return Malformed(INVALID_REQUEST, f"a batch has at most {limits.batch} messages")
+    except ValueError as problem:
+        return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    return items or Malformed(INVALID_REQUEST, "a batch needs at least one message")
+
+
+_MOST_MEMBERS = 1000
+"""Of a message whose members are looked at one by one."""
+
+
+def _repeats(data: bytes) -> str:
+    """What is wrong where a member of the envelope stands twice: two readers could take two different ones.
+
+    Only a frame in which such a name occurs twice anywhere, or is perhaps spelled with escapes, pays
+    for the exact look.
+    """
+    count = data.count
+    if (
+        count(b'"id"') < 2
+        and count(b'"method"') < 2
+        and count(b'"params"') < 2
+        and count(b'"jsonrpc"') < 2
+        and data.find(b"\\u") < 0  # quicker than `in`, which tries its left side as a number first
+    ):
+        return ""
+    try:
+        outermost = names(data, _MOST_MEMBERS)
+    except TooMuch as problem:
+        return f"the message {problem}"
+    except ValueError:
+        return ""  # whatever is wrong with it is said by who decodes that part
+    twice = len(outermost) != len(set(outermost))
+    return "a member of the message stands twice" if twice else ""
+
+
+def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
+    ident = bytes(envelope.id)
+    if envelope.error is _NONE and ident.isdigit() and len(ident) <= limits.id_chars:
+        result = bytes(envelope.result)
+        if result:
+            return Response(ident, result)  # nearly all of them
+    result, error_ = bytes(envelope.result), bytes(envelope.error)
+    if bool(result) == bool(error_):
+        return Malformed(
+            INVALID_REQUEST,
+            "a message needs a method, or exactly one of result and error",
+            _usable(envelope.id, limits),
+        )
+    if ident and ident != b"null" and not _valid_id(ident, limits):
+        return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
+    return Response(ident or b"null", result, error_)
+
+
+def _diagnose(data: bytes | msgspec.Raw) -> Malformed:
+    """Why an envelope of wrong types was refused, with its id where one can be read."""
+    try:
+        members = members_named(data, "id", "jsonrpc", "method")
+    except ValueError:
+        return Malformed(INVALID_REQUEST, "a message must be one JSON object")
+    ident = _usable(members.get("id", msgspec.Raw()), _DEFAULT)
+    wrong = [name for name in ("jsonrpc", "method") if bytes(members.get(name, b'"'))[:1] != b'"']
+    return Malformed(
+        INVALID_REQUEST, f"{' and '.join(wrong) or 'a member'} must be a string", ident
+    )
+
+
+def _valid_id(ident: bytes, limits: Limits) -> bool:
+    if len(ident) > limits.id_chars + 2 or not is_utf8(ident):
+        return False
+    if ident[:1] == b'"':
+        return True
+    digits = ident[1:] if ident[:1] == b"-" else ident
+    return digits.isdigit()
+
+
+def _usable(ident: msgspec.Raw, limits: Limits) -> bytes:
+    text = bytes(ident)
+    return text if text and _valid_id(text, limits) else b"null"
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    if bytes(raw)[:1] != b'"':
+        return None
+    try:
+        found = decode(raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _body(params: bytes | dict[str, Any] | list[Any] | None) -> bytes:
+    if isinstance(params, bytes):
+        return b',"params":' + params if params else b""
+    if not params and type(params) is not dict:
+        return b""
+    return b',"params":' + encode(params)
+
+
+def request(
+    ident: bytes, method: str, params: bytes | dict[str, Any] | list[Any] | None = None
+) -> bytes:
+    """A request frame. `ident` is JSON text."""
+    head = b'{"jsonrpc":"2.0","id":' + ident + b',"method":' + encode(method)
+    if type(params) is dict:
+        return head + b',"params":' + encode(params) + b"}"
+    return head + _body(params) + b"}"
+
+
+def notification(method: str, params: bytes | dict[str, Any] | None = None) -> bytes:
+    """A notification frame."""
+    return b'{"jsonrpc":"2.0","method":' + encode(method) + _body(params) + b"}"
+
+
+def response(ident: bytes, result: bytes) -> bytes:
+    """An answer frame around a result's JSON text."""
+    return b'{"jsonrpc":"2.0","id":' + ident + b',"result":' + result + b"}"
+
+
+def error(ident: bytes, error_: bytes | tuple[int, str] | tuple[int, str, Any]) -> bytes:
+    """An error frame around an error object's JSON text, or around code, message and data."""
+    if not isinstance(error_, bytes):
+        body: dict[str, Any] = {"code": error_[0], "message": error_[1]}
+        if len(error_) == 3 and error_[2] is not None:
+            body["data"] = error_[2]
+        error_ = encode(body)
+    return b'{"jsonrpc":"2.0","id":' + ident + b',"error":' + error_ + b"}"

@@ -1,0 +1,1 @@
+"""MCPx, the protocol of rooms, without I/O: envelopes, capabilities, and one topic as a state machine."""

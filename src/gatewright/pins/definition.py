@@ -1,0 +1,26 @@
+"""A tool's definition as pins want to know it: its canonical text, the digest of that, and what in it must be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gatewright.pins.poisoning import suspicion
+from gatewright.servers.definition_digest import canonical_definition
+
+__all__ = ["Read", "read_definition"]
+
+
+class Read(msgspec.Struct, frozen=True, array_like=True):
+    """What was found in one definition. `why` is empty where nothing is suspicious."""
+
+    text: str
+    digest: str
+    why: str
+
+
+def read_definition(name: str, definition: Mapping[str, msgspec.Raw]) -> Read:
+    """Read the definition of the tool of this name. Raises `ValueError` where it cannot be read."""
+    text, digest, decoded = canonical_definition(definition)
+    return Read(text, digest, suspicion(name, decoded))

@@ -1,0 +1,370 @@
+"""Which tools are held back because of what they say of themselves: the pins, as gates and lists want to know them.
+
+Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
+very object that was judged before costs one look into a table, however often it is called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from gatewright.audit.records import Actor, Subject
+from gatewright.call import KERNEL, SHIPPED, Target, Tool
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.pins.definition import Read, read_definition
+from gatewright.pins.store import Pins, Seen, Standing
+from gatewright.schemas.lookalikes import keys, twins
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.listing import EMPTY
+from gatewright.servers.reserved_names import Reserved
+from gatewright.storage.errors import StoreError
+from gatewright.storage.state import StateDatabase
+from gatewright.transport.slices import in_slices
+
+__all__ = ["Pinning", "Reading", "Record", "pinned_sight", "pinning_of"]
+
+log = logging.getLogger("gatewright.pins")
+
+_WHY: Mapping[Standing, str] = {
+    "pinned": "",
+    "changed": "its definition has changed since it was accepted",
+    "new": "nobody has looked at its definition yet",
+    "suspicious": "its definition must be looked at",
+    "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with `{}`",
+}
+_ONE_AT_ONCE = 16 * 1024
+_ALL_AT_ONCE = 128 * 1024
+"""Bytes of a definition, and of a list of them, that are read where they are, one after the other."""
+_BATCH = 256 * 1024
+"""Bytes of definitions that are read together."""
+_JUDGED_AT_ONCE = 5
+Mode = Literal["first-use", "approve", "off"]
+
+
+class Record(Protocol):
+    """Where steps are written down: `AuditLog.event`."""
+
+    def __call__(
+        self,
+        event_type: str,
+        *,
+        actor: Actor,
+        target: Subject,
+        details: dict[str, Any],
+    ) -> int:
+        """Raises `Unrecorded`."""
+
+
+Reading = Callable[[str, Sequence[Tool]], Awaitable[Sequence[Read] | None]]
+"""Reads the definitions of a server's tools beside the event loop; None where that cannot be done now."""
+
+
+class _Judged(msgspec.Struct, frozen=True, gc=False):
+    definition: Mapping[str, msgspec.Raw]
+    why: str
+
+
+class Pinning:
+    """The pins of one gateway. `version` changes whenever an answer may have changed, except with what a server
+    lists: whoever takes a listing knows that everything may be different."""
+
+    def __init__(
+        self,
+        store: Pins,
+        record: Record,
+        own: Collection[str] = (),
+        beside: Reading | None = None,
+    ) -> None:
+        """`own` are the names of the gateway's own tools, as hosts see them. What is large is read `beside` the loop,
+        where somebody does that."""
+        self.version = 0
+        self._own = own
+        self._beside = beside
+        self._read: dict[Target, tuple[Mapping[str, msgspec.Raw], Read]] = {}
+        self._store = store
+        self._record = record
+        self._modes: Mapping[str, Mode] = {}
+        self._off: frozenset[str] = frozenset()
+        self._judged: dict[Target, _Judged] = {}
+        self._shelves: dict[str, Sequence[Tool]] = {}
+        self._coming: dict[str, Sequence[Tool]] = {}
+        """Looked at ahead and not shelved yet, the first first."""
+
+    def adopt(self, settings: Settings) -> None:
+        """Go on with what a configuration says about each server."""
+        modes = _modes(settings)
+        self._off = frozenset(one.id for one in settings.servers if not one.enabled)
+        if modes != self._modes:
+            self._modes = modes
+            self._again()
+
+    async def look_ahead(
+        self, server: str, tools: Sequence[Tool], settings: Settings | None = None
+    ) -> None:
+        """Read and judge what a server lists before anybody sees it, so that nobody waits while that is done. `settings` are
+        those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
+        modes = self._modes if settings is None else _modes(settings)
+        mode = modes.get(server)
+        self._coming[server] = tools
+        try:
+            if mode != "off":
+                await self._read_ahead(server, tools)
+            if mode is not None and mode != "off":
+                await self._judge_ahead(server, tools, mode)
+        except Exception:
+            log.exception("server %s: its tools could not be looked at ahead", server)
+
+    async def _read_ahead(self, server: str, tools: Sequence[Tool]) -> None:
+        for batch in _batches([tool for tool in tools if not self._has_read(tool)]):
+            found = None
+            if self._beside is not None and _is_large(batch):
+                found = await self._beside(server, batch)
+            if found is None:
+                await in_slices(self._reading(batch))
+                continue
+            for tool, read in zip(batch, found, strict=True):
+                self._read[tool.target] = (tool.definition, read)
+
+    async def _judge_ahead(self, server: str, tools: Sequence[Tool], mode: Mode) -> None:
+        """Judge what nobody can see yet; a tool that is shown already is judged when its other definition is."""
+        shown = {tool.target for tool in self._shelves.get(server, ())}
+        fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
+        alike = self._alike(server, tools) if fresh else {}
+        for at in range(0, len(fresh), _JUDGED_AT_ONCE):
+            self._take(server, fresh[at : at + _JUDGED_AT_ONCE], alike, mode)
+            await asyncio.sleep(0)
+
+    def _reading(self, tools: Sequence[Tool]) -> Generator[None, None, None]:
+        for tool in tools:
+            self._read_of(tool)
+            yield
+
+    def _has_read(self, tool: Tool) -> bool:
+        before = self._read.get(tool.target)
+        return before is not None and before[0] is tool.definition
+
+    def _read_of(self, tool: Tool) -> Read:
+        before = self._read.get(tool.target)
+        if before is None or before[0] is not tool.definition:
+            before = tool.definition, read_definition(tool.target.name, tool.definition)
+            self._read[tool.target] = before
+        return before[1]
+
+    def shelved(self, server: str, tools: Sequence[Tool]) -> None:
+        """Judge what a server lists now. Raises `StoreError`."""
+        self._shelves[server] = tools
+        self._coming.pop(server, None)
+        listed = {tool.target for tool in tools}
+        for target in [one for one in self._judged if one.server == server and one not in listed]:
+            del self._judged[target]
+        for target in [one for one in self._read if one.server == server and one not in listed]:
+            del self._read[target]
+        if self._modes.get(server, "off") != "off":
+            self._judge(server, tools)
+
+    def _judge(self, server: str, tools: Sequence[Tool]) -> None:
+        fresh = [tool for tool in tools if not self._knows(tool)]
+        if not fresh:
+            return
+        self._take(server, fresh, self._alike(server, tools), self._modes[server])
+
+    def _take(
+        self, server: str, fresh: Sequence[Tool], alike: Mapping[str, str], mode: Mode
+    ) -> None:
+        seen = {
+            tool.target.name: _seen(tool, self._read_of(tool), alike.get(tool.target.name, ""))
+            for tool in fresh
+        }
+        ask_first = mode == "approve"
+        standing = self._store.judge(server, list(seen.values()), ask_first=ask_first)
+        anew = to_type("server pin {} --forget", server)
+        for tool in fresh:
+            name = tool.target.name
+            why = _WHY[standing[name]].format(anew)
+            more = seen[name].why if standing[name] in ("suspicious", "changed") else ""
+            self._judged[tool.target] = _Judged(tool.definition, f"{why}: {more}" if more else why)
+        crowded = sum(standing[tool.target.name] == "crowded" for tool in fresh)
+        if crowded:
+            log.warning(
+                "%s: %d of its tools %s held back: %s",
+                server,
+                crowded,
+                "is" if crowded == 1 else "are",
+                _WHY["crowded"].format(anew),
+            )
+        self._write_down()
+
+    def _alike(self, server: str, tools: Sequence[Tool]) -> dict[str, str]:
+        """Name → why, of the tools whose names look like another tool's: of the same server, of the gateway itself, or, with
+        the server's id before it, of another server."""
+        shelf = self._shelves.get(server, ())
+        names = list(dict.fromkeys(tool.target.name for tool in (*shelf, *tools)))
+        pairs = {
+            **twins([*self._own, *names]),
+            **{name: name for name in names if name in self._own},
+        }
+        found = {name: f"its name looks like {other!r}" for name, other in pairs.items()}
+        others = {key: whole for whole in self._elsewhere(server) for key in keys(whole)}
+        for name in names:
+            same = next((others[key] for key in keys(_whole(server, name)) if key in others), None)
+            if same is not None:
+                found.setdefault(name, f"its name is taken for {same!r} of another server")
+        return found
+
+    def _elsewhere(self, server: str) -> Iterator[str]:
+        """Names of the other servers' tools that could be those of this one: their ids begin alike."""
+        mine = keys(server)
+        before = takewhile(lambda one: one[0] != server, self._coming.items())
+        for other, tools in (*self._shelves.items(), *before):
+            both = zip(mine, keys(other), strict=True)
+            if other != server and any(a.startswith(b) or b.startswith(a) for a, b in both):
+                yield from (_whole(other, tool.target.name) for tool in tools)
+
+    def reserved(self) -> Reserved:
+        """What the tools of all servers are called, and from now on kept here, for the next run. Raises `StoreError`."""
+        return Reserved(self._store.names(), self._keep_names)
+
+    def _keep_names(self, server: str, names: Collection[str]) -> None:
+        if server in (KERNEL, SHIPPED):
+            return
+        try:
+            self._store.keep_names(server, names)
+        except StoreError:
+            log.exception(
+                "server %s: what its tools are called is not kept for the next start", server
+            )
+
+    def held(self, tool: Tool) -> str:
+        """Why a tool is held back; empty where it is not."""
+        judged = self._judged.get(tool.target)
+        if judged is None or judged.definition is not tool.definition:
+            if self._modes.get(tool.target.server, "off") == "off":
+                return ""
+            self._judge(tool.target.server, [tool])
+            judged = self._judged[tool.target]
+        return judged.why
+
+    def look(self, catalogue: Catalogue) -> bool:
+        """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
+        Several times a second. Raises `StoreError`."""
+        if not self._store.changed():
+            return False
+        self._again()
+        known = self._store.names()
+        if catalogue.reserved.again(known, lambda server: _listed(catalogue, server)):
+            catalogue.changed()
+        self._write_down()
+        return True
+
+    def close(self) -> None:
+        """Give the store back."""
+        self._store.close()
+
+    def _again(self) -> None:
+        """Judge what is on the shelves once more. Where all of it stands as before, nobody has to look again."""
+        before, self._judged = self._judged, {}
+        try:
+            for server, tools in self._shelves.items():
+                # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
+                if server not in self._off and self._modes.get(server, "off") != "off":
+                    self._judge(server, tools)
+        finally:
+            if _answers(before) != _answers(self._judged):
+                self.version += 1
+
+    def _knows(self, tool: Tool) -> bool:
+        judged = self._judged.get(tool.target)
+        return judged is not None and judged.definition is tool.definition
+
+    def _write_down(self) -> None:
+        """Put every step that is not yet there into the audit trail. Raises `Unrecorded` (of `call`)."""
+        while steps := self._store.changes():
+            for step in steps:
+                self._record(
+                    f"dev.gatewright.tool.{step.action}",
+                    actor=_actor(step.action, step.by),
+                    target=Subject(server_id=step.server, tool_name=step.tool or None),
+                    details=({"definition_digest": step.digest} if step.digest else {})
+                    | ({"why": step.why} if step.why else {}),
+                )
+            self._store.recorded(steps[-1].number)
+
+
+def pinning_of(
+    settings: Settings,
+    state: StateDatabase,
+    record: Record,
+    own: Collection[str],
+    beside: Reading,
+) -> Pinning:
+    """The pins in a state. Raises `StoreError`."""
+    found = Pinning(Pins(state, clock=time.time), record, own, beside)
+    found.adopt(settings)
+    return found
+
+
+def pinned_sight(
+    may_see: Callable[[Any, Tool], bool], held: Callable[[Tool], str]
+) -> Callable[[Any, Tool], bool]:
+    """Who may see a tool, where what is held back is seen by nobody."""
+    return lambda caller, tool: may_see(caller, tool) and not held(tool)
+
+
+def _listed(catalogue: Catalogue, server: str) -> Collection[str] | None:
+    """What the tools of a server are called; None where it is not there, or could not say so."""
+    listing = catalogue.listing(server)
+    known = listing is not EMPTY and "tools" not in listing.failures
+    return catalogue.shelf(server).named if known else None
+
+
+def _whole(server: str, name: str) -> str:
+    return f"{server}__{name}"
+
+
+def _seen(tool: Tool, read: Read, alike: str) -> Seen:
+    why = "; ".join(one for one in (read.why, alike) if one)
+    return Seen(tool.target.name, read.text, read.digest, why)
+
+
+def _modes(settings: Settings) -> Mapping[str, Mode]:
+    return {server.id: server.pin for server in settings.servers}
+
+
+def _size(tool: Tool) -> int:
+    return sum(len(bytes(one)) for one in tool.definition.values())
+
+
+def _is_large(batch: Sequence[Tool]) -> bool:
+    sizes = [_size(tool) for tool in batch]
+    return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
+
+
+def _answers(judged: Mapping[Target, _Judged]) -> dict[Target, str]:
+    return {target: one.why for target, one in judged.items()}
+
+
+def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
+    """As many together as a worker reads in some tenths of a second."""
+    batch: list[Tool] = []
+    size = 0
+    for tool in tools:
+        batch.append(tool)
+        size += _size(tool)
+        if size > _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _actor(action: str, by: str) -> Actor:
+    by_operator = action in {"accepted", "forgotten"}
+    return Actor("operator", by) if by_operator else Actor("system", "gatewright")

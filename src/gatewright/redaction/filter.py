@@ -1,0 +1,382 @@
+"""Does a secret travel back? What looks like one is replaced in every result, error, event and question, and counted.
+
+A result in which nothing is found stays the bytes that came. One in which something was found says so in its
+`_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in
+bytes of JSON text and `redactions_applied`, rule → places. The record says the same rules, never what was found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.mcp.wire import jsonrpc
+from gatewright.redaction.known_lists import KnownLists
+from gatewright.schemas.json_strings import outweighs
+from gatewright.secret_scanning import Clean, Redactor
+from gatewright.secret_scanning.chunks import CHUNK, Chunks, text_of, with_text
+
+__all__ = ["AT_ONCE", "REPORT", "Cleaning", "Redact", "Rules", "reported"]
+
+REPORT = "dev.gatewright/redaction"
+"""The member of a result's `_meta` that says what was done to it."""
+
+log = logging.getLogger("gatewright.pipeline")
+
+AT_ONCE = 32 * 1024
+"""Bytes that are looked through where they are; more than that is done beside the loop, where somebody does that, and so is what
+has many places to look at."""
+_WITHOUT_A_PLACE = 64 * 1024
+"""Bytes that are looked through where they are as well while too many results wait: a tool has run for them."""
+_FREE = 2 * 1024
+"""Bytes in which there are never too many."""
+_SPOKEN_AT_ONCE = 8 * 1024
+_PIECE = 4 * 1024
+_MANY_OUTSIDE = 512
+"""Places to look at in what a server says outside a call, where nobody does it beside the loop."""
+_AUDIT = "notifications/mgp.audit"
+_PROGRESS = "notifications/progress"
+_HANDLES: Mapping[str, tuple[str, ...]] = {
+    # The client's own, which the gateway has put there: every progress has one, and they cost no second look.
+    _PROGRESS: ("progressToken",),
+    "notifications/resources/updated": ("uri",),
+    "elicitation/create": ("elicitationId", "url"),
+    "notifications/elicitation/complete": ("elicitationId",),
+}
+"""What of an event its receiver has to recognise: what it has asked for by this name, or has to open as it is."""
+
+
+class Cleaning(Protocol):
+    """Looks through a text beside the loop."""
+
+    def __call__(
+        self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
+    ) -> Awaitable[Clean | Failure]:
+        """The clean text, with `report` that of a result which says what was done to it; or why there is none."""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """Which policy holds for what: that of the tool, else that of its server, else the default one.
+
+    None stands for no redaction at all; (server, "*") is every tool of a server without a policy of its own.
+    """
+
+    default: Redactor | None
+    servers: Mapping[str, Redactor | None] = {}
+    tools: Mapping[tuple[str, str], Redactor | None] = {}
+
+
+class Redact:
+    """Filter `redact`."""
+
+    name = "redact"
+
+    def __init__(self, rules: Rules, beside: Cleaning | None = None) -> None:
+        """Without `beside` everything is done at once, however large."""
+        self._rules = rules
+        self._beside = beside
+        self._plain = not rules.servers and not rules.tools
+        self._lists = KnownLists()
+        self._chunks = Chunks()
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
+        """The outcome without what its policy takes out."""
+        redactor = self._rules.default if self._plain else self._of(call)
+        if redactor is None:
+            return outcome
+        if type(outcome) is Answer:
+            return self._answer(call, outcome, redactor)
+        if self._beside is not None and _length(outcome) > _SPOKEN_AT_ONCE:  # type: ignore[arg-type]
+            return self._large_spoken(call, outcome, redactor, self._beside)  # type: ignore[arg-type]
+        return _spoken(call, outcome, redactor)  # type: ignore[arg-type]
+
+    def _answer(
+        self, call: Call, answer: Answer, redactor: Redactor
+    ) -> Outcome | Awaitable[Outcome]:
+        most = (
+            _WITHOUT_A_PLACE if call.kind == "list" else AT_ONCE
+        )  # a list is looked through once for many
+        if len(answer.raw) > most and self._beside is not None:
+            return self._large(call, answer, redactor, self._beside)
+        if call.kind == "list":
+            return self._list(call, answer, redactor)
+        if not redactor.worth_a_look(answer.raw):
+            return answer
+        if self._beside is not None and _is_long(redactor, answer.raw):
+            return self._large(call, answer, redactor, self._beside)
+        clean = redactor.json(answer.raw)
+        if not clean.rules:
+            return answer
+        _count(call, clean.rules)
+        return replace(answer, raw=reported(answer.raw, clean))
+
+    async def _large_spoken(
+        self, call: Call, outcome: Refusal | Failure, redactor: Redactor, beside: Cleaning
+    ) -> Outcome:
+        """A refusal or failure of many words, all of them cleaned as one text."""
+        error = outcome.error if isinstance(outcome, Failure) else None
+        said = {"message": outcome.message, "details": dict(outcome.details), "error": error and msgspec.Raw(error)}  # fmt: skip
+        found = await beside(call, redactor, jsonrpc.encode(said), report=False)
+        if isinstance(found, Failure):
+            return found
+        if not found.rules:
+            return outcome
+        _count(call, found.rules)
+        clean = jsonrpc.decode_members(found.text)
+        members: dict[str, Any] = {
+            one: jsonrpc.decode_whole(clean[one]) for one in ("message", "details")
+        }
+        return replace(outcome, **members, **({"error": bytes(clean["error"])} if error else {}))
+
+    async def _large(
+        self, call: Call, answer: Answer, redactor: Redactor, beside: Cleaning
+    ) -> Outcome:
+        raw, listed = answer.raw, call.kind == "list"
+        known = _known(redactor)
+        text = self._lists.clean(raw, known) if listed else None
+        if text is None:
+            found = await beside(call, redactor, raw, report=not listed)
+            if isinstance(found, Failure):
+                if found.reason != "resource_exhausted" or len(raw) > _WITHOUT_A_PLACE:
+                    return found
+                found = redactor.json(raw)
+                if found.rules and not listed:
+                    found = Clean(reported(raw, found), found.rules)
+            text = found.text
+            if listed:
+                self._lists.keep(raw, text, known)
+            elif found.rules:
+                _count(call, found.rules)
+        return answer if text is raw else replace(answer, raw=text)
+
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
+        """The event without what its policy takes out. What is recorded is the gateway's to say: no server's claim
+        to be the record passes (MGP §6.3)."""
+        if event.method == _AUDIT:
+            return None
+        redactor = self._rules.default if self._plain else self._of(call)
+        if redactor is None or event.method == RECONNECT:
+            return event
+        if event.method == CHUNK and (text := text_of(event.params)) is not None:
+            return self._some_text(call, event, redactor, text)
+        return self._whole(call, event, redactor)
+
+    def _whole(
+        self, call: Call, event: Event, redactor: Redactor
+    ) -> Event | Awaitable[Event | None] | None:
+        params, handle = _text(event.method, event.params)
+        if _tells(event.method, handle, redactor):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, _TELLING)
+            return None
+        if not redactor.worth_a_look(params):
+            return event
+        if self._beside is not None and _is_long(redactor, params):
+            return self._large_event(call, event, redactor, self._beside)
+        clean = redactor.json(params)
+        if not clean.rules:
+            return event
+        _count(call, clean.rules)
+        return Event(event.method, {**jsonrpc.decode(clean.text), **handle})
+
+    async def _large_event(
+        self, call: Call, event: Event, redactor: Redactor, beside: Cleaning
+    ) -> Event | None:
+        """One that cannot be cleaned is not passed on, and the log says so."""
+        text, handle = _text(event.method, event.params)
+        found = await beside(call, redactor, text, report=False)
+        if isinstance(found, Failure):
+            log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
+            return None
+        if not found.rules:
+            return event
+        _count(call, found.rules)
+        return Event(event.method, {**jsonrpc.decode_whole(found.text), **handle})
+
+    def _some_text(
+        self, call: Call, event: Event, redactor: Redactor, text: str
+    ) -> Event | Awaitable[Event | None]:
+        """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
+        rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
+        if isinstance(rest, Event) and len(text) <= _PIECE:
+            return Event(event.method, self._piece(call, rest.params, redactor, text))
+        return self._large_text(call, rest, redactor, text)
+
+    def _piece(
+        self, call: Call, params: dict[str, Any], redactor: Redactor, text: str
+    ) -> dict[str, Any]:
+        found, rules = self._chunks.clean(call.id, with_text(params, text), redactor.stream)
+        if rules:
+            _count(call, rules)
+        return found
+
+    async def _large_text(
+        self,
+        call: Call,
+        rest: Event | Awaitable[Event | None] | None,
+        redactor: Redactor,
+        text: str,
+    ) -> Event | None:
+        """Piece by piece, so that others have their turn between two of them."""
+        event = await rest if isinstance(rest, Awaitable) else rest
+        if event is None:
+            return None
+        said, open_end = [], {**event.params, "done": False}
+        for at in range(0, max(1, len(text)), _PIECE):
+            last = at + _PIECE >= len(text)
+            params = event.params if last else open_end
+            part = self._piece(call, params, redactor, text[at : at + _PIECE])
+            said.append(text_of(part) or "")
+            await asyncio.sleep(0)
+        return Event(event.method, with_text(event.params, "".join(said)))
+
+    def rest(self, call: Call) -> Event | None:
+        """What was held back of a text in chunks, once its call has ended."""
+        if not self._chunks:
+            return None
+        params, rules = self._chunks.rest(call.id)
+        if rules:
+            _count(call, rules)
+        return None if params is None else Event(CHUNK, params)
+
+    def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """The params of what a server says outside any call, without what the server's policy takes out; None for what is
+        too large to be cleaned while everybody waits, and so is not passed on."""
+        redactor = self._rules.servers.get(server, self._rules.default)
+        if redactor is None:
+            return params
+        flaw = _too_much_outside(method, params, redactor)
+        if flaw:
+            name = ascii(method)[:100]
+            log.warning(
+                "server %s: %s was not passed on: outside a call it may have %s",
+                *(server, name, flaw),
+            )
+            return None
+        return _told(method, params, redactor)
+
+    def _of(self, call: Call) -> Redactor | None:
+        target = call.speaker
+        if target is None:
+            return self._rules.default
+        whole = self._rules.servers.get(target.server, self._rules.default)
+        if not call.of_tool:
+            return whole
+        tools = self._rules.tools
+        return tools.get((target.server, target.name), tools.get((target.server, "*"), whole))
+
+    def _list(self, call: Call, answer: Answer, redactor: Redactor) -> Outcome | Awaitable[Outcome]:
+        raw, known = answer.raw, _known(redactor)
+        clean = self._lists.clean(raw, known)
+        if clean is None and self._beside is not None and _is_long(redactor, raw):
+            return self._large(call, answer, redactor, self._beside)
+        if clean is None:
+            clean = redactor.json(raw).text
+            self._lists.keep(raw, clean, known)
+        return answer if clean is raw or clean == raw else replace(answer, raw=clean)
+
+
+def _known(redactor: Redactor) -> int:
+    """Another number whenever more is known to be secret."""
+    return -1 if redactor.held is None else redactor.held.version
+
+
+def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """The params of a message as JSON, without its handles, and those."""
+    handles = _HANDLES.get(method, ())
+    handle = {name: params[name] for name in handles if name in params}
+    rest = {name: one for name, one in params.items() if name not in handle}
+    return jsonrpc.encode(rest), handle
+
+
+_TELLING = "a secret stands in what has to arrive as it is"
+
+
+def _tells(method: str, handle: Mapping[str, Any], redactor: Redactor) -> bool:
+    """Whether a value that is known to be a secret stands in what cannot be cleaned. What only looks like one stays: addresses to
+    log in at have such parts."""
+    return bool(handle) and method != _PROGRESS and redactor.holds(jsonrpc.encode(handle))
+
+
+def _told(method: str, params: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """The params of a message, clean but for its handles."""
+    text, handle = _text(method, params)
+    clean = redactor.json(text)
+    return {**jsonrpc.decode(clean.text), **handle} if clean.rules else params
+
+
+def _is_long(redactor: Redactor, raw: bytes) -> bool:
+    """Whether a text is cleaned beside the loop."""
+    return len(raw) > AT_ONCE or (len(raw) > _FREE and redactor.takes_long(raw))
+
+
+def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -> str:
+    """What a server may not say outside a call, because it would be cleaned while everybody waits; empty where it may."""
+    if outweighs(params, _WITHOUT_A_PLACE):
+        return f"{_WITHOUT_A_PLACE} bytes at most"
+    raw, handle = _text(method, params)
+    if _tells(method, handle, redactor):
+        return "no secret in what has to arrive as it is"
+    many = len(raw) > _FREE and redactor.has_many(raw, _MANY_OUTSIDE)
+    return f"at most {_MANY_OUTSIDE} places that look like secrets" if many else ""
+
+
+def _count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
+    """Put the rules into the facts of the call, beside those that earlier events put there."""
+    call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
+
+
+def reported(raw: bytes, clean: Clean) -> bytes:
+    """The clean result with a report in its `_meta`, where it is an object that can have one."""
+    try:
+        result = msgspec.json.decode(clean.text, type=dict[str, msgspec.Raw])
+        meta = msgspec.json.decode(result.get("_meta", b"{}"), type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return clean.text
+    report = {
+        "original_size": len(raw),
+        "sanitized_size": len(clean.text),
+        "redactions_applied": Counter(clean.rules),
+    }
+    meta[REPORT] = msgspec.Raw(msgspec.json.encode(report))
+    result["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
+    return msgspec.json.encode(result)
+
+
+def _length(outcome: Refusal | Failure) -> int:
+    """About how many bytes the words of a refusal or failure have; more than are cleaned at once where its details alone are too
+    many."""
+    if outcome.details and outweighs(outcome.details, _SPOKEN_AT_ONCE):
+        return _SPOKEN_AT_ONCE + 1
+    error = outcome.error if isinstance(outcome, Failure) else None
+    return len(outcome.message) + len(error or b"")
+
+
+def _spoken(call: Call, outcome: Refusal | Failure, redactor: Redactor) -> Refusal | Failure:
+    """A refusal or failure with clean words; the owner's own error object likewise."""
+    found: dict[str, Any] = {}
+    rules: list[str] = []
+    said = redactor.text(outcome.message)
+    if said.rules:
+        found["message"] = said.text.decode()
+        rules += said.rules
+    if outcome.details:
+        clean = redactor.json(jsonrpc.encode(dict(outcome.details)))
+        if clean.rules:
+            found["details"] = jsonrpc.decode(clean.text)
+            rules += clean.rules
+    if isinstance(outcome, Failure) and outcome.error is not None:
+        clean = redactor.json(outcome.error)
+        if clean.rules:
+            found["error"] = clean.text
+            rules += clean.rules
+    if not found:
+        return outcome
+    _count(call, rules)
+    return replace(outcome, **found)

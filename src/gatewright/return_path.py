@@ -1,0 +1,123 @@
+"""Events and questions of one call on their way back to its caller, through every filter and in their order.
+
+Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
+and nothing else: other calls have a `FilteredBack` of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
+from gatewright.mcp.wire import jsonrpc
+
+__all__ = ["MOST", "MOST_BYTES", "FilteredBack"]
+
+MOST = 1000
+MOST_BYTES = 4 * 1024 * 1024
+"""How much may wait behind one event that takes long. A call that sends more ends with that: nothing is left out unsaid."""
+
+
+class FilteredBack:
+    """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
+
+    __slots__ = ("_back", "_bytes", "_call", "_filters", "_waits", "flaw", "late")
+
+    def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
+        self._call = call
+        self._back = back
+        self._filters = filters
+        self._waits: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
+        self.flaw: Failure | None = None
+        """Why the call ends with this instead, where more waited than may."""
+        self.late: asyncio.Task[None] | None = None
+        """What passes on the events that could not pass at once, if there are any."""
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on, now or behind those that a filter still needs time for."""
+        if self.late is not None:
+            self._wait(event)
+            return
+        passing = self._cleaned(event)
+        if isinstance(passing, Event):
+            self._back.emit(passing)
+        elif passing is not None:
+            self.late = asyncio.create_task(self._emitted(passing))
+
+    def release(self, events: Sequence[Event]) -> None:
+        """Pass on what filters had held back, which they have cleaned already."""
+        for event in events:
+            self._back.emit(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
+        await self.settled()
+        said = Event(question.method, question.params or {})
+        cleaned = await self._waiting(said)
+        if cleaned is None:
+            raise CannotAsk("no filter lets this question pass")
+        if cleaned is not said:
+            question = replace(question, params=cleaned.params)
+        return await self._back.ask(question)
+
+    async def settled(self) -> Failure | None:
+        """Return once every event has passed that was emitted so far; with a failure where more waited than may."""
+        while self.late is not None:
+            late = self.late
+            await late
+            if self.late is late:
+                self.late = None
+        return self.flaw
+
+    def cancel(self) -> None:
+        """Nobody waits for what has not passed yet."""
+        self._waits.clear()
+        if self.late is not None:
+            self.late.cancel()
+
+    def _wait(self, event: Event) -> None:
+        size = len(jsonrpc.encode(event.params))
+        if self.flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
+            self._waits.append((event, size))
+            self._bytes += size
+        elif self.flaw is None:
+            said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
+            self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
+
+    async def _waiting(self, event: Event, begin: int = 0) -> Event | None:
+        cleaned = self._cleaned(event, begin)
+        return cleaned if cleaned is None or isinstance(cleaned, Event) else await cleaned
+
+    async def _emitted(self, passing: Awaitable[Event | None]) -> None:
+        cleaned = await passing
+        while True:
+            if cleaned is not None:
+                self._back.emit(cleaned)
+            if not self._waits:
+                self.late = None
+                return
+            event, size = self._waits.popleft()
+            self._bytes -= size
+            cleaned = await self._waiting(event)
+            await asyncio.sleep(0)  # none of them may have needed any time
+
+    def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
+        for at in range(begin, len(self._filters)):
+            cleaned = self._filters[at].event(self._call, event)
+            if cleaned is None:
+                return None
+            if not isinstance(cleaned, Event):
+                return self._rest(cleaned, at + 1)
+            event = cleaned
+        return event
+
+    async def _rest(self, passing: Awaitable[Event | None], begin: int) -> Event | None:
+        event = await passing
+        cleaned = None if event is None else self._cleaned(event, begin)
+        return await cleaned if cleaned is not None and not isinstance(cleaned, Event) else cleaned

@@ -1,0 +1,322 @@
+"""The gateway itself as a participant of a room: its tools, for everybody who may ask there.
+
+What a participant asks of it enters the kernel as from any other door, with the participant as the caller: the same
+gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe
+that leads into the room. The id of the envelope stands for the trace where the request has none, and the proposal's
+where the request fulfils one, so that the record tells proposal, fulfilment and call together.
+
+Beside a proposal that is put to it, it says what the gates would say of it: to whoever could fulfil it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import ANONYMOUS, Call, Caller
+from gatewright.kernel import Verdict
+from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.duplex import Duplex
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.envelope import Envelope
+from gatewright.mcpx.payload import Proposed, Said, kind_of
+from gatewright.rooms.callers import RoomCallers
+from gatewright.rooms.hub import Hub
+from gatewright.rooms.inside import Inside
+from gatewright.rooms.participants.errors import CallError, RoomError
+from gatewright.rooms.participants.participant import Heard
+
+__all__ = ["DOOR", "KernelInRoom", "Rehearse"]
+
+log = logging.getLogger("gatewright.doors")
+
+DOOR = "room"
+_REVISION = "2025-06-18"
+"""What is spoken with somebody who asks without a handshake."""
+_ASKED = 8
+"""For how many who could fulfil a proposal the gates are asked."""
+HOSTS = 1000
+"""How many participants of a room are remembered as hosts."""
+_CROWDED = "too many participants ask at once; ask again"
+
+Rehearse = Callable[[Call], Awaitable[Sequence[Verdict]]]
+"""What each gate would say of a call that is not made."""
+
+
+class KernelInRoom:
+    """See the module's text. One for a topic; `seat.sit()` takes its place."""
+
+    def __init__(
+        self,
+        front: Front,
+        hub: Hub,
+        callers: RoomCallers,
+        rehearse: Rehearse,
+        *,
+        topic: str,
+        name: str = "gatewright",
+        profile: str = "",
+    ) -> None:
+        self.seat = Inside(
+            hub, topic=topic, name=name, responder=self._respond, closed=self._closed
+        )
+        self.participant = self.seat.participant
+        self.participant.watchers.append(self._watch)
+        self.profile = profile
+        self.topic = topic
+        self.front = front
+        self.callers = callers
+        self._rehearsed = rehearse
+        self._hub = hub
+        self._hosts: dict[str, _Host] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _closed(self) -> None:
+        for host in list(self._hosts.values()):
+            host.close()
+        self._hosts.clear()
+        for task in list(self._tasks):
+            task.cancel()
+
+    # -- requests
+
+    async def _respond(self, frame: bytes, envelope: Envelope) -> bytes | None:
+        host = self._host(envelope.sender)
+        if host is None:
+            ident = jsonrpc.decode_members(frame).get("id")
+            return None if ident is None else jsonrpc.error(bytes(ident), (-32000, _CROWDED))
+        return await host.ask(frame, envelope.correlation_id or envelope.id)
+
+    def _host(self, participant: str) -> _Host | None:
+        host = self._hosts.pop(participant, None)
+        if host is None:
+            if len(self._hosts) >= HOSTS and not self._forget_idle():
+                return None
+            host = _Host(self, participant)
+        self._hosts[participant] = host  # who asked last is forgotten last
+        return host
+
+    def _forget_idle(self) -> bool:
+        """Make room for another: whoever asks for nothing now begins again when it asks. False where all do."""
+        for participant, host in self._hosts.items():
+            if not host.busy:
+                del self._hosts[participant]
+                host.close()
+                return True
+        return False
+
+    def _watch(self, heard: Heard) -> None:
+        envelope, content = heard.envelope, heard.content
+        if isinstance(content, Said) and content.payload.get("event") == "leave":
+            who = content.payload.get("participant")
+            host = self._hosts.pop(who.get("id", ""), None) if isinstance(who, dict) else None
+            if host is not None:
+                host.close()
+        elif (
+            isinstance(content, Proposed)
+            and envelope.sender != self.participant.id
+            and self.participant.id in envelope.to
+        ):
+            self.start(self._rehearse(envelope, content))
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside everything else."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- dry runs
+
+    async def _rehearse(self, envelope: Envelope, proposed: Proposed) -> None:
+        operation = proposed.operation
+        kind = kind_of("mcp/request", operation)
+        able = [
+            name
+            for name, patterns in self.participant.roster.others.items()
+            if name != envelope.sender and self._hub.may(self.topic, name, kind) and patterns
+        ]
+        passing, refused = [], []
+        for name in sorted(able)[:_ASKED]:
+            flaw = await self._flaw(name, operation.method, operation.params)
+            if flaw:
+                refused.append(f"{name}: {flaw}")
+            else:
+                passing.append(name)
+        said = f"dry run of {kind.removeprefix('mcp/request:')}: "
+        if not able:
+            said += "nobody here may fulfil it"
+        elif passing:
+            said += f"passes every gate for {', '.join(passing)}"
+        else:
+            said += "passes the gates for nobody here"
+        if refused:
+            said += "; refused for " + "; ".join(refused)
+        try:
+            self.participant.chat(said, about=envelope.id)
+        except RoomError as problem:
+            log.debug("a dry run was not told: %s", problem)
+
+    async def _flaw(self, participant: str, method: str, params: dict[str, Any]) -> str:
+        """Why the gates would refuse this call of a participant; empty where they would not."""
+        host = self._host(participant)
+        if host is None:
+            return _CROWDED
+        effect = host.inbound(jsonrpc.request(b'"dry"', method, params))
+        if not isinstance(effect, mcp.Inbound):
+            return str(getattr(effect, "message", "")) or f"{method} is nothing that gates judge"
+        verdicts = await self._rehearsed(host.duplex.peer.call(effect))
+        return _said(verdicts)
+
+
+def _said(verdicts: Sequence[Verdict]) -> str:
+    refused = [one for one in verdicts if one.refusal is not None]
+    return "; ".join(
+        f"{one.gate} ({one.refusal.reason}): {one.refusal.message}"
+        for one in refused
+        if one.refusal
+    )
+
+
+class _Host:
+    """One participant, as a host of the gateway: a pipe whose other end is the room."""
+
+    def __init__(self, kernel: KernelInRoom, participant: str) -> None:
+        self._kernel = kernel
+        self._participant = participant
+        self._ids = itertools.count(1)
+        self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
+        self._named: dict[bytes, bytes] = {}
+        self._asked: dict[bytes, asyncio.Task[None]] = {}
+        """Questions that the participant has not answered, by the ids that they have inside; in the room each has one of its own."""
+        self.duplex = self._fresh()
+        self.duplex.peer.conversation.assume(_REVISION)
+
+    def _fresh(self) -> Duplex:
+        kernel = self._kernel
+        credential = kernel.callers.handle(kernel.topic, self._participant)
+        caller = kernel.callers.verify(credential)
+        duplex = Duplex(
+            kernel.front,
+            caller if isinstance(caller, Caller) else ANONYMOUS,
+            door=DOOR,
+            credential=credential,
+            profile=kernel.profile,
+        )
+        duplex.attach(self)
+        return duplex
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for an answer."""
+        return bool(self._waiting)
+
+    def inbound(self, frame: bytes) -> mcp.Effect | None:
+        """What a request of this participant is to the kernel."""
+        return self.duplex.peer.conversation.receive(jsonrpc.parse(frame))
+
+    async def ask(self, frame: bytes, trace: str) -> bytes | None:
+        """Put a request to the kernel; its response, or None for a notification. Ids of participants may repeat, so
+        each request gets one of ours."""
+        members = jsonrpc.decode_members(frame)
+        ident = members.get("id")
+        if ident is None:
+            if bytes(members.get("method", b"")) == b'"notifications/cancelled"':
+                self._cancel(members)
+            else:
+                self.duplex.message(frame)
+            return None
+        if bytes(members.get("method", b"")) == b'"initialize"':
+            self._begin_again()
+        own = jsonrpc.encode(f"room-{next(self._ids)}")
+        members["id"] = msgspec.Raw(own)
+        members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
+        future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
+        self._waiting[own], self._named[bytes(ident)] = future, own
+        try:
+            self.duplex.message(jsonrpc.encode(members))
+            found = await future
+        finally:
+            self._waiting.pop(own, None)
+            self._named.pop(bytes(ident), None)
+        return (
+            jsonrpc.error(bytes(ident), found.error)
+            if found.error
+            else jsonrpc.response(bytes(ident), found.result)
+        )
+
+    def _begin_again(self) -> None:
+        """A handshake begins a conversation, also where one was assumed or had before: what runs in that ends."""
+        self.close()
+        self.duplex = self._fresh()
+
+    def _cancel(self, members: dict[str, msgspec.Raw]) -> None:
+        """Give up on a request under the id that it has here. Nobody waits for it any more: what is cancelled on a
+        pipe is not answered."""
+        params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
+        own = self._named.get(bytes(params.get("requestId", b"")))
+        if own is None:
+            return
+        params["requestId"] = msgspec.Raw(own)
+        self.duplex.message(jsonrpc.encode({**members, "params": params}))
+        self._waiting[own].cancel()
+
+    # -- what the kernel says: a pipe
+
+    def send(self, message: bytes) -> None:
+        """An answer goes to who waits for it; whatever else is said goes into the room."""
+        parsed = jsonrpc.parse(message)
+        if isinstance(parsed, jsonrpc.Response):
+            future = self._waiting.get(parsed.id)
+            if future is not None and not future.done():
+                future.set_result(parsed)
+        elif isinstance(parsed, jsonrpc.Request):
+            self._asked[parsed.id] = task = self._kernel.start(self._question(parsed))
+            task.add_done_callback(lambda _: self._asked.pop(parsed.id, None))
+        elif isinstance(parsed, jsonrpc.Notification):
+            self._tell(parsed)
+
+    def _tell(self, notification: jsonrpc.Notification) -> None:
+        params = jsonrpc.decode(notification.params) if notification.params else {}
+        if notification.method == "notifications/cancelled":
+            task = self._asked.get(jsonrpc.encode(params.get("requestId")))
+            if task is not None:
+                task.cancel()  # which tells the participant, under the id that it knows
+            return
+        try:
+            self._kernel.participant.notify(self._participant, notification.method, params)
+        except RoomError as problem:
+            log.debug("%s was not told: %s", self._participant, problem)
+
+    async def _question(self, request: jsonrpc.Request) -> None:
+        """What the kernel or a server asks of the participant, who answers as any participant does."""
+        params = jsonrpc.decode(request.params) if request.params else {}
+        participant = self._kernel.participant
+        try:
+            found = await participant.request(
+                self._participant, request.method, params, timeout_s=300
+            )
+            answer = jsonrpc.response(request.id, jsonrpc.encode(found))
+        except CallError as problem:
+            answer = jsonrpc.error(request.id, (problem.code, str(problem)))
+        except RoomError as problem:
+            answer = jsonrpc.error(request.id, (-32603, str(problem)))
+        self.duplex.message(answer)
+
+    def close(self) -> None:
+        """The participant is gone: what it asked for is cancelled."""
+        self.duplex.closed("the participant left the room")
+        for future in self._waiting.values():
+            future.cancel()
+        for task in self._asked.values():
+            task.cancel()
+
+    async def wait_closed(self) -> str:
+        """A pipe's; nobody waits for this one."""
+        return ""

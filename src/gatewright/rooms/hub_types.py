@@ -1,0 +1,67 @@
+"""What the hub of rooms asks of those who sit in them, and of the record; and how a place is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from gatewright.mcpx.envelope import Envelope
+from gatewright.mcpx.topic import Batch, Member, No
+
+__all__ = ["Journal", "Seat", "Seated"]
+
+
+class Seat(Protocol):
+    """What takes the messages of one participant."""
+
+    def deliver(self, batch: Batch) -> None:
+        """Take some messages. Their texts are `batch.messages[…].text`, and for a transport `batch.frames`."""
+
+    def close(self, code: int, reason: str) -> None:
+        """Learn that the place is gone: replaced by a newer one, taken away, or the gateway stops. Codes are those
+        of WebSocket (RFC 6455 §7.4)."""
+
+
+class Journal(Protocol):
+    """What the record is told. Its methods raise `Unrecorded`; content is never given."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be recorded at present; None when all is well."""
+
+    def joined(self, topic: str, member: Member, way: str) -> None:
+        """Somebody comes in."""
+
+    def left(self, topic: str, member: Member, why: str) -> None:
+        """Somebody is gone."""
+
+    def passed(self, topic: str, envelope: Envelope) -> None:
+        """A message is about to be passed on."""
+
+    def refused(self, topic: str, member: Member, no: No) -> None:
+        """A message is not passed on."""
+
+    def changed(
+        self,
+        participant: str,
+        what: str,
+        old: Sequence[str],
+        new: Sequence[str],
+        by: str,
+        reason: str,
+    ) -> None:
+        """What an operator is about to do to a participant: `changed`, `blocked` or `unblocked`."""
+
+
+class Seated(msgspec.Struct, frozen=True):
+    """The state of one connection, all there is of it (MCPx §10.1)."""
+
+    connectionId: str  # noqa: N815 - the names of the specification
+    participantId: str  # noqa: N815
+    capabilities: tuple[str, ...]
+    connectedAt: str  # noqa: N815
+    topic: str
+    mode: str
+    echo: bool

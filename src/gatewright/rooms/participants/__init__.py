@@ -1,0 +1,36 @@
+"""Taking part in rooms (MCPx): a participant that is strict about what it hears, the proposals it follows, tools it
+offers, and an orchestrator that learns which proposals people always decide in the same way.
+
+    async with dial.join("ws://127.0.0.1:8765/ws", topic="deploys", token=token) as ada:
+        tools = await ada.request("builder", "tools/list")
+        proposal = ada.propose("tools/call", {"name": "deploy", "arguments": {}}, to=["builder"])
+        print(await proposal.outcome(timeout_s=300))
+"""
+
+from gatewright.rooms.participants.errors import (
+    AnswerTimeoutError,
+    CallError,
+    GoneError,
+    NotAllowedError,
+    NotFulfillableError,
+    RoomError,
+    RoomRefusedError,
+)
+from gatewright.rooms.participants.participant import Participant
+from gatewright.rooms.participants.proposals import Ledger, Pending, Proposal
+from gatewright.rooms.participants.watching import until
+
+__all__ = [
+    "AnswerTimeoutError",
+    "CallError",
+    "GoneError",
+    "Ledger",
+    "NotAllowedError",
+    "NotFulfillableError",
+    "Participant",
+    "Pending",
+    "Proposal",
+    "RoomError",
+    "RoomRefusedError",
+    "until",
+]

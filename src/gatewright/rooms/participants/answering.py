@@ -1,0 +1,116 @@
+"""Requests that are put to a participant: each gets a task of its own, and its answer becomes a message.
+
+How many run at once is bounded, for each sender and for all together, so that one who asks for what takes long leaves
+room for others. Notifications are let through beyond that: one of them is how a sender gives up on a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.envelope import Envelope
+from gatewright.mcpx.payload import Requested
+
+__all__ = ["Answering", "Responder"]
+
+log = logging.getLogger("gatewright.rooms.participants")
+
+Responder = Callable[[bytes, Envelope], Awaitable[bytes | None]]
+"""JSON-RPC request (or notification) and the envelope it came in → JSON-RPC response, None for a notification."""
+
+EACH = 64
+"""How many requests of one sender run at once."""
+ALL = 256
+_NOTIFICATIONS = 2 * ALL
+_REMEMBERED = 256
+_BUSY = (-32000, "too many requests at once; ask again")
+_INTERNAL = -32603
+_REFUSED = -32600
+
+
+class Answering:
+    """See the module's text. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        responder: Responder | None,
+        *,
+        send: Callable[[Envelope, bytes], str | None],
+        name: Callable[[], str],
+    ) -> None:
+        """`send` says the answer to an envelope: the id of that message, None where it may not be said. `name` is
+        what the participant is called."""
+        self._responder = responder
+        self._send = send
+        self._name = name
+        self._tasks: dict[asyncio.Task[None], tuple[str, str]] = {}
+        """Each with sender and id of the envelope."""
+        self._running: Counter[str] = Counter()
+        self._sent: dict[str, tuple[Envelope, bytes]] = {}
+        """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
+
+    def take(self, envelope: Envelope, request: Requested, flaw: str = "") -> None:
+        """Answer one request, by and by; at once with `flaw` where it may not be carried out. While one of the same sender and
+        id is carried out, that one's answer is the only one: nobody could tell an error from it."""
+        sender, ident = envelope.sender, request.ident
+        if flaw:
+            if ident is not None and (sender, envelope.id) not in self._tasks.values():
+                self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
+            return
+        if ident is None:
+            if len(self._tasks) >= _NOTIFICATIONS:
+                return
+        elif len(self._tasks) >= ALL or self._running[sender] >= EACH:
+            self.answer(envelope, ident, jsonrpc.error(ident, _BUSY))
+            return
+        else:
+            self._running[sender] += 1
+        task = asyncio.get_running_loop().create_task(self._respond(envelope, request))
+        self._tasks[task] = sender, envelope.id
+        task.add_done_callback(lambda one: self._done(one, None if ident is None else sender))
+
+    def _done(self, task: asyncio.Task[None], sender: str | None) -> None:
+        self._tasks.pop(task, None)
+        if sender is not None:
+            self._running[sender] -= 1
+            if not self._running[sender]:
+                del self._running[sender]
+
+    async def _respond(self, envelope: Envelope, request: Requested) -> None:
+        answer: bytes | None = None
+        if self._responder is not None:
+            try:
+                answer = await self._responder(request.frame, envelope)
+            except Exception:
+                log.exception("a request of %s broke", envelope.sender)
+                answer = jsonrpc.error(request.ident or b"null", (_INTERNAL, "internal error"))
+        elif request.ident is not None:
+            said = f"{self._name()} offers nothing: it has no tools, prompts or resources"
+            answer = jsonrpc.error(request.ident, (-32601, said))
+        if answer is not None and request.ident is not None:
+            self.answer(envelope, request.ident, answer)
+
+    def answer(self, envelope: Envelope, ident: bytes, payload: bytes) -> None:
+        """Say the answer to a request at once."""
+        id = self._send(envelope, payload)
+        if id is not None:
+            self._sent[id] = envelope, ident
+            if len(self._sent) > _REMEMBERED:
+                del self._sent[next(iter(self._sent))]
+
+    def refused(self, id: str, why: str) -> None:
+        """The gateway has not passed on a message. Where that was an answer, who waits for it is told instead."""
+        found = self._sent.pop(id, None)
+        if found is not None:
+            envelope, ident = found
+            said = f"the answer was not passed on: {why}"
+            self._send(envelope, jsonrpc.error(ident, (_INTERNAL, said)))
+
+    def end(self) -> None:
+        """Nothing is answered any more."""
+        for task in list(self._tasks):
+            task.cancel()

@@ -1,0 +1,232 @@
+"""The proposals that a participant has heard of, and what became of them (MCPx §10.2).
+
+The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
+request for the very operation that was proposed is a fulfilment. Version 0.1 has no kind for a decision against a
+proposal: by convention it is a chat message that names the proposal and whose text begins with `rejected`, or with
+`withdrawn` where it is the proposer's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.mcpx.payload import Chat, Operation, Responded
+
+__all__ = ["EXPIRES_S", "Ledger", "Pending", "Proposal", "Status"]
+
+Status = Literal["pending", "fulfilling", "fulfilled", "failed", "rejected", "withdrawn", "expired"]
+
+EXPIRES_S = 300.0
+"""How long a proposal can be fulfilled, in seconds."""
+_KEPT = 1000
+
+
+class Proposal(msgspec.Struct):
+    """One proposal. Times are Unix seconds."""
+
+    id: str
+    """Of its envelope."""
+    proposer: str
+    operation: Operation
+    target: str | None
+    """Who is to do it; None where it was put to everybody."""
+    created_at: float
+    expires_at: float
+    status: Status = "pending"
+    decided_by: str | None = None
+    reason: str = ""
+    fulfilment: str | None = None
+    """Envelope id of the request that fulfilled it."""
+    asked: frozenset[str] = frozenset()
+    """Whom that request was put to; nobody named: everybody."""
+    unheard: bool = False
+    """Whether none of them was there."""
+    response: str | None = None
+    """Envelope id of the answer to that."""
+
+    @property
+    def state(self) -> str:
+        """The status, with the reason where one was given."""
+        return f"{self.status}: {self.reason}" if self.reason else self.status
+
+    @property
+    def rejection(self) -> str:
+        """Who rejected it and why, as a sentence; empty where nobody did."""
+        why = self.reason or "no reason given"
+        return (
+            f"{self.decided_by} rejected the proposal: {why}" if self.status == "rejected" else ""
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The members of MCPx §10.2, and what is known besides. Times are Unix seconds."""
+        return {
+            "proposalId": self.id,
+            "proposer": self.proposer,
+            "target": self.target,
+            "method": self.operation.method,
+            "params": self.operation.params,
+            "status": self.status,
+            "createdAt": self.created_at,
+            "expiresAt": self.expires_at,
+            "decidedBy": self.decided_by,
+            "reason": self.reason,
+            "chain": [one for one in (self.id, self.fulfilment, self.response) if one],
+        }
+
+
+class Pending:
+    """A proposal of one's own. `id` is its envelope's."""
+
+    def __init__(
+        self,
+        proposal: Proposal,
+        *,
+        outcome: Callable[[Proposal, float], Awaitable[Any]],
+        decline: Callable[[str, str], object],
+    ) -> None:
+        self.proposal = proposal
+        self.id = proposal.id
+        self._outcome = outcome
+        self._decline = decline
+
+    async def outcome(self, *, timeout_s: float = EXPIRES_S) -> Any:
+        """The result of what was proposed, once somebody has fulfilled it. It is withdrawn when that does not happen
+        in time. Raises `AnswerTimeoutError`, `CallError`, `RoomRefusedError`, and `NotFulfillableError` where it was
+        rejected."""
+        return await self._outcome(self.proposal, timeout_s)
+
+    def withdraw(self, reason: str = "") -> None:
+        """Tell everybody that it is not wanted any more. Raises `NotFulfillableError` where it is decided."""
+        self._decline(self.id, reason)
+
+
+class Ledger:
+    """Proposals by id, the last thousand of them. Beyond that the oldest of whoever has most of them goes, so that
+    one who proposes without end pushes out none but its own."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float],
+        expires_s: float = EXPIRES_S,
+        kept: int = _KEPT,
+        there: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """`clock` gives Unix seconds; `there` says whether somebody is in the room."""
+        self._clock = clock
+        self._there = there
+        self._expires_s = expires_s
+        self._kept = kept
+        self._proposals: dict[str, Proposal] = {}
+        self._by: dict[str, dict[str, None]] = {}
+        """Proposer → ids of its proposals, oldest first."""
+        self._fulfilments: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[Proposal]:
+        """All of them, oldest first."""
+        for one in list(self._proposals.values()):
+            self._age(one)
+            yield one
+
+    def find(self, id: str | None) -> Proposal | None:
+        """A proposal, as it stands now."""
+        found = None if id is None else self._proposals.get(id)
+        if found is not None:
+            self._age(found)
+        return found
+
+    def fulfilled_by(self, request: str | None) -> Proposal | None:
+        """The proposal that the request with this envelope id fulfils."""
+        return None if request is None else self.find(self._fulfilments.get(request))
+
+    def open(self, id: str, proposer: str, operation: Operation, target: str | None) -> Proposal:
+        """Somebody proposes something. An id that is known already opens nothing; where it stands for something else now,
+        nobody can fulfil it any more: who heard only one of the two would agree to the other."""
+        known = self.find(id)
+        if known is not None:
+            same = known.proposer, known.operation.essence, known.target
+            if self.is_open(known) and same != (proposer, operation.essence, target):
+                known.status, known.decided_by = "rejected", proposer
+                known.reason = "its id was used again for something else"
+            return known
+        now = self._clock()
+        made = Proposal(id, proposer, operation, target, now, now + self._expires_s)
+        self._proposals[id] = made
+        self._by.setdefault(proposer, {})[id] = None
+        if len(self._proposals) > self._kept:
+            self._forget_one()
+        return made
+
+    def _forget_one(self) -> None:
+        proposer = max(self._by, key=lambda one: len(self._by[one]))
+        ids = self._by[proposer]
+        id = next(iter(ids))
+        del ids[id]
+        if not ids:
+            del self._by[proposer]
+        self._fulfilments.pop(self._proposals.pop(id).fulfilment or "", None)
+
+    def is_open(self, proposal: Proposal) -> bool:
+        """Whether it can be fulfilled, or decided against: also where the request for it went to nobody who is, or was, there."""
+        if proposal.status != "fulfilling" or not proposal.unheard:
+            return proposal.status == "pending"
+        late = self._clock() >= proposal.expires_at
+        return not late and not any(map(self._there, proposal.asked))
+
+    def fulfil(
+        self, id: str | None, request: str, by: str, operation: Operation, asked: Iterable[str] = ()
+    ) -> bool:
+        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
+        found = self.find(id)
+        if found is None or found.operation.essence != operation.essence or not self.is_open(found):
+            return False
+        self._fulfilments.pop(found.fulfilment or "", None)
+        found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
+        found.asked = frozenset(asked)
+        found.unheard = bool(found.asked) and not any(map(self._there, found.asked))
+        self._fulfilments[request] = found.id
+        return True
+
+    def reopen(self, request: str) -> None:
+        """A request was not passed on: what it would have fulfilled is as open as before."""
+        found = self.fulfilled_by(request)
+        if found is not None and found.status == "fulfilling":
+            del self._fulfilments[request]
+            found.status, found.decided_by, found.fulfilment = "pending", None, None
+
+    def answer(
+        self, request: str | None, response: str, by: str, said: Responded
+    ) -> Proposal | None:
+        """A response of `by` names a request: the proposal that is done by it, if there is one. What somebody else
+        says in the place of who was asked counts for nothing."""
+        found = self.fulfilled_by(request)
+        if found is None or found.status != "fulfilling" or (found.asked and by not in found.asked):
+            return None
+        result = said.result
+        failed = said.error is not None or (isinstance(result, dict) and result.get("isError"))
+        found.status = "failed" if failed else "fulfilled"
+        found.response = response
+        return found
+
+    def hear(self, id: str | None, by: str, chat: Chat) -> Proposal | None:
+        """A chat message names a proposal: the proposal that it decides against, if it does."""
+        found = self.find(id)
+        word, _, reason = chat.text.partition(":")
+        word = word.strip().lower()
+        if found is None or not self.is_open(found):
+            return None
+        if word == "withdrawn" and by == found.proposer:
+            found.status = "withdrawn"
+        elif word == "rejected" and by != found.proposer:
+            found.status = "rejected"
+        else:
+            return None
+        found.decided_by, found.reason = by, reason.strip()
+        return found
+
+    def _age(self, proposal: Proposal) -> None:
+        if proposal.status == "pending" and self._clock() >= proposal.expires_at:
+            proposal.status = "expired"

@@ -1,0 +1,50 @@
+"""What operators changed about participants of rooms: capabilities given and taken, and who is kept out.
+
+What it says stands over the configuration and survives the gateway, so that whoever lost a capability does not get it back by
+coming again. Only the running gateway writes it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gatewright.storage.documents import Documents
+from gatewright.storage.errors import StoreError
+from gatewright.storage.state import StateDatabase
+
+__all__ = ["RoomTrust", "Word"]
+
+
+class Word(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was said of one participant, last by whom, when (RFC 3339), and why."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    blocked: bool = False
+    by: str = ""
+    at: str = ""
+    reason: str = ""
+
+
+class RoomTrust:
+    """The words in one state database."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Raises `StoreError`."""
+        self._documents = Documents(state.section("rooms", "the words about participants"))
+        try:
+            self._words = {
+                name: msgspec.json.decode(body, type=Word)
+                for name, body in self._documents.all().items()
+            }
+        except msgspec.MsgspecError as problem:
+            raise StoreError(f"a word about a participant cannot be read: {problem}") from problem
+
+    def word(self, participant: str) -> Word | None:
+        """What was said of somebody; None where nothing was."""
+        return self._words.get(participant)
+
+    def put(self, participant: str, word: Word) -> None:
+        """Say something else of somebody. Raises `StoreError`, and then nothing has changed."""
+        self._documents.put(participant, msgspec.json.encode(word).decode())
+        self._words[participant] = word

@@ -1,0 +1,53 @@
+"""Compiled schemas, each made once and kept for as long as somebody asks for it.
+
+A schema is known by the identity of the object that it is decoded from, which the catalogue replaces when a definition
+changes. Heavy ones take megabytes, so few of them are kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from gatewright.schemas.graph import UnusableSchema
+from gatewright.schemas.schema import CompiledSchema, compile_schema
+
+__all__ = ["Compiled"]
+
+_KEPT = 16_384
+_HEAVY_KEPT = 32
+
+
+class Compiled:
+    """`depth` and `subschemas` bound any one schema."""
+
+    def __init__(self, depth: int = 32, subschemas: int = 1000) -> None:
+        self.bounds = depth, subschemas
+        self._known: dict[int, tuple[Any, CompiledSchema | str]] = {}
+        self._heavy: deque[int] = deque()
+
+    def of(self, source: Any, decode: Callable[[Any], Any] | None = None) -> CompiledSchema | str:
+        """The schema that `source` is, or becomes when it is decoded; a text that goes after "the schema" where
+        it cannot be used."""
+        known = self._known.get(id(source))
+        # The kept reference keeps the id from being used again; the comparison is for a dropped one.
+        if known is None or known[0] is not source:
+            return self._learn(source, decode)
+        return known[1]
+
+    def _learn(self, source: Any, decode: Callable[[Any], Any] | None) -> CompiledSchema | str:
+        compiled: CompiledSchema | str
+        try:
+            compiled = compile_schema(decode(source) if decode else source, *self.bounds)
+        except (UnusableSchema, ValueError) as problem:
+            compiled = str(problem)
+        while len(self._known) >= _KEPT:
+            del self._known[next(iter(self._known))]
+        key = id(source)
+        self._known[key] = source, compiled
+        if isinstance(compiled, CompiledSchema) and compiled.heavy:
+            self._heavy.append(key)
+            if len(self._heavy) > _HEAVY_KEPT:
+                self._known.pop(self._heavy.popleft(), None)
+        return compiled

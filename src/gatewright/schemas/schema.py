@@ -1,0 +1,171 @@
+"""One tool's `inputSchema`, compiled once and asked on every call.
+
+Theory: the schema is hostile until measured (`schema_cost`), references are never fetched, and
+patterns run on an engine that is linear in the text. A pattern that this engine cannot express
+(look-around, back-references) gets the backtracking one with a small budget; running out of it counts
+as not matching. Numbers that a float cannot hold are compared as decimals, not as floats.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import islice
+from typing import Any, NoReturn
+
+import jsonschema_rs
+import msgspec
+
+from gatewright.mcp.wire.jsonrpc import Num
+from gatewright.schemas.cost import affordable, cost_of
+from gatewright.schemas.graph import UnusableSchema
+from gatewright.schemas.json_strings import pointer
+from gatewright.schemas.member_names import SchemaNames
+from gatewright.schemas.objection import Objection
+
+__all__ = ["CompiledSchema", "Violation", "compile_schema"]
+
+_MIB = 1024 * 1024
+_ONE_PATTERN = 10 * _MIB
+_BACKTRACKS = 20_000
+_TOO_COSTLY = "is too large or too deep for this tool's schema"
+_ASKED = (
+    *("pattern", "limit", "types", "options"),
+    *("property", "unexpected", "expected_value", "multiple_of"),
+)
+"""The library's names for what a rule asks for."""
+_MESSAGE_CHARS = 300
+_TIERS = ((_MIB, False), (_MIB, True), (16 * _MIB, False), (16 * _MIB, True))
+"""What all patterns of a schema together may take, in bytes of compiled program (which is also about
+3 ms a MiB to compile), and whether they may backtrack. The first that works is taken; from the third
+on a schema is `heavy`."""
+
+_probe = msgspec.json.Encoder().encode
+"""Fails on a `Num`, in a fraction of the time that a search in Python takes. The library must never
+see one: some keywords take it for no number at all and let it pass."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One rule of a schema that a value breaks. `expected` is what the rule asks for, as the schema has it:
+    a limit, a pattern, names of types, options, the missing property, the unexpected ones."""
+
+    path: tuple[str | int, ...]
+    rule: str
+    expected: Any
+    message: str
+
+
+class CompiledSchema:
+    """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
+
+    __slots__ = ("_check", "_cost", "_names", "_plain", "heavy")
+
+    def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
+        self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
+        self._names = None if self._cost is None else SchemaNames(self._cost.graph)
+        self._plain: frozenset[str] = frozenset() if self._names is None else self._names.plain
+        patterns = 0 if self._cost is None else self._cost.graph.patterns
+        self._check, self.heavy = _compiled(_exact(schema), patterns)
+
+    def objection(self, value: Any) -> Objection | None:
+        """What is wrong with a decoded JSON value, or None."""
+        cost = self._cost
+        if cost is not None and not (cost.cheap or affordable(cost, value)):
+            return Objection("", "too_costly", _TOO_COSTLY)
+        try:
+            _probe(value)
+        except TypeError:
+            value = _decimals(value)
+        try:
+            self._check.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            path = pointer(error.instance_path)
+            return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
+        if self._names is None or (type(value) is dict and value.keys() <= self._plain):
+            return None
+        return self._names.objection(value)
+
+    def violations(self, value: Any, most: int) -> list[Violation]:
+        """The first `most` things that are wrong with a decoded JSON value, in the schema's order."""
+        cost = self._cost
+        if cost is not None and not (cost.cheap or affordable(cost, value)):
+            return [Violation((), "too_costly", None, _TOO_COSTLY)]
+        found = [
+            Violation(tuple(one.instance_path), one.kind.name, _expected(one.kind), one.message)
+            for one in islice(self._check.iter_errors(_exact(value)), most)
+        ]
+        named = None if self._names is None else self._names.objection(value)
+        if named is not None and len(found) < most:
+            found.append(Violation(_steps(named.path), named.rule, None, named.message))
+        return found
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(one.replace("~1", "/").replace("~0", "~") for one in path.split("/")[1:])
+
+
+def _expected(kind: jsonschema_rs.ValidationErrorKind) -> Any:
+    """What a rule asks for, by whichever name the library has it."""
+    said = kind.as_dict()
+    return next((said[name] for name in _ASKED if name in said), None)
+
+
+def compile_schema(schema: Any, depth: int = 32, subschemas: int = 1000) -> CompiledSchema:
+    """Compile a decoded schema of at most `depth` levels and `subschemas` schemas.
+
+    Raises `UnusableSchema`, whose text goes after "the schema".
+    """
+    if not isinstance(schema, dict | bool):
+        raise UnusableSchema("must be an object")
+    return CompiledSchema(schema, depth, subschemas)
+
+
+def _compiled(schema: dict[str, Any] | bool, patterns: int) -> tuple[jsonschema_rs.Validator, bool]:
+    why = ""
+    for tier, (budget, backtracking) in enumerate(_TIERS):
+        size = min(_ONE_PATTERN, budget // max(1, patterns))
+        try:
+            return _with(schema, _engine(size, backtracking)), tier > 1
+        except jsonschema_rs.ValidationError as problem:
+            where = pointer(problem.instance_path)
+            why = f"{where}: {problem.message}" if where else problem.message
+            if problem.kind.name != "format":
+                break  # no pattern, so another engine would say the same
+    raise UnusableSchema(f"cannot be compiled: {why[:_MESSAGE_CHARS]}")
+
+
+def _engine(
+    size: int, backtracking: bool
+) -> jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions:
+    if backtracking:
+        return jsonschema_rs.FancyRegexOptions(_BACKTRACKS, size, size)
+    return jsonschema_rs.RegexOptions(size, size)
+
+
+def _with(
+    schema: dict[str, Any] | bool,
+    patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions,
+) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(
+        schema, retriever=_refuse, mask="value", pattern_options=patterns
+    )
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError(f"{uri[:200]} is not fetched")
+
+
+def _exact(value: Any) -> Any:
+    """The value, or a copy of it in which every number that kept its own text is a decimal."""
+    try:
+        _probe(value)
+    except TypeError:
+        return _decimals(value)
+    return value
+
+
+def _decimals(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _decimals(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_decimals(one) for one in value]
+    return Decimal(value.text) if isinstance(value, Num) else value

@@ -1,0 +1,157 @@
+"""What must not travel: secrets, and personal data where that is asked for. Pure rules, no I/O.
+
+`Redactor` is all of it for one policy: text in, text without it out, together with the rules that
+found something. What was found is never said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from gatewright.secret_scanning.exact import is_telling
+from gatewright.secret_scanning.held import HELD, PROCESS, Held, WithHeld
+from gatewright.secret_scanning.invisible import visible, visible_json
+from gatewright.secret_scanning.json_text import redacted_json
+from gatewright.secret_scanning.mark import marker
+from gatewright.secret_scanning.patterns import compiled
+from gatewright.secret_scanning.personal import PERSONAL
+from gatewright.secret_scanning.scanner import scanner
+from gatewright.secret_scanning.stream import Stream
+
+__all__ = [
+    "HELD",
+    "HIDDEN",
+    "PERSONAL",
+    "PROCESS",
+    "Clean",
+    "Held",
+    "Redactor",
+    "Stream",
+    "prepare",
+    "without_secrets",
+]
+
+HIDDEN = "hidden"
+"""The rule that takes out what nobody sees. It leaves no mark."""
+
+
+_MANY = 128
+"""Places that are worth a look: each takes some ten microseconds."""
+_MUCH = 8 * 1024
+"""Bytes that are not all ASCII, in which there may be as many characters that nobody sees."""
+
+
+class Clean(NamedTuple):
+    """A text as it may travel, and the rules that took something out of it, one for each place or counted."""
+
+    text: bytes
+    rules: Sequence[str] | Mapping[str, int]
+
+
+class Redactor:
+    """One policy. Made once; the compiled rules are shared by all of one kind."""
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        secrets: bool = True,
+        personal: frozenset[str] = frozenset(),
+        terms: tuple[str, ...] = (),
+        hidden: bool = False,
+        own: tuple[str, ...] = (),
+        held: Held | None = HELD,
+    ) -> None:
+        """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
+        `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees,
+        `own` are secrets of the gateway, taken out by their exact value, and so is with `secrets` what is `held` at the time."""
+        self.policy = {
+            "key": key.hex(),
+            "secrets": secrets,
+            "personal": sorted(personal),
+            "terms": terms,
+            "hidden": hidden,
+            "own": own,
+        }
+        # Apart from the rules, which take a tenth of a second to compile: another secret compiles nothing but itself.
+        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms)
+        if own:
+            theirs = Held(len(own))
+            theirs.hold("policy", own, len(own))
+            self._scanner = WithHeld(self._scanner, theirs)
+        self.held = held if secrets else None
+        if self.held is not None:
+            self._scanner = WithHeld(self._scanner, self.held)
+        self._mark = marker(key)
+        self.holds = self._scanner.holds
+        """Whether a value stands in a text that is known to be a secret, and does not only look like one."""
+        self._terms = (*terms, *(one for one in own if is_telling(one) and len(one.split()) > 1))
+        self._hidden = hidden
+        self.worth_a_look = _always if hidden else self._scanner.worth_a_look
+        """False for text, JSON or not, in which nothing can be found. The quick half of all this."""
+
+    def takes_long(self, raw: bytes) -> bool:
+        """Whether to clean a text takes more than some milliseconds: there are many places to look at, or there is much
+        in which there may be something that nobody sees. Linear, and quick."""
+        if self._hidden and len(raw) > _MUCH and not (raw.isascii() and b"\\u" not in raw):
+            return True
+        return self.has_many(raw, _MANY)
+
+    def has_many(self, raw: bytes, many: int) -> bool:
+        """Whether there are more than so many places to look at."""
+        at, after = 0, self._scanner.hinting(raw)
+        for _ in range(many + 1):
+            start, end = after(at)
+            if start >= len(raw):
+                return False
+            at = max(end, start + 1)
+        return True
+
+    def json(self, raw: bytes) -> Clean:
+        """A JSON text; `raw` itself where nothing was found."""
+        if not self._hidden:
+            return Clean(*redacted_json(raw, self._scanner, self._mark))
+        seen, count = visible_json(raw)  # first: what nobody sees may stand inside a secret
+        text, rules = redacted_json(seen, self._scanner, self._mark)
+        return Clean(text, [*rules, *[HIDDEN] * count])
+
+    def text(self, text: str) -> Clean:
+        """A text for people, as UTF-8."""
+        count = 0
+        if self._hidden:
+            text, count = visible(text)
+        clean, rules = self._scanner.replaced(text.encode("utf-8", "replace"), self._mark)
+        return Clean(clean, [*rules, *[HIDDEN] * count])
+
+    def stream(self) -> Stream:
+        """For a text that comes in pieces."""
+        held = () if self.held is None else self.held.values
+        terms = (*self._terms, *(one for one in held if len(one.split()) > 1))
+        return Stream(self._scanner, self._mark, terms, hidden=self._hidden)
+
+
+def _always(raw: bytes) -> bool:
+    return bool(raw)
+
+
+def _unmarked(rule: str, secret: bytes) -> bytes:
+    del secret
+    return f"[REDACTED:{rule}]".encode()
+
+
+def prepare() -> None:
+    """Compile every rule that there is, and those by which logs and records are cleaned: before anybody is served, because that
+    takes a tenth of a second in which the event loop does nothing else."""
+    scanner(secrets=True, personal=frozenset())
+    compiled()
+
+
+def without_secrets(text: bytes) -> bytes:
+    """A line for a log or a record, JSON or not, with every secret replaced by the name of its rule."""
+    found = WithHeld(scanner(secrets=True, personal=frozenset()), HELD)
+    if not found.worth_a_look(text):
+        return text
+    if text[:1] == b"{":
+        return redacted_json(text, found, _unmarked)[0]
+    return found.replaced(text, _unmarked)[0]

@@ -1,0 +1,85 @@
+"""Text that a call sends back in chunks (MGP §12.4): a secret over the border of two is found as in one.
+
+What may still become part of a secret is held back for the next chunk, so texts move a little between chunks, and their number and
+indexes stay. Only where a call ends without a chunk that says `done` is there one more, with what was held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gatewright.secret_scanning.stream import Stream
+
+__all__ = ["CHUNK", "KEPT", "Chunks", "text_of", "with_text"]
+
+KEPT = 4096
+"""So many calls at once; of more, the one that began first is forgotten."""
+
+CHUNK = "notifications/mgp.stream.chunk"
+
+
+class _Running:
+    __slots__ = ("last", "stream")
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.last: dict[str, Any] = {}
+
+
+class Chunks:
+    """Those of all calls that run, each for as long as it does."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, _Running] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    def clean(
+        self, call: str, params: dict[str, Any], stream: Callable[[], Stream]
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """The params of a call's next chunk without what is not to travel, and the rules that found something in its text.
+        `stream` makes what a call without a chunk yet needs."""
+        text = text_of(params)
+        if text is None:
+            return params, ()
+        one = self._running.get(call)
+        if one is None:
+            one = self._running[call] = _Running(stream())
+            if len(self._running) > KEPT:
+                del self._running[next(iter(self._running))]
+        before = len(one.stream.rules)
+        said = one.stream.feed(text)
+        one.last = params
+        if params.get("done") is True:
+            said += one.stream.end()
+            del self._running[call]
+        return with_text(params, said), one.stream.rules[before:]
+
+    def rest(self, call: str) -> tuple[dict[str, Any] | None, Sequence[str]]:
+        """The params of the chunk that is still to be sent when a call has ended, where there is one, and the rules."""
+        one = self._running.pop(call, None)
+        if one is None:
+            return None, ()
+        before = len(one.stream.rules)
+        said = one.stream.end()
+        if not said:
+            return None, ()
+        index = one.last.get("index")
+        last = {**one.last, "index": index + 1} if isinstance(index, int) else one.last
+        return with_text(last, said), one.stream.rules[before:]
+
+
+def text_of(params: dict[str, Any]) -> str | None:
+    """The text of a chunk; None where it has none."""
+    content = params.get("content")
+    text = content.get("text") if isinstance(content, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def with_text(params: dict[str, Any], text: str) -> dict[str, Any]:
+    """The params of a chunk that has a text, with another one."""
+    if text == text_of(params):
+        return params
+    return {**params, "content": {**params["content"], "text": text}}

@@ -1,0 +1,226 @@
+"""Secrets that a person chose, and what introduces them: a sentence, a line of source code or of a table, a command.
+
+A chosen password is no random text, and what introduces it is often words of prose. So a value counts
+only where it looks chosen: letters with digits or signs among them, and nothing that programs call something.
+
+`HINTS` is what a text must hold for any of it, JSON text with its escapes included; `RULES` find the exact places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from gatewright.patterns import Pattern as TextPattern
+from gatewright.secret_scanning.foreign import FOREIGN, FOREIGN_HINT
+from gatewright.secret_scanning.names import looks_chosen, looks_random, may_be_secret
+from gatewright.secret_scanning.patterns import Next, OnLine, Pattern, either
+
+__all__ = ["HINTS", "RULES"]
+
+Finding = tuple[int, int, str]
+
+_ENGLISH = (
+    "(?i:pass ?word|passwd|passphrase|passcode|wi-?fi key|unseal key|(?:bind|admin|root|db)[ _]?pw)|"
+    r"\b(?i:pw|pwd|pass|creds)\b[\"'*]{0,2}[ \t]{0,128}[:=]|DB_PASS|API_(?:KEY|TOKEN)|(?i:secret[ _]?key|api[ _-]?key|api_secret|client_?secret)|"
+    r"(?:AUTH|NONCE|LOGGED_IN)_SALT|requirepass|masterauth|bindpw|authtok|_PASS\b|(?i:(?:api|access|auth)[_ -]?token)|\b[tT]oken (?:[a-z]{1,32} ){0,3}?(?:[a-z]{1,32}:|->)|\b[tT]oken(?:: ?| )(?:[sS]tring|&?str)\b"
+)
+_WORD = f"(?:{_ENGLISH}|{FOREIGN})"
+_PROGRAMS = (
+    r"(?:mongo(?:sh)?|mongodump|ldap[a-z]+|lftp|https? -a|7za?|zip|unzip|unrar|twine|ipmitool|mosquitto_[ps]ub|"
+    r"openssl|svn|smbclient)"
+)
+_CALLS = (
+    r"(?:\bauth ?= ?|HTTPBasicAuth|NetworkCredential|getConnection|mysqli_connect|\bPDO|signIn\w*|BasicAuth|setBasicAuth|"
+    r"jwt[.](?:sign|encode|verify|decode)|hmac[.]new|createHmac|ConvertTo-SecureString)"
+)
+_BRIEF = (
+    r"-pass(?:in|out)? pass:|\bIDENTIFIED BY|\bWITH PASSWORD|[|][ \t]*(?:sudo -S|chpasswd|kinit|passwd --stdin)|/p:|\bnet user|"
+    r"-(?:store|key)pass |add_user|change_password|rclone obscure|sqlplus|authToken |jdbc:oracle:thin:|\bPSK |nmcli |"
+    r"@(?:tcp|unix)\(|type=\\{0,3}[\"']password|\bAUTH |temporary password| as (?:\w+ ){0,3}(?i:password|passphrase|pw)|(?i:log ?in|sign in) (?:with|as|using)|passphrase|secret set \w+ -|\bPASS |\bLOGIN \w+|WIFI:|CHAP|validation[kK]ey|decryption[kK]ey"
+)
+_PHRASE_WORD = r"(?i:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words))"
+_MNEMONIC = (
+    r"(?i:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words)|seed)[\"'`]{0,2}[^a-z\r\n]{1,12}"
+    r"((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})"
+)
+
+_COMMAND_HINT = either(
+    [
+        rf"\b{_PROGRAMS}[ \t][^\r\n|;]*?-?[pPakwuU]",
+        _BRIEF,
+        r":(?:[0-9]{2,5}|[*]):[^:\s]+:[^:\s]+:\S",
+    ]
+)
+_COMMAND_MET = either([rf"\b{_PROGRAMS}[ \t]", _BRIEF, r":(?:[0-9]{4}|[*]):[^:\s]"])
+"""What needs few states, for the one pass that asks about all rules."""
+
+HINTS = either(
+    [
+        f"(?:{_ENGLISH}|{FOREIGN_HINT})[^\\r\\n]*?[0-9]",
+        _COMMAND_HINT,
+        f"{_CALLS}[( ]",
+        _PHRASE_WORD,
+    ]
+)
+
+_words = Pattern(_WORD, bounded=True)
+_DIGIT = Pattern("[0-9]", bounded=True)
+_LINE_END = Pattern(r"[\r\n]", bounded=True)
+_calls = Pattern(f"{_CALLS}[( ]")
+_mnemonic = Pattern(_MNEMONIC, captures=True, bounded=True)
+
+_VALUE = r"([^\s\x0b\"'`<>|\\,;]{6,64})"
+_OPEN = r"(?:<!\[CDATA\[|(?:\\?[\"'`*_@b(\xab]){0,4})"
+_TYPE = r"(?:[ \t]*[&*]?(?:[sS]tring|str|&'static str|char|text|String[?])[ \t]*=)?"
+_SIGN = Pattern(
+    r"[^\r\n:=]{0,72}?(?:\xef\xbc\x9a|<-|->|[ \t]-[ \t]|[ \t|]\|{1,2}=?|</\w+>[\s\x0b]{0,8}<\w+>|[=:>]{1,3}|\\?\t|,)"
+    + _TYPE
+    + r"[ \t*]*(?:String::from)?"
+    + _OPEN
+    + r"[ \t]*"
+    + _VALUE,
+    captures=True,
+)
+_COPULA = Pattern(
+    r"(?:\b(?:is|was|to|ist|lautet|est|es|are|be)(?: now)?|\xe3\x81\xaf)[ \t]+" + _OPEN + _VALUE,
+    captures=True,
+)
+_QUOTED = Pattern(r"[^\r\n;=:]{0,40}?[\s\x0b@b(\[=,][\"']([^\s\x0b\"']{6,64})[\"']", captures=True)
+_DIRECT = Pattern(r"[\"'`*)]{0,3}(?:[ \t]+|\\t)" + _OPEN + _VALUE, captures=True)
+_PHRASE = Pattern(r"[^\r\n:=]{0,72}")
+_STRINGS = Pattern(r"[\"']([^\s\x0b\"'\\]{6,128})[\"']", captures=True)
+_HOST = Pattern(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?::\d+)?")
+_NEXT = Pattern(r"&(?:amp;)?[\w.\[\]-]+=")
+"""Where the next parameter of a query begins."""
+_SPAN = 160
+
+
+def _introduced(text: bytes) -> Iterator[Finding]:
+    """What stands behind a word for a password on a line with a digit: behind a sign, a verb, or alone."""
+    digit, line = Next(_DIGIT, text), Next(_LINE_END, text)
+    for word in _words.all(text):
+        at = word[0][1]
+        if digit.after(at)[1] > line.after(at)[0] or digit.after(at)[0] == len(text):
+            continue
+        for start, end in _candidates(text, at - text.endswith((b":", b"=", b"->"), 0, at)):
+            said = _before_next(text[start:end]).rstrip(b".,;:)*_")
+            if _is_chosen(said):
+                yield start, start + len(said), "named"
+                break
+
+
+def _before_next(said: bytes) -> bytes:
+    found = _NEXT.after(said, 0) if b"&" in said else None
+    return said if found is None else said[: found[0][0]]
+
+
+def _candidates(text: bytes, at: int) -> Iterator[tuple[int, int]]:
+    end = min(len(text), at + _SPAN)
+    near = text[at:end]
+    for pattern in (_DIRECT, _SIGN, _QUOTED):
+        found = pattern.at(near, 0)
+        if found is not None:
+            yield found[1][0] + at, found[1][1] + at
+    stop = _PHRASE.end_at(near, 0)
+    for found in _COPULA.all(text[max(0, at - 1) : end]):
+        begun = found[0][0] + max(0, at - 1)
+        if at <= begun < at + stop:
+            yield found[1][0] + max(0, at - 1), found[1][1] + max(0, at - 1)
+
+
+def _is_chosen(said: bytes) -> bool:
+    return (
+        said.isascii() and not (b"." in said and _HOST.fits(said)) and looks_chosen(said.decode())
+    )
+
+
+def _called(text: bytes) -> Iterator[Finding]:
+    """Constant passwords among the arguments of a call that logs in or signs."""
+    for spans in _calls.all(text):
+        line = text[spans[0][1] : spans[0][1] + _SPAN].split(b"\n")[0]
+        for found in _STRINGS.all(line):
+            said = line[slice(*found[1])]
+            if _is_chosen(said) or looks_random(said.decode("latin-1"), 12, digests=True):
+                yield spans[0][1] + found[1][0], spans[0][1] + found[1][1], "named"
+
+
+_COMMANDS = either(
+    [
+        r"\bsecret set \w+ (?:--body|-b)[ =][\"']?([^\s\"'$]{8,256})",
+        r"\b[\w.-]{1,64}:([^\s:@\"']{4,128})@(?:tcp|unix)\(",
+        r"type=\\?[\"']password\\?[\"'][^<>\r\n]{0,160}?value=\\?[\"']([^\"'\\\r\n]{4,128})",
+        r"(?i:temporary password is generated for) \S+: (\S{6,64})",
+        r"(?i:\b(?:use|with|enter|try)) [`\"']?([^\s`\"']{6,64})[`\"']? as (?:\w+ ){0,3}(?i:password|passphrase|pw)\b",
+        r"(?i:\b(?:log ?in|sign in)) (?:with|as|using) \S{1,64} ?/ ?([^\s]{6,64})",
+        r"(?i:passphrase)[\"']{0,2} ?[:=] ?[\"']((?:[a-z]{3,12}[ -]){3,11}[a-z]{3,12})[\"']",
+        r"[ \t]-?pass(?:in|out)? pass:([^\s\"']{4,128})",
+        r"/p:[\"']?([^\s\"']{6,128})",
+        r"(?i:\bIDENTIFIED BY|\bWITH PASSWORD)[ \t]*=?[ \t]*[\"']([^\"'\r\n]{4,128})[\"']",
+        r"\becho[ \t]+(?:-n )?[\"']?(?:[\w.-]{1,32}:)?([^\s\"'$:|]{6,128})[\"']?[ \t]*[|][ \t]*(?:sudo -S|chpasswd|kinit|passwd --stdin)",
+        r"-(?:store|key|dest(?:store|key)|src(?:store|key))pass[ \t]+[\"']?([^\s\"'$]{6,128})",
+        r"\bnet user[ \t]+\S+[ \t]+([^\s\"'/]{6,128})",
+        r"\brabbitmqctl (?:add_user|change_password) \S+ ([^\s\"']{6,128})",
+        r"\bhtpasswd -\w*b\w* \S+ \S+ ([^\s\"']{6,128})",
+        r"\brclone obscure ([^\s\"']{6,128})",
+        r"(?:\bsqlplus[ \t]+(?:-\w+ )*|jdbc:oracle:thin:)[\w.-]{1,64}/([^\s\"'@/]{4,128})@",
+        r"_authToken ([^\s\"'$]{16,256})",
+        r"\bPSK [\"']?([^\s\"']{8,128})",
+        r"\bAUTH (?:PLAIN |LOGIN |default )?([A-Za-z0-9+/=]{8,256})",
+        r"\b(?:PASS|LOGIN \w{1,32}) ([^\s\"']{6,128})",
+        r"WIFI:[^\r\n]{0,64}?;P:([^;\r\n]{8,63});",
+        r"(?m:^[\w.*-]{1,255}:(?:[0-9]{2,5}|[*]):[^:\s]{1,64}:[^:\s]{1,64}:([^\s:]{4,128})[ \t]*\r?$)",
+        r"(?:validation|decryption)[kK]ey=[\"']([0-9A-Fa-f]{32,128})[\"']",
+    ]
+)
+_PROGRAM_OPTIONS = (
+    (
+        r"\b(?:mongo[a-z]*|7za?|unrar|twine|ipmitool|mosquitto_[ps]ub|svn)[ \t]",
+        r"[ \t]-[pP][ =]?[\"']?([^\s\"'-][^\s\"']{5,127})",
+    ),
+    (r"\b(?:un)?zip[ \t]", r"[ \t]-P ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (r"\bldap[a-z]+[ \t]", r"[ \t]-w ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (r"\bopenssl[ \t]", r"[ \t]-(?:k|pass(?:in|out)?) [\"']?([^\s\"'-][^\s\"']{5,127})"),
+    (
+        r"\b(?:https?|lftp|smbclient)[ \t]",
+        r"[ \t]-[uUa] ?[\"']?[\w.@/-]{1,64}[:,%]([^\s\"']{4,128})",
+    ),
+)
+"""(how a command begins, where on its line its password stands)."""
+_command_hint = Pattern(_COMMAND_HINT)
+_commands = Pattern(_COMMANDS, captures=True)
+_options_of = tuple(OnLine(*one) for one in _PROGRAM_OPTIONS)
+_WORDS = TextPattern(r"[a-z]+(?:[ -][a-z]+){3,}")
+_LETTER, _FIGURE = TextPattern(r"(?:.*[A-Za-z])"), TextPattern(r"(?:.*\d)")
+
+
+def _is_given(said: str) -> bool:
+    if _LETTER.begins(said) and _FIGURE.begins(said) and may_be_secret(said, quoted=True):
+        return True
+    return looks_chosen(said) or looks_random(said, 10) or _WORDS.fits(said)
+
+
+def _commanded(text: bytes) -> Iterator[Finding]:
+    if not _command_hint.hits(text):
+        return
+    commands = (next(one for one in spans[1:] if one[0] >= 0) for spans in _commands.all(text))
+    for span in chain(commands, *(one.all(text) for one in _options_of)):
+        said = text[slice(*span)].decode("utf-8", "replace")
+        if _is_given(said):
+            yield *span, "command-line"
+
+
+def _phrases(text: bytes) -> Iterator[Finding]:
+    """The words of a wallet, where they are called so."""
+    for spans in _mnemonic.all(text):
+        if (text[slice(*spans[1])].count(b" ") + 1) % 3 == 0:
+            yield *spans[1], "mnemonic"
+
+
+RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
+    (_WORD, _introduced),
+    (f"{_CALLS}[( ]", _called),
+    (_COMMAND_MET, _commanded),
+    (_PHRASE_WORD, _phrases),
+)
+"""(what a text must hold, the finder of the exact places)."""

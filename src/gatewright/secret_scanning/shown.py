@@ -1,0 +1,30 @@
+"""Text of a foreign file as a message may repeat it: secrets masked, nothing invisible, one line, of bounded length.
+
+Every message about a host's file, an import or a configuration goes through here.
+"""
+
+from __future__ import annotations
+
+from gatewright.secret_scanning.credentials import mask
+from gatewright.secret_scanning.invisible import hidden
+
+__all__ = ["MOST", "shown"]
+
+MOST = 600
+"""Characters of one message."""
+
+
+def shown(text: str, most: int = MOST, *, named: bool = True) -> str:
+    """`text` for a message. `named`: what stands behind a name like `password=` is masked, whatever it looks like."""
+    # Cut first: looking for secrets in megabytes takes seconds. The word at the cut goes, for half a secret is not known for one.
+    head = text if len(text) <= 2 * most else " ".join(text[: 2 * most].rsplit(None, 1)[:-1]) + "…"
+    whole = mask(head, named=named)
+    if not (whole.isascii() and whole.isprintable()):
+        whole = "".join(_spelled(char) for char in whole)
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
+
+
+def _spelled(char: str) -> str:
+    if char in "\n\r\t" or hidden(char) or not (char.isprintable() or char == " "):
+        return f"\\u{{{ord(char):x}}}"
+    return char

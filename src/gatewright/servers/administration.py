@@ -1,0 +1,115 @@
+"""What an operator does to the servers of a running gateway: stop one, start it, start it anew, read its log.
+
+These are methods like any other: they come through a door as calls, pass the gates (which know them for
+operators only) and are recorded; what was done is an event of its own, with the server as its target.
+A server that was stopped stays down, whatever the configuration says meanwhile, until it is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
+from gatewright.command_text import to_type
+from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.dispatch import Builtin
+from gatewright.servers.server import Server
+from gatewright.servers.server_set import Fleet
+from gatewright.servers.spec import ServerSpec
+
+__all__ = ["Administration"]
+
+_LINES = 50
+
+Again = Callable[[Collection[str]], Awaitable[None]]
+
+
+class Administration:
+    """`fleet` gives the servers of now; `again` makes the gateway go on with the same settings and these
+    servers anew; `acted(caller, event, server)` records, and raises `Unrecorded`."""
+
+    def __init__(
+        self,
+        fleet: Callable[[], Fleet],
+        again: Again,
+        acted: Callable[[Caller, str, str], None],
+    ) -> None:
+        self._fleet = fleet
+        self._again = again
+        self._acted = acted
+        self._stopped: set[str] = set()
+        self.methods: Mapping[str, Builtin] = {
+            "gatewright/server/restart": self._restart,
+            "gatewright/server/start": self._start,
+            "gatewright/server/stop": self._stop,
+            "gatewright/server/logs": self._logs,
+        }
+
+    def word(self, spec: ServerSpec) -> ServerSpec:
+        """What the configuration says of a server, with what the operator said since."""
+        if spec.id not in self._stopped:
+            return spec
+        told = f"stopped by the operator; `{to_type('server start {}', spec.id)}` starts it"
+        return msgspec.structs.replace(spec, stopped=True, problem=told)
+
+    async def _restart(self, call: Call, back: Back) -> Outcome:
+        found = self._named(call)
+        if isinstance(found, Failure):
+            return found
+        self._stopped.discard(found.id)
+        return await self._act(call, "restarted", found.id, (found.id,))
+
+    async def _start(self, call: Call, back: Back) -> Outcome:
+        found = self._named(call)
+        if isinstance(found, Failure):
+            return found
+        self._stopped.discard(found.id)
+        # One that was not stopped but gave up tries again.
+        gave_up = not found.spec.stopped and found.state != "connected"
+        return await self._act(call, "started", found.id, (found.id,) if gave_up else ())
+
+    async def _stop(self, call: Call, back: Back) -> Outcome:
+        found = self._named(call)
+        if isinstance(found, Failure):
+            return found
+        self._stopped.add(found.id)
+        return await self._act(call, "stopped", found.id)
+
+    async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
+        self._acted(call.caller, f"dev.gatewright.server.{what}", server)
+        await self._again(anew)
+        now = self._fleet().servers.get(server)
+        if now is None:
+            return _unknown(server)
+        status = now.status()
+        return _answer({"id": server, "status": status.state, "reason": status.reason})
+
+    async def _logs(self, call: Call, back: Back) -> Outcome:
+        """The last `lines` lines that came after line number `after`."""
+        found = self._named(call)
+        if isinstance(found, Failure):
+            return found
+        most, after = call.params.get("lines", _LINES), call.params.get("after", 0)
+        if type(most) is not int or type(after) is not int or most < 1 or after < 0:
+            return Failure("invalid_params", "params.lines and params.after are whole numbers")
+        kept = list(found.stderr.lines)
+        fresh = min(most, len(kept), max(0, found.stderr.count - after))
+        lines = kept[len(kept) - fresh :]
+        return _answer({"id": found.id, "next": found.stderr.count, "lines": lines})
+
+    def _named(self, call: Call) -> Server | Failure:
+        name = call.params.get("server")
+        if not isinstance(name, str):
+            return Failure("invalid_params", "params.server is the id of a server")
+        return self._fleet().servers.get(name) or _unknown(name)
+
+
+def _unknown(name: str) -> Failure:
+    return Failure("not_found", f"there is no server {name[:100]!r}")
+
+
+def _answer(body: dict[str, Any]) -> Answer:
+    return Answer(jsonrpc.encode(body))

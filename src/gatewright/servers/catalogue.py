@@ -1,0 +1,400 @@
+"""What all servers offer together: who owns a name, and what a caller may see listed.
+
+Names are resolved and lists are made per profile, from immutable views that are rebuilt when
+something changed. A list is JSON text made of the servers' own texts; it is made once for each set of
+things somebody may see, and then only looked up.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.mcp.wire.groundhog import About
+from gatewright.schemas.lookalikes import seen
+from gatewright.servers.listing import EMPTY, Listing
+from gatewright.servers.names import prefixes_of, unwrap_uri, wrap_uri
+from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.resource_links import Linked
+from gatewright.servers.server_catalogue import Shelf, Shelved, judged, shelf_of
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.tool_annotations import about_tool
+from gatewright.servers.view import LISTS, Item, Profile, View, view_of
+from gatewright.transport.slices import in_slices, whole
+
+__all__ = ["EVERYTHING", "Catalogue", "Sight"]
+
+_LISTS_KEPT = 64
+_SIGHTS_KEPT = 4096
+_ATTEMPTS = 3
+"""How often what is made in slices is begun anew because something changed meanwhile."""
+
+_EMPTY_SHELF = Shelf()
+_READS_ALL = Client("", mgp=Mgp("", ("security",)))
+_NOTHING = Profile(servers=("",))  # no server has an empty id
+_Names = Mapping[str, Collection[str]]  # server → names of its tools
+_NO_NAMES: _Names = MappingProxyType({})
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """What callers may see. `server` decides about prompts, resources and changes, `tool` about tools;
+    `version` changes with every change of what anybody may see."""
+
+    tool: Callable[[Caller, Tool], bool]
+    server: Callable[[Caller, str], bool]
+    version: Callable[[], Hashable]
+    resource: Callable[[Caller, Target], bool] = lambda *_: True
+    """Whether one resource may be seen of a server that may."""
+    held: Callable[[Tool], str] = lambda _: ""
+    """Why nobody sees a tool until an operator has looked at it; empty where it is not held back."""
+
+
+EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
+
+
+class Catalogue:
+    """See the module's text. `specs` are in the order of the configuration, which is the order of
+    every list. The profile of the empty name is the default one."""
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        profiles: Mapping[str, Profile] | None = None,
+        sight: Sight = EVERYTHING,
+    ) -> None:
+        self.version = 0
+        self.sight = sight
+        self.linked = Linked()
+        """What results named to whom."""
+        self._specs = {spec.id: spec for spec in specs if spec.enabled}
+        self._away = {spec.id: spec for spec in specs if not spec.enabled}
+        self.reserved = Reserved()
+        """What the tools of all of them are called, whether they are there or not."""
+        self._profiles = {"": Profile(), **(profiles or {})}
+        self._listings: dict[str, Listing] = {}
+        self._shelves: dict[str, Shelf] = {}
+        self._views: dict[str, View] = {}
+        self._ahead: tuple[Shelf, dict[str, View]] | None = None
+        self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
+
+    def user_of(self, name: str, but: str) -> str:
+        """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty where
+        there is none. What its tools are called, and what begins, or reads, as their names do, is its own also while it is away."""
+        looks = seen(name)
+        for server, spec in {**self._specs, **self._away}.items():
+            begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
+            if server != but and (looks.startswith(begins) or name in self.reserved.of(server)):
+                return server
+        for profile in self._profiles:
+            tools = self.view(profile).tools
+            found = tools.get(name)
+            for one in tools.values() if found is None else (found, *tools.values()):
+                known = one is found or one.target.name == name
+                if one.target.server != but and (known or self.about(one).name == name):
+                    return one.target.server
+        return ""
+
+    # -- what servers say ----------------------------------------------------------------------------
+
+    def put(self, server: str, listing: Listing, made: Shelved | None = None) -> bool:
+        """Take what a server offers now, with the shelf that was `made` of it. False where nothing changed."""
+        if self._listings.get(server) == listing:
+            return False
+        self._listings[server] = listing
+        spec = self._specs[server]
+        shelf = shelf_of(spec, listing, made, self._shelves.get(server))
+        self._shelves[server] = shelf
+        self._reserve(server)
+        ahead, self._ahead = self._ahead, None
+        self.changed()
+        if ahead is not None and ahead[0] is shelf:
+            self._views = ahead[1]
+        return True
+
+    def _shown(self) -> list[tuple[str, str | None, bool]]:
+        """What views depend on, besides what is on the shelves."""
+        every = {**self._specs, **self._away}.values()
+        return [(spec.id, spec.prefix, spec.enabled) for spec in every]
+
+    def _reserve(self, server: str) -> None:
+        """Remember what its tools are called, unless it could not say so."""
+        if "tools" not in self._listings[server].failures:
+            self.reserved.put(server, self._shelves[server].named)
+
+    def _absent(
+        self, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
+    ) -> dict[str, Collection[str]]:
+        """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
+        found: dict[str, Collection[str]] = {}
+        for server in (*self._specs, *self._away):
+            shelf = shelves.get(server)
+            there = set() if shelf is None else {tool.target.name for tool in shelf.tools}
+            if names := frozenset(coming.get(server, self.reserved.of(server))) - there:
+                found[server] = names
+        return found
+
+    def _view_of(
+        self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
+    ) -> Generator[None, None, View]:
+        shown, absent = self._profiles.get(profile, _NOTHING), self._absent(shelves, coming)
+        return view_of(shown, self._specs, shelves, self._away, absent)
+
+    def renewed(
+        self,
+        specs: Sequence[ServerSpec],
+        profiles: Mapping[str, Profile] | None,
+        sight: Sight,
+        fresh: Mapping[str, Listing],
+        shelved: Mapping[str, Shelved] = {},
+    ) -> Catalogue:
+        """The catalogue of another configuration. What servers said stays said, but for those in
+        `fresh`, which are others than before and say that. `shelved` are shelves that were made already."""
+        made = Catalogue(specs, profiles, sight)
+        made.reserved = self.reserved
+        made.version = self.version + 1
+        made.linked = self.linked
+        for spec in made._specs.values():
+            listing = fresh.get(spec.id, self.listing(spec.id))
+            if listing is not EMPTY:
+                made._listings[spec.id] = listing
+                made._shelves[spec.id] = self._reshelved(spec, listing, shelved.get(spec.id))
+                made._reserve(spec.id)
+        shown = self._shown(), self._profiles, self._shelves
+        if shown == (made._shown(), made._profiles, made._shelves):
+            made._views, made._lists = dict(self._views), self._lists.copy()
+        return made
+
+    def _reshelved(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf:
+        """The shelf for a listing under other words; what would be the same is the same."""
+        before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
+        if before is None or shelf is None or judged(before) != judged(spec):
+            return shelf_of(spec, listing, made)
+        return (
+            shelf
+            if self._listings.get(spec.id) is listing
+            else shelf_of(spec, listing, made, shelf)
+        )
+
+    def shelf(self, server: str) -> Shelf:
+        """What of a server's offer is in the catalogue, and what is said about the rest."""
+        return self._shelves.get(server, _EMPTY_SHELF)
+
+    def present(self, target: Target) -> Tool | None:
+        """A tool by its own name, as its server lists it now, whatever profile shows it."""
+        tools = self.shelf(target.server).tools
+        return next((one for one in tools if one.target == target), None)
+
+    def listing(self, server: str) -> Listing:
+        """What a server said last; empty where it never said anything."""
+        return self._listings.get(server, EMPTY)
+
+    def changed(self) -> None:
+        """What was made of what is here is made anew."""
+        self.version += 1
+        self._ahead = None
+        self._views.clear()
+        self._lists.clear()
+        self._sights.clear()
+
+    # -- finding -------------------------------------------------------------------------------------
+
+    def knows(self, profile: str) -> bool:
+        """Whether there is such a profile."""
+        return profile in self._profiles
+
+    def view(self, profile: str) -> View:
+        """The names of one profile. Of one that is not there any more nothing can be seen."""
+        found = self._views.get(profile)
+        if found is None:
+            found = self._views[profile] = whole(self._view_of(profile, self._shelves))
+        return found
+
+    async def ahead(self, server: str, shelved: Shelved) -> None:
+        """Make the views that somebody uses anew, in slices, with what a server is about to offer: `put` it right after this."""
+        spec = self._specs.get(server)
+        if spec is None or shelved.of(spec, shelved.listing) is None:
+            return
+        for _ in range(_ATTEMPTS):
+            version, shelves = self.version, {**self._shelves, server: shelved.shelf}
+            coming = {} if "tools" in shelved.listing.failures else {server: shelved.shelf.named}
+            views = await self._viewed(self._views, shelves, coming)
+            if version == self.version:
+                self._ahead = shelved.shelf, views
+                return
+
+    @property
+    def viewed(self) -> frozenset[str]:
+        """The profiles that somebody uses."""
+        return frozenset(self._views)
+
+    async def warm(self, profiles: Iterable[str]) -> None:
+        """Make the views of profiles in slices, those that there are."""
+        missing = [one for one in profiles if one in self._profiles and one not in self._views]
+        version = self.version
+        views = await self._viewed(missing, self._shelves)
+        if version == self.version:
+            self._views = {**views, **self._views}
+
+    async def _viewed(
+        self, profiles: Iterable[str], shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
+    ) -> dict[str, View]:
+        return {
+            profile: await in_slices(self._view_of(profile, shelves, coming))
+            for profile in list(profiles)
+        }
+
+    def tool(self, profile: str, name: str) -> Tool | None:
+        """A tool by its exposed or canonical name."""
+        return (self._views.get(profile) or self.view(profile)).tools.get(name)
+
+    def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
+        """What a caller knows a server's tool as, by the server's name for it or by that one already; None where it
+        may not see it."""
+        known = self.view(profile).tools
+        tool = known.get(f"{target.server}/{target.name}") or known.get(target.name)
+        return tool.exposed if tool is not None and self.sight.tool(caller, tool) else None
+
+    def prompt(self, profile: str, name: str) -> Target | None:
+        """A prompt by its exposed or canonical name."""
+        return self.view(profile).prompt(name)
+
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        """The owner of a URI and its own URI there: the only server that claims it, else the only one whose results
+        named it to the caller, else the only one that has resources at all. Of the servers that the caller may see."""
+        found = self.claimants(profile, uri, caller)
+        if found:
+            return found[0] if len(found) == 1 else None
+        if unwrap_uri(uri) is not None:  # of somebody else, whom the caller may not see
+            return None
+        visible = self.servers(profile, caller)
+        having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
+        return Target(having[0], uri) if len(having) == 1 else None
+
+    def claimants(self, profile: str, uri: str, caller: Caller) -> list[Target]:
+        """Whose a URI is, as lists, templates, and results that the caller was shown have it."""
+        visible = self.servers(profile, caller)
+        found = [one for one in self.view(profile).owners(uri) if one.server in visible]
+        if found:
+            return found
+        named = self.linked.servers(caller, profile, uri)
+        return [Target(one, uri) for one in named if one in visible]
+
+    def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
+        """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
+        qualified form."""
+        view, uri = self.view(profile), target.name
+        if view.owners(uri) == [target]:
+            return uri
+        if view.shared(target) or not self.linked.name(caller, profile, uri, target.server):
+            return wrap_uri(target)
+        return uri
+
+    def several(self, profile: str) -> bool:
+        """Whether a profile has more than one server, so that a URI alone does not say whose it is."""
+        return len(self.view(profile).servers) > 1
+
+    def template(self, profile: str, text: str, caller: Caller) -> Target | None:
+        """The owner of a template by its listed text, or of a plain URI."""
+        for target in self.view(profile).templated(text):
+            if self.sight.server(caller, target.server):
+                return target
+        return self.resource(profile, text, caller)
+
+    def servers(self, profile: str, caller: Caller) -> list[str]:
+        """The servers of a profile that exist for a caller, in the order of the configuration."""
+        return [one for one in self.view(profile).servers if self.sight.server(caller, one)]
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    async def list(self, method: str, profile: str, caller: Caller, client: Client) -> bytes:
+        """The JSON text of one list as the caller may see it, made in slices. `method` is one of `LISTS`."""
+        mgp = client.mgp is not None and "security" in client.mgp.extensions
+        for _ in range(_ATTEMPTS):
+            now = self.version, self.sight.version()
+            await self.warm((profile,))
+            visible = await in_slices(self._visible(method, profile, caller))
+            key = method, profile, mgp, visible
+            found = self._lists.get(key)
+            if found is None:
+                found = await in_slices(self._make(method, profile, visible, mgp))
+            if now == (self.version, self.sight.version()):
+                _keep(self._lists, key, found, _LISTS_KEPT)
+                return found
+        # Rights and servers change all the time: what is true now, in one piece.
+        visible = whole(self._visible(method, profile, caller))
+        return whole(self._make(method, profile, visible, mgp))
+
+    def visible(self, profile: str, caller: Caller) -> Sequence[Item]:
+        """The tools that the caller may see, in their order."""
+        seen = whole(self._visible("tools/list", profile, caller))
+        items = self.view(profile).items("tools/list")
+        return [item for n, item in enumerate(items) if seen is None or n in seen]
+
+    def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
+        """Whether a server that the caller may see has a tool that it calls so, which cannot be seen now: the server is away or
+        has left it out, or the tool is held back."""
+        shown = self._profiles.get(profile, _NOTHING).servers
+        for server, names in self._absent(self._shelves).items():
+            within = not shown or server in shown
+            if within and name in names and self.sight.server(caller, server):
+                return True
+        every = (
+            one for server in self.servers(profile, caller) for one in self.shelf(server).tools
+        )
+        return any(tool.target.name == name and self.sight.held(tool) for tool in every)
+
+    def about(self, tool: Tool) -> About:
+        """What is said about a tool beside its definition."""
+        server = tool.target.server
+        return about_tool(tool, self._specs.get(server), self.listing(server).hello)
+
+    async def shown(self, method: str, profile: str, caller: Caller) -> bytes:
+        """The same with all that any client may read in it, to compare catalogues by."""
+        return await self.list(method, profile, caller, _READS_ALL)
+
+    def _visible(
+        self, method: str, profile: str, caller: Caller
+    ) -> Generator[None, None, frozenset[int] | None]:
+        """Which items of a list the caller may see, by number; None means all of them."""
+        now = self.version, self.sight.version()
+        key = method, profile, caller, now
+        if key in self._sights:
+            return self._sights[key]
+        items, seen = self.view(profile).items(method), []
+        for n, item in enumerate(items):
+            yield
+            if self._may_see(caller, item):
+                seen.append(n)
+        found = None if len(seen) == len(items) else frozenset(seen)
+        if now == (self.version, self.sight.version()):
+            _keep(self._sights, key, found, _SIGHTS_KEPT)
+        return found
+
+    def _may_see(self, caller: Caller, item: Item) -> bool:
+        if item.tool is not None:
+            return self.sight.tool(caller, item.tool)
+        if item.resource is not None and not self.sight.resource(caller, item.resource):
+            return False
+        return self.sight.server(caller, item.server)
+
+    def _make(
+        self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool
+    ) -> Generator[None, None, bytes]:
+        texts = []
+        for n, item in enumerate(self.view(profile).items(method)):
+            if visible is None or n in visible:
+                yield
+                texts.append(item.text(mgp))
+        return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
+
+
+def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:
+    cache[key] = value
+    if len(cache) > most:
+        cache.popitem(last=False)

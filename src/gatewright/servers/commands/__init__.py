@@ -1,0 +1,1 @@
+"""Commands about tool servers and tools: `gatewright server`, `gatewright tool`."""

@@ -1,0 +1,87 @@
+"""`gatewright server`: what stands behind the gateway, and how it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gatewright.access.commands.permit import permit
+from gatewright.cli.ask import ask
+from gatewright.cli.options import Config, Json, KeyText, Url, group
+from gatewright.cli.output import note, print_document, print_rows
+from gatewright.cli.running import endpoint
+from gatewright.pins.commands import pin
+from gatewright.servers.commands.check import check, inspect
+from gatewright.servers.commands.control import logs, restart, start, stop
+from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
+from gatewright.servers.commands.export import export
+from gatewright.servers.commands.held_tools import unseen_notes
+from gatewright.servers.commands.login import login, logout
+from gatewright.servers.commands.show import show
+
+__all__ = ["app", "list_servers"]
+
+app = group("The tool servers behind the gateway.")
+
+_COLUMNS = ("id", "status", "tools", "mgp_version", "trust_level", "extensions")
+
+
+@app.callback()
+def _group() -> None:
+    """The tool servers behind the gateway."""
+
+
+@app.command("list")
+def list_servers(
+    status: Annotated[
+        str | None, typer.Option("--status", help="Only servers in this state, e.g. connected.")
+    ] = None,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    json: Json = False,
+) -> None:
+    """List the servers with their state.
+
+    Columns: id, status, number of tools, MGP version, trust level, MGP extensions.
+    """
+    where = endpoint(config, url=url, key=key, role="operator")
+    params = {} if status is None else {"filter": {"status": status}}
+    result = ask(where, "mgp/discovery/list", params)
+    found = result.get("servers")
+    servers = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    if json:
+        print_document(servers)
+        return
+    rows = []
+    for server in servers:
+        tools = server.get("tools")
+        shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
+        rows.append([shown.get(column) for column in _COLUMNS])
+    print_rows(_COLUMNS, rows)
+    for server in servers:
+        if server.get("reason"):
+            note(f"{server.get('id')}: {server['reason']}")
+        for line in unseen_notes(server):
+            note(line)
+    if not servers:
+        note("no servers; add [[servers]] to mgp.toml")
+
+
+app.command("show")(show)
+app.command("restart")(restart)
+app.command("start")(start)
+app.command("stop")(stop)
+app.command("logs")(logs)
+app.command("check")(check)
+app.command("inspect")(inspect)
+app.command("export")(export)
+app.command("pin")(pin)
+app.command("permit")(permit)
+app.command("add")(add)
+app.command("rm")(remove)
+app.command("enable")(enable_server)
+app.command("disable")(disable_server)
+app.command("login")(login)
+app.command("logout")(logout)

@@ -1,0 +1,259 @@
+"""Whose call is it? The last step before the wire: from a call that may go on to the server that owns it.
+
+Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
+a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.protocol.retry_hints import renamed
+from gatewright.mcp.protocol.tasks import wanted
+from gatewright.mcp.wire.groundhog import WISHES
+from gatewright.mcp.wire.methods import NOTIFICATIONS
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.client_notices import roots_changed, tell
+from gatewright.servers.declared_methods import without_address
+from gatewright.servers.followed import ended, only
+from gatewright.servers.passage import Route
+from gatewright.servers.retry import Persisting
+from gatewright.servers.server import Server
+from gatewright.servers.task_methods import ServerTasks, within
+from gatewright.servers.task_owners import MadeTasks
+from gatewright.servers.task_subject import completed, led
+from gatewright.servers.task_texts import METHODS as TASKS
+from gatewright.servers.view import LISTS
+
+__all__ = ["Builtin", "Dispatch", "Owner", "Shared"]
+
+Builtin = Callable[[Call, Back], Awaitable[Outcome]]
+"""One of the gateway's own methods."""
+
+Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
+"""A method that the gateway answers for what is its own; the last argument asks the servers about the rest."""
+
+_DONE = Answer(b"{}", own=True)
+
+LEVEL_S = 10.0
+"""How long servers have to take a log level: their caller waits for the slowest of them."""
+
+
+class Owner(Protocol):
+    """A server, however it is reached."""
+
+    id: str
+
+    @property
+    def hello(self) -> Hello:
+        """What it said of itself when it was last connected."""
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to it, in its own names."""
+
+
+class Dispatch:
+    """The kernel's `Dispatch`."""
+
+    def __init__(
+        self,
+        owners: Mapping[str, Owner],
+        catalogue: Catalogue,
+        builtin: Mapping[str, Builtin] | None = None,
+        before: Dispatch | None = None,
+    ) -> None:
+        """`before` is the one whose place this one takes: tasks that it has seen are known here."""
+        self._owners = owners
+        self._catalogue = catalogue
+        self._builtin = dict(builtin or {})
+        self.tasks: ServerTasks = _fresh_tasks() if before is None else before.tasks
+        """Those that servers made."""
+        self.persist: Persisting | None = None if before is None else before.persist
+        """Who asks again on behalf of callers; set once by whoever composes the gateway."""
+        self.shared: Mapping[str, Shared] = {} if before is None else before.shared
+        """Set once like that, too."""
+        self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
+            "completion/complete": self._complete,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._subscribe,
+            "logging/setLevel": self._set_level,
+            "notifications/roots/list_changed": self._roots_changed,
+            **dict.fromkeys(TASKS, self._of_task),
+        }
+
+    def answers(self, method: str) -> bool:
+        """Whether it is known here who is asked; what is not is a server's own method, or nobody's."""
+        return method in self._methods or method in self._builtin or method in self.shared
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        """Take one call to its owner. Never raises, except for the cancellation of its task."""
+        target = call.target
+        if target is None or (call.kind == "method" and self.answers(call.method)):
+            return await self._unowned(call, back)
+        owner = self._owners.get(target.server)
+        if owner is None:
+            gone = f"server {target.server} is no longer there"
+            return Failure("upstream_unavailable", gone, {"sent": False})
+        if call.kind == "method":
+            return await self._declared(owner, call, back)
+        params = call.params
+        member = "uri" if call.kind == "resource" else "name"
+        if params.get(member) != target.name:
+            params = params.copy()
+            params[member] = target.name
+        outcome = await self._asked(owner, params, call, back)
+        if type(outcome) is Failure and outcome.error is not None:
+            return await self._failed(outcome, owner, params, call, back)
+        return outcome
+
+    async def _unowned(self, call: Call, back: Back) -> Outcome:
+        if call.kind == "list":
+            return await self._list(call, back)
+        builtin = self._builtin.get(call.method)
+        if builtin is not None:
+            return await builtin(call, back)
+        if call.kind != "method":
+            return Failure("not_found", f"there is no {call.kind} {call.name!r}")
+        shared = self.shared.get(call.method)
+        if shared is not None:
+            return await shared(call, back, self._of_task)
+        known = self._methods.get(call.method)
+        if known is None:
+            return Failure("method_not_found", f"Method not found: {call.method}")
+        return await known(call, back)
+
+    # -- what has an owner ---------------------------------------------------------------------------
+
+    def _asked(
+        self, owner: Owner, params: dict[str, Any], call: Call, back: Back
+    ) -> Awaitable[Outcome]:
+        if call.kind == "tool" and wanted(call) and isinstance(owner, Server):
+            return self._taking_task(owner, params, call, back)
+        return owner.call(call.method, params, call, back)
+
+    async def _taking_task(
+        self, owner: Server, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        route = Route()
+        outcome = await owner.call(call.method, params, call, back, route)
+        if type(outcome) is Answer:
+            return await self.tasks.noticed(outcome, owner, call, route)
+        return outcome
+
+    async def _failed(
+        self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """Ask an MGP server again where its error says that this may help (MGP §14.6)."""
+        if self.persist is None or owner.hello.mgp is None:
+            return outcome
+
+        async def put() -> Outcome:
+            return await self._asked(owner, params, call, back)
+
+        found = await self.persist(outcome, call, back, put)
+        if type(found) is not Failure or found.error is None:
+            return found
+
+        def exposed(name: str) -> str | None:
+            if call.target is not None and name == call.target.name:
+                return None  # it would be the same call once more
+            return self._catalogue.shown_as(call.profile, Target(owner.id, name), call.caller)
+
+        return replace(found, error=renamed(found.error, exposed))
+
+    async def _list(self, call: Call, back: Back) -> Outcome:
+        if call.method not in LISTS:
+            return Failure("method_not_found", f"there is no list {call.method!r}")
+        if call.method == "tools/list" and not WISHES.isdisjoint(call.params):
+            search = self._builtin.get(call.method)
+            if search is not None:
+                return await search(call, back)
+        if call.params.get("cursor") is not None:
+            # We never give one out: every list is one page.
+            return Failure("invalid_params", "this cursor was not given out by this gateway")
+        listed = await self._catalogue.list(call.method, call.profile, call.caller, call.client)
+        return Answer(listed, own=True)
+
+    # -- what concerns several -----------------------------------------------------------------------
+
+    def _servers(self, call: Call) -> list[str]:
+        return self._catalogue.servers(call.profile, call.caller)
+
+    def _visible(self, call: Call) -> list[Owner]:
+        found = (self._owners.get(one) for one in self._servers(call))
+        return [one for one in found if one is not None]
+
+    async def _complete(self, call: Call, back: Back) -> Outcome:
+        found = completed(call, self._catalogue)
+        if found is None:
+            return Failure("invalid_params", "params.ref names nothing that can be completed")
+        target, member = found
+        params = {**call.params, "ref": {**call.params["ref"], member: target.name}}
+        return await self._owners[target.server].call(call.method, params, call, back)
+
+    async def _subscribe(self, call: Call, back: Back) -> Outcome:
+        uri = call.params.get("uri")
+        if not isinstance(uri, str):
+            return Failure("invalid_params", "params.uri must be a string")
+        target = ended(self._owners, call) or self._catalogue.resource(
+            call.profile, uri, call.caller
+        )
+        owner = self._owners.get(target.server) if target is not None else None
+        if not isinstance(owner, Server):
+            return Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
+        if (over := owner.over(call)) is not None:
+            return over
+        begins = call.method == "resources/subscribe"
+        wish = owner.wishes.subscribe if begins else owner.wishes.unsubscribe
+        uri = target.name if target is not None else uri
+        outcome = await wish(uri, {**call.params, "uri": uri}, call, back)
+        if begins and isinstance(outcome, Answer):
+            only(self._owners, call, owner)
+        return outcome
+
+    async def _set_level(self, call: Call, back: Back) -> Outcome:
+        servers = [one for one in self._visible(call) if isinstance(one, Server)]
+        writing = [one for one in servers if "logging" in one.hello.capabilities]
+        over = next((found for one in writing if (found := one.over(call)) is not None), None)
+        if over is not None or not writing:
+            return over or Failure("method_not_found", "no server here writes logs")
+        call = within(call, LEVEL_S)
+        asked = (one.wishes.level(call.params, call, back) for one in writing)
+        outcomes = await asyncio.gather(*asked)
+        return next((one for one in outcomes if isinstance(one, Answer)), outcomes[0])
+
+    async def _roots_changed(self, call: Call, back: Back) -> Outcome:
+        """Told to the servers that can ask this session for its roots, on the connections that serve it."""
+        if isinstance(call.client.capabilities.get("roots"), dict):
+            for owner in self._visible(call):
+                if isinstance(owner, Server):
+                    roots_changed(owner, call.session, call.params)
+        return _DONE
+
+    async def _declared(self, owner: Owner, call: Call, back: Back) -> Outcome:
+        """A method that is not MCP's, for the server that it was declared for."""
+        params = without_address(call.params)
+        if not call.method.startswith(NOTIFICATIONS):
+            return await owner.call(call.method, params, call, back)
+        if not isinstance(owner, Server):
+            return Failure("method_not_found", f"server {owner.id} is told nothing")
+        return await tell(owner, call, params) or _DONE
+
+    async def _of_task(self, call: Call, back: Back) -> Outcome:
+        return await self.tasks.ask(self._owners, self._catalogue, call, back)
+
+    def about(self, call: Call) -> Call:
+        """A call of a method that is led here, with whose it is."""
+        return led(call, self._catalogue, self.tasks.made, ended(self._owners, call))
+
+
+def _fresh_tasks() -> ServerTasks:
+    return ServerTasks(MadeTasks(time.time, os.urandom))

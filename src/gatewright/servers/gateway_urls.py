@@ -1,0 +1,99 @@
+"""Where the texts of a server's question lead a person: an address in them must not be one of the gateway's, where people decide.
+
+Clients make links of addresses, and people type them, so one in a message counts like a URL that a server asks to open. What is
+read as an address is more than what any client makes a link of: the words in front of it and behind it do not matter.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from string import ascii_letters, digits
+
+from gatewright.call import CannotAsk
+from gatewright.mcp.wire.jsonrpc import INVALID_PARAMS
+from gatewright.patterns import Pattern
+
+__all__ = ["Ours", "cannot", "judge_addresses"]
+
+Ours = Callable[[str], bool]
+"""Whether a URL leads to the gateway itself."""
+
+_MOST = 1000
+"""Addresses in the texts of one question: each takes some ten microseconds."""
+_IN_HOSTS = frozenset(ascii_letters + digits + ".-_%")
+_DOTS = "\u3002\uff61"
+_APART = {
+    **{code: " " for code in range(128) if chr(code) not in f"{ascii_letters}{digits}.-_~%:/\\[]"},
+    **{ord(dot): "." for dot in _DOTS},
+    ord("\\"): "/",
+}
+_BRACKETED = Pattern(r"(\[[0-9A-Fa-f:.%]+\])(?::([0-9]+))?")
+
+
+def cannot(why: str) -> CannotAsk:
+    """What a server is told whose question is refused for what it says."""
+    return CannotAsk(why, INVALID_PARAMS)
+
+
+def judge_addresses(texts: Iterable[str], ours: Ours) -> None:
+    """Raise `CannotAsk` where one of the texts has an address of the gateway."""
+    found = (one for text in texts for one in _urls(text))
+    for count, url in enumerate(found):
+        if count >= _MOST:
+            raise cannot(f"the texts of the question have more than {_MOST} addresses")
+        if ours(url):
+            raise cannot("a text of the question has an address that leads to the gateway")
+
+
+def _urls(text: str) -> Iterator[str]:
+    """What may be an address in a text, each as a URL. A bare name, without scheme, port and path, leads to no page of ours."""
+    for word in _words(text):
+        pieces = word.split("/")
+        path = f"/{'/'.join(pieces[1:])}"
+        for found in _BRACKETED.finditer(word):
+            yield f"http://{found[1]}:{found[2] or ''}{path}"
+        for at, piece in enumerate(pieces):
+            behind, before = at > 0 and not pieces[at - 1], at < len(pieces) - 1
+            for name, port in _hosts(piece):
+                if port:
+                    yield f"http://{name}:{port}{path}"
+                elif behind or (before and _is_telling(name)):
+                    yield from (f"http://{name}{path}", f"https://{name}{path}")
+
+
+def _words(text: str) -> list[str]:
+    """The text in the characters of URLs, as browsers read them, cut where others stand."""
+    if not text.isascii():
+        shown = unicodedata.normalize("NFKC", text)
+        shown = "".join(one for one in shown if unicodedata.category(one) not in ("Cf", "Mn"))
+        text = "".join(one if one.isascii() or one in _DOTS else " " for one in shown)
+    return text.translate(_APART).split()
+
+
+def _hosts(piece: str) -> Iterator[tuple[str, str]]:
+    """Hosts in what stands between two slashes, each with what may be its port."""
+    fields = piece.split(":")
+    for host, after in zip(fields, [*fields[1:], ""], strict=True):
+        name = _end(host)
+        if name:
+            yield name, _digits(after)
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a word reads as a host where no port and no scheme says so."""
+    return "." in name.strip(".") or "%" in name or "local" in name.casefold()
+
+
+def _end(host: str) -> str:
+    at = len(host)
+    while at and host[at - 1] in _IN_HOSTS:
+        at -= 1
+    return host[at:]
+
+
+def _digits(text: str) -> str:
+    at = 0
+    while at < len(text) and text[at] in digits:
+        at += 1
+    return text[:at]

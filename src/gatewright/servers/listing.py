@@ -1,0 +1,145 @@
+"""What one server offers, fetched page by page and kept member by member.
+
+Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
+has never heard of passes byte for byte. What breaks a limit is left out, and said so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.spellings import DEFINITION, misread
+from gatewright.servers.spec import ServerSpec
+from gatewright.transport.slices import in_slices
+
+__all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
+
+Definition = Mapping[str, msgspec.Raw]
+"""One tool, prompt, resource or template, as the server wrote it."""
+
+Section = Literal["tools", "prompts", "resources", "resourceTemplates"]
+
+KINDS: Mapping[Section, tuple[str, str]] = {
+    "tools": ("tools/list", "tools"),
+    "prompts": ("prompts/list", "prompts"),
+    "resources": ("resources/list", "resources"),
+    "resourceTemplates": ("resources/templates/list", "resources"),
+}
+"""Section → the method that lists it, and the capability without which it is not asked for."""
+
+_PAGE_S = 30.0
+_MOST = 100_000
+"""Entries of one list, all pages together."""
+_MOST_BYTES = 32 * 1024 * 1024
+"""Of one list, all pages together."""
+
+_CURSOR_BYTES = 64 * 1024
+_SLICE_BYTES = 256 * 1024
+"""Of definitions that are read before others have their turn."""
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What one server offers. `failures` say which sections could not be fetched last time, and why."""
+
+    hello: Hello
+    sections: Mapping[Section, Sequence[Definition]] = {}
+    failures: Mapping[Section, str] = {}
+
+    def of(self, section: Section) -> Sequence[Definition]:
+        """The definitions of one kind, in the server's own order."""
+        return self.sections.get(section, ())
+
+
+EMPTY = Listing(Hello(""))
+
+
+async def fetch_listing(
+    link: Link,
+    spec: ServerSpec,
+    before: Listing = EMPTY,
+    only: Collection[str] = ("tools", "prompts", "resources"),
+) -> Listing:
+    """Everything that a connected server says it offers; of `only` some capabilities, the rest from
+    `before`. A section that cannot be fetched stays as it was, and its failure is told. Only the end
+    of the connection is raised, as `UpstreamFailed`."""
+    hello = link.hello or Hello("")
+    sections: dict[Section, Sequence[Definition]] = {}
+    failures: dict[Section, str] = {}
+    for section, (method, capability) in KINDS.items():
+        if capability not in hello.capabilities:
+            continue
+        sections[section] = before.of(section)
+        if capability not in only:
+            continue
+        try:
+            sections[section] = await fetch_section(link, spec, section)
+        except UpstreamFailed as problem:
+            if not link.open:
+                raise
+            if section != "resourceTemplates" or "-32601" not in str(problem):
+                failures[section] = f"{method} failed: {problem}"
+    return Listing(hello, sections, failures)
+
+
+async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:
+    """All pages of one list. Raises `UpstreamFailed`."""
+    method = KINDS[section][0]
+    found: list[Definition] = []
+    cursor: str | None = None
+    seen: set[str] = set()
+    size = 0
+    for _ in range(spec.catalogue.pages):
+        raw = await link.fetch(method, {} if cursor is None else {"cursor": cursor}, _PAGE_S)
+        size += len(raw)
+        if size > _MOST_BYTES:
+            raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
+        await asyncio.sleep(0)  # it was read over once already
+        try:
+            members = jsonrpc.members_named(raw, section, "nextCursor")
+            await _take(members.get(section, msgspec.Raw(b"[]")), found)
+            cursor = _cursor(members.get("nextCursor"))
+        except jsonrpc.TooMuch as problem:
+            raise UpstreamFailed(f"{method}: the list {problem}") from None
+        except ValueError as problem:
+            raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
+        if cursor is None:
+            return found
+        if cursor in seen:
+            raise UpstreamFailed(f"{method}: the list has no end")
+        seen.add(cursor)
+    raise UpstreamFailed(f"{method}: more than {spec.catalogue.pages} pages")
+
+
+async def _take(page: msgspec.Raw, found: list[Definition]) -> None:
+    """Put the definitions of one page to those found, some of them in each turn of the loop. Raises `TooMuch`, `ValueError`."""
+    texts = await in_slices(jsonrpc.entries(page, _MOST - len(found)))
+    read = 0
+    for text in texts:
+        read += len(text)
+        if read > _SLICE_BYTES:
+            await asyncio.sleep(0)
+            read = len(text)
+        found.append(_plain(jsonrpc.decode_members(text)))
+
+
+def _plain(definition: dict[str, msgspec.Raw]) -> Definition:
+    """A definition without members that read as known ones and are spelled otherwise: a host could take them for those."""
+    if definition.keys() <= DEFINITION:
+        return definition
+    return {name: one for name, one in definition.items() if not misread((name,), DEFINITION)}
+
+
+def _cursor(text: msgspec.Raw | None) -> str | None:
+    """Where the next page begins; None where there is none. Raises `TooMuch`."""
+    if text is None or bytes(text)[:1] != b'"':
+        return None
+    if len(text) > _CURSOR_BYTES:
+        raise jsonrpc.TooMuch(f"has a cursor of more than {_CURSOR_BYTES} bytes")
+    return str(jsonrpc.decode(text))

@@ -1,0 +1,212 @@
+"""What servers say outside any call, told to those who listen and may see the server.
+
+List changes are told by the catalogue's owner after the catalogue has them, so that who is told and
+lists at once sees what it was told of.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Caller, Refusal
+from gatewright.servers.task_owners import Owner, place_of
+
+__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take"]
+
+log = logging.getLogger("gatewright.servers")
+
+ANNOUNCED: Mapping[str, str] = {
+    "tools/list": "notifications/tools/list_changed",
+    "prompts/list": "notifications/prompts/list_changed",
+    "resources/list": "notifications/resources/list_changed",
+    "resources/templates/list": "notifications/resources/list_changed",
+}
+"""List → how it is told that it changed."""
+
+AUDIT = "notifications/mgp.audit"
+UPDATED = "notifications/resources/updated"
+
+Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
+"""Server id, method and params of one notification; returns its params as they may be told."""
+
+Take = Callable[[str, str, dict[str, Any]], None]
+"""Server id, method and params of one notification. Must not block, and must not change `params`."""
+
+Still = Callable[[], Caller | Refusal]
+"""Who somebody is now, or why nobody any more."""
+
+
+class Listener(msgspec.Struct, eq=False):
+    """Somebody who wants to hear things. `audit`: also what is recorded about them (MGP §6)."""
+
+    caller: Caller
+    """As whom they were shown what they know."""
+    profile: str
+    session: str | None
+    take: Take
+    audit: bool = False
+    door: str = ""
+    holder: str | None = None
+    """For whom the resources are kept that they subscribed to; else the session."""
+    still: Still | None = None
+    """Who they are now; else the same as ever."""
+
+    def now(self) -> Caller | None:
+        """As whom they hear things from now on: with the rights that they have today. None where they are nobody any more."""
+        found = self.caller if self.still is None else self.still()
+        return found if isinstance(found, Caller) and found.who == self.caller.who else None
+
+
+class Hub:
+    """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether
+    one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it."""
+
+    def __init__(
+        self,
+        may_see: Callable[[Caller, str, str], bool],
+        may_read: Callable[[Caller, str, str], bool] = lambda *_: True,
+        names: Callable[[Listener, str, str], Collection[str]] = lambda *_: (),
+    ) -> None:
+        self._may_see = may_see
+        self._may_read = may_read
+        self._names = names
+        self.clean: Clean = lambda server, method, params: params
+        """Takes out of what a server says what must not travel."""
+        self.ours: Callable[[str], bool] = lambda url: False
+        """Which URLs lead to the gateway itself; set with `clean`."""
+        self._listeners: dict[int, Listener] = {}
+        self._count = 0
+        self.auditing: Callable[[bool], None] = lambda _: None
+        """Hears whether anybody wants to know of what is recorded, whenever that changes."""
+        self._auditors = 0
+
+    def leads_here(self, url: str) -> bool:
+        """Whether a URL leads to the gateway itself."""
+        return self.ours(url)
+
+    def watch(self, listener: Listener) -> Callable[[], None]:
+        """Tell `take` what servers say, until the result is called."""
+        self._count += 1
+        number = self._count
+        self._listeners[number] = listener
+        self._audited(+1 if listener.audit else 0)
+
+        def end() -> None:
+            if self._listeners.pop(number, None) is not None:
+                self._audited(-1 if listener.audit else 0)
+
+        return end
+
+    def _audited(self, more: int) -> None:
+        before, self._auditors = bool(self._auditors), self._auditors + more
+        if before != bool(self._auditors):
+            self.auditing(not before)
+
+    def tell_audit(
+        self, event: dict[str, Any], may_hear: Callable[[Caller, str | None], bool]
+    ) -> None:
+        """Tell whoever wants to know of an event, and may; by caller and session."""
+        for one in list(self._listeners.values()):
+            now = one.now() if one.audit else None
+            if now is not None and may_hear(now, one.session):
+                _take(one, "", AUDIT, event)
+
+    def audience(self) -> list[tuple[Caller, str]]:
+        """Who listens, by caller and profile."""
+        return list({(one.caller, one.profile): None for one in self._listeners.values()})
+
+    def renewed(self) -> list[tuple[Caller, Caller, str]]:
+        """The same, with as whom they were shown what they know, before as whom they are shown things from now on."""
+        found: dict[tuple[Caller, Caller, str], None] = {}
+        for one in self._listeners.values():
+            now = one.now()
+            if now is not None:
+                found[one.caller, now, one.profile] = None
+                one.caller = now
+        return list(found)
+
+    def tell_audience(self, caller: Caller, profile: str, methods: Sequence[str]) -> None:
+        """Tell those who listen as this caller in this profile that something changed, whichever
+        server it came from."""
+        for one in list(self._listeners.values()) if methods else ():
+            if (one.caller, one.profile) == (caller, profile):
+                for method in methods:
+                    _take(one, "", method, {})
+
+    def tell(
+        self,
+        server: str,
+        method: str,
+        params: dict[str, Any],
+        session: str | None = None,
+        owner: Owner | None = None,
+        sees: Callable[[Caller, str], bool] | None = None,
+    ) -> None:
+        """Pass one notification on. With `session`, to that session only: it came on a connection
+        that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`), and where `sees`
+        says, in place of whether the server exists for it, that it may know of this in that profile."""
+        clean = self.clean(server, method, params) if params and self._listeners else params
+        if clean is not None:
+            self._told(server, method, clean, session, owner, sees)
+
+    def _told(
+        self,
+        server: str,
+        method: str,
+        params: dict[str, Any],
+        session: str | None,
+        owner: Owner | None,
+        sees: Callable[[Caller, str], bool] | None,
+    ) -> None:
+        seen: dict[tuple[Caller, str], bool] = {}
+        for one in list(self._listeners.values()):
+            if session is not None and one.session != session:
+                continue
+            if owner is not None and not _is(one, owner):
+                continue
+            said = self._by_name(one, server, params) if method == UPDATED else [params]
+            now = one.now() if said else None
+            if now is None:
+                continue
+            key = now, one.profile
+            allowed = seen.get(key)
+            if allowed is None:
+                allowed = seen[key] = (
+                    self._may_see(now, one.profile, server)
+                    if sees is None
+                    else sees(now, one.profile)
+                )
+            if not allowed or not self._readable(now, server, method, params):
+                continue
+            for each in said:
+                _take(one, server, method, each)
+
+    def _by_name(self, one: Listener, server: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """A change of a resource as it is told to a listener: by every name under which it was granted word of that very one,
+        whatever the name leads to now. By no other: that would be somebody else's resource."""
+        uri = params.get("uri")
+        names = self._names(one, server, uri) if isinstance(uri, str) else ()
+        return [{**params, "uri": name} for name in sorted(names)]
+
+    def _readable(self, now: Caller, server: str, method: str, params: dict[str, Any]) -> bool:
+        """Whether somebody may still read what has changed."""
+        return method != UPDATED or self._may_read(now, server, params["uri"])
+
+
+def _is(listener: Listener, owner: Owner) -> bool:
+    kind, id, place = owner
+    who = listener.caller
+    if who.who != (kind, id):
+        return False
+    return place_of(who, listener.door, listener.profile, listener.session) == place
+
+
+def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:
+    try:
+        listener.take(server, method, params)
+    except Exception:
+        log.exception("a listener failed to take %s of server %s", method, server)

@@ -1,0 +1,88 @@
+"""A server that comes back is looked at before anything is called: what it lists now may not be what a call is about.
+
+A call is judged by what its tool says of itself when the call is made. Where the server is lost after that, the call waits for it to
+be back, and then for its lists. If the tool is another one by then, the call does not go there: made again, it is judged by what
+the tool says now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gatewright.call import Call, Failure, Tool
+from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.definition_digest import definition_digest
+from gatewright.servers.listing import Definition, Listing
+
+__all__ = ["Relisting"]
+
+
+class Relisting:
+    """Of one server. `listing` gives what it said last."""
+
+    def __init__(self, server: str, listing: Callable[[], Listing]) -> None:
+        self._server = server
+        self._listing = listing
+        self._done = asyncio.Event()
+        self.count = 0
+        """How many connections were made so far."""
+        self.unlisted = 0
+        """The lists of how many of them are not known yet."""
+
+    def begins(self) -> None:
+        """There is a new connection, whose lists are not known yet."""
+        self.count += 1
+        self.unlisted += 1
+        self._done.clear()
+
+    @contextmanager
+    def ends(self) -> Iterator[None]:
+        """After the block the lists of a connection are known, or cannot be."""
+        try:
+            yield
+        finally:
+            self.unlisted -= 1
+            if self.unlisted <= 0:
+                self.unlisted = 0
+                self._done.set()
+
+    async def objection(self, call: Call, count: int, patience_s: float) -> Failure | None:
+        """Why a call that was judged when there were `count` connections is not to go to the one that is there now. While the
+        lists of a connection are not known, nobody knows by what a call was judged."""
+        tool = call.tool
+        if tool is None or (count == self.count and not self.unlisted):
+            return None
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._done.wait()
+        except TimeoutError:
+            return self._again(tool, "has not said yet what it offers")
+        present = self._present(tool.target.name)
+        if present is not None and _same(present, tool.definition):
+            return None
+        return self._again(tool, f"says something else of the tool {tool.target.name} now")
+
+    def _again(self, tool: Tool, what: str) -> Failure:
+        return Failure(
+            "restarting",
+            f"server {self._server} was connected anew and {what}; nothing was run. Call it again",
+            {"server_id": self._server, "tool_name": tool.target.name},
+        )
+
+    def _present(self, name: str) -> Definition | None:
+        for one in self._listing().of("tools"):
+            try:
+                if jsonrpc.decode(one.get("name", b"null")) == name:
+                    return one
+            except ValueError:
+                continue
+        return None
+
+
+def _same(one: Definition, other: Definition) -> bool:
+    try:
+        return one == other or definition_digest(one) == definition_digest(other)
+    except ValueError:
+        return False

@@ -1,0 +1,385 @@
+"""One tool server: its connections, what it offers, what clients want to hear of it. The main connection feeds the catalogue and
+serves whoever has none of its own; `lanes` says who has."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Any
+
+from gatewright.call import Back, Call, CannotAsk, Failure, Outcome, Refusal
+from gatewright.mcp.client.authorization import Authorizer
+from gatewright.mcp.client.connect import Around
+from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.server_requests import Outside
+from gatewright.mcp.protocol.mcp_client import ASKABLE, Hello
+from gatewright.servers.admission import Admission
+from gatewright.servers.dial import reach
+from gatewright.servers.listing import EMPTY, fetch_listing
+from gatewright.servers.passage import Passage, Route
+from gatewright.servers.reconnector import Keeper, State
+from gatewright.servers.relist_delay import Pace
+from gatewright.servers.relisting import Relisting
+from gatewright.servers.screen import Screen
+from gatewright.servers.server_catalogue import Shelved, shelve
+from gatewright.servers.session_affinity import Lanes
+from gatewright.servers.session_sink import SessionSink, session_keeper
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.standard_error import StandardError
+from gatewright.servers.status import Status, Told, stands
+from gatewright.servers.subscriptions import Wishes
+from gatewright.servers.task_names import lead
+
+__all__ = ["CHANGES", "Server"]
+
+CHANGES: Mapping[str, str] = {
+    f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
+}
+"""The notifications after which lists are fetched anew, and which."""
+
+
+class Server:
+    """One configured server that is reached over a connection."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        info: Mapping[str, Any],
+        told: Told,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        self.spec = spec
+        self.id = spec.id
+        self.listing = EMPTY
+        self.shelved: Shelved | None = None  # what was made of it
+        self.wishes = Wishes(self)
+        self._relisting = Relisting(spec.id, lambda: self.listing)
+        self._info = info
+        self._told = told
+        self._screen = Screen(spec.id, told)
+        self._authorizer = authorizer
+        self._admission: Admission | None = None
+        self._log = logging.getLogger(f"gatewright.server.{spec.id}")
+        self.stderr = StandardError(self._log)
+        self._loop = asyncio.get_running_loop()
+        self._main = Keeper(
+            spec,
+            lambda: self._make(self, ASKABLE),
+            connected=self._connected,
+            changed=self._main_changed,
+            leave=self._leave,
+        )
+        self._lanes = Lanes(spec, self._main, self._lane, self._end, told.opened)
+        self._put = Passage(self._relisting, self._screen).put
+        self._refresh: asyncio.TimerHandle | None = None
+        self._pace = Pace()
+        self._stale: set[str] = set()
+        self._loading = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._grace_s = 5.0
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to connect, if the configuration lets it."""
+        permits = self._told.permits()
+        if permits is not None:
+            self._admission = Admission(lambda: self.spec, permits)
+        if self.spec.problem:
+            self._main.state = "disconnected" if self.spec.stopped else "error"
+            self._main.reason = self.spec.problem
+        elif self.spec.enabled:
+            self._main.start()
+
+    async def settled(self) -> None:
+        """Wait until the first attempt has succeeded or failed."""
+        if self.spec.enabled and not self.spec.problem:
+            await self._main.settled()
+
+    def adopt(self, spec: ServerSpec) -> None:
+        """Go on with other words about the same connections (`fleet.reconnects`)."""
+        self.spec = spec
+        for keeper in (self._main, *self._lanes.all()):
+            keeper.adopt(spec)
+
+    def follow(self, before: Server) -> None:
+        """Take the place of another one: what clients wanted to hear of it they want to hear of this, and
+        its last log lines stand before the first of this one."""
+        self.wishes.follow(before.wishes)
+        self.stderr.follow(before.stderr)
+        if (link := self._main.link) is not None and link.open:
+            self.spawn(self.wishes.renew(link))
+
+    async def close(self, grace_s: float, reason: str = "the gateway stops") -> None:
+        """Stop the server and everything that was started for it."""
+        self._grace_s = grace_s
+        for task in list(self._tasks):
+            task.cancel()
+        keepers = [self._main, *self._lanes.close()]
+        await asyncio.gather(self.wishes.close(), *(keeper.close(reason) for keeper in keepers))
+        while self._leaving:
+            await asyncio.wait(list(self._leaving))
+
+    def _leave(self, link: Link) -> None:
+        """Stop a link that is of no more use; `close` waits for it."""
+        self._depart(link.stop(self._grace_s))
+
+    def _depart(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    def forget(self, session: str) -> None:
+        """A client session is over."""
+        self.wishes.forget(session)
+        keeper = self._lanes.drop(session)
+        if keeper is not None:
+            self._end(keeper)
+
+    def _end(self, keeper: Keeper) -> None:
+        self._depart(keeper.close("it served one session, or one call, which is over"))
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for; a failure is logged."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self._log.warning("%s", problem)
+
+    @property
+    def hello(self) -> Hello:
+        """What the server said of itself when it was last connected."""
+        return self.listing.hello
+
+    @property
+    def link(self) -> Link | None:
+        """The main connection, while it is there."""
+        return self._main.link
+
+    def link_of(self, session: str | None) -> Link | None:
+        """The connection that serves a session, while it is there."""
+        return (self._lanes.own(session) or self._main).link
+
+    def own_link(self, session: str) -> Link | None:
+        """The connection of a session's own, while it is there."""
+        return None if (keeper := self._lanes.own(session)) is None else keeper.link
+
+    async def ready_for(self, session: str | None) -> Failure | None:
+        """Wait for the connection that serves a session, as its calls do; why there is none, if so."""
+        ready = await (self._lanes.own(session) or self._main).ready(self.spec.restart_wait_s)
+        return ready if isinstance(ready, Failure) else None
+
+    async def reached(self, call: Call) -> Link | Failure | Refusal:
+        """The connection on which a call's session tells something, which is everybody's only where the session has none of
+        its own: waited for, and made, as for its calls."""
+        taken = (self._main, None) if call.session is None else self._lanes.take(call)
+        if not isinstance(taken, tuple):
+            return taken
+        keeper, known = taken[0], taken[0].link
+        link = await keeper.ready(self.spec.restart_wait_s)
+        if known is None and keeper is not self._main:
+            keeper.roots_late()  # nobody could be asked for them
+        return link
+
+    def roots_late(self, session: str | None) -> bool:
+        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
+        could say which they are now."""
+        keeper = self._lanes.own(session)
+        return keeper is not None and keeper.roots_late()
+
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        route: Route | None = None,
+    ) -> Coroutine[Any, Any, Outcome]:
+        """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
+        taken = self._lanes.take(call)
+        if not isinstance(taken, tuple):
+            return _said(taken)
+        keeper, lease = taken
+        if route is not None and keeper is not self._main:
+            route.own = call.session
+        if lease is None:
+            return self._put(keeper, method, params, call, back, route)
+        return self._leased(lease, self._put(keeper, method, params, call, back))
+
+    async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
+        try:
+            return await call
+        finally:
+            self._lanes.give_back(lease)
+
+    async def call_common(
+        self,
+        method: str,
+        params: dict[str, Any],
+        call: Call,
+        back: Back,
+        route: Route | None = None,
+    ) -> Outcome:
+        """The same on the main connection, for all who share it."""
+        return await self._put(self._main, method, params, call, back, route)
+
+    def over(self, call: Call) -> Refusal | None:
+        """Why the call cannot want anything: its session has ended, and nobody would end what it wants."""
+        return self._lanes.over(call.session)
+
+    def has_own(self, call: Call) -> bool:
+        """Whether the call goes on a connection of its session's own."""
+        taken = None if call.session is None else self._lanes.take(call)
+        return isinstance(taken, tuple) and taken[0] is not self._main
+
+    def _lane(self, key: str, call: Call | None) -> Keeper:
+        """A connection for one session, with what its client can be asked, or for calls without one."""
+        sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
+        capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
+        roots = call is not None and "roots" in capabilities
+
+        async def make() -> Link:
+            link = await self._make(sink, capabilities, sink.outside if roots else None)
+            return await sink.roots_told(link, self._main.link if roots else None)
+
+        return session_keeper(self.spec, sink, make, self._leave)
+
+    def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """Take one notification that belongs to no call (`Sink`)."""
+        if method in CHANGES:
+            self._stale.add(CHANGES[method])
+            if self._refresh is None:
+                self._refresh = self._loop.call_later(
+                    self._pace.take(self._loop.time()), self._refresh_now
+                )
+            return
+        self._screen.said_by(link, method, params)
+
+    def renewed(self, link: Link) -> None:
+        """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
+        self._relisting.begins()
+        self.spawn(self._connected(link))
+
+    def renewed_own(self, session: str, link: Link) -> None:
+        """The same of a session's own connection: the server may be another one by now, for everybody."""
+        self._relisting.begins()
+        self.spawn(self._connected(self._main.link or link, shared=False))
+        self.tell_own(session, link)
+
+    def tell_own(self, session: str, link: Link) -> None:
+        """Tell a session's new connection what that session wants to hear."""
+        self.spawn(self.wishes.renew_own(session, link))
+
+    async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
+        """Let a connection in, or hold it (`Sink`)."""
+        if self._admission is not None:
+            await self._admission.admit(link, (keeper or self._main).hold)
+
+    async def asked(self, link: Link, params: Any) -> dict[str, Any]:
+        """Answer a server that asks for permissions (`Sink`)."""
+        if self._admission is None:
+            raise CannotAsk("Method not found")
+        return await self._admission.answer(link, params)
+
+    def permitted(self, *, blocked: str) -> None:
+        """Its permissions stand differently. `blocked` says why it may not be connected, where that is so."""
+        for keeper in (self._main, *self._lanes.all()):
+            if blocked:
+                keeper.bar(blocked)
+            else:
+                keeper.again()
+
+    def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
+        """The same, on a session's own connection."""
+        if method in CHANGES:
+            self.said(link, method, params)
+        else:
+            self._screen.said(method, params, session)
+
+    def look(self) -> None:
+        """Fetch the lists anew, because changes may have been missed."""
+        link = self._main.link
+        if link is not None and link.open:
+            self.spawn(self._load(link))
+
+    def _refresh_now(self) -> None:
+        self._refresh = None
+        link = self._main.link
+        if link is not None and link.open and link.hello is not None:
+            stale, self._stale = frozenset(self._stale), set()
+            self.spawn(self._load(link, stale))
+
+    async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
+        """Fetch what changed by the server's own word, or everything where it said nothing."""
+        async with self._loading:  # an older answer must not overwrite a newer one
+            only = stale or {*CHANGES.values()}
+            listing = await fetch_listing(link, self.spec, self.listing, only)
+            found = await shelve(self.spec, listing, self.shelved)
+            await self._told.looks(self.id, found.shelf.tools)
+            await self._told.ahead(self.id, found)
+            if self._main.link is link:
+                self.listing, self.shelved = listing, found
+                self._told.listed(self.id, found, stale)
+
+    async def _make(
+        self,
+        sink: Server | SessionSink,
+        capabilities: Mapping[str, Any],
+        outside: Outside | None = None,
+    ) -> Link:
+        admits, main = None if self._admission is None else sink, sink is self
+        if main:
+            self.stderr.attempt()
+        process = partial(self.stderr.process, main=main)
+        around = Around(
+            self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
+        )
+        return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
+
+    async def _connected(self, link: Link, *, shared: bool = True) -> None:
+        with self._relisting.ends():
+            if shared:  # listen before looking: what changes in between is then told
+                await self.wishes.renew(link)
+            try:
+                await self._load(link)
+            except UpstreamFailed as problem:
+                self._log.warning("the lists could not be fetched: %s", problem)
+                if not link.open:
+                    raise
+
+    def _main_changed(self, state: State, reason: str) -> None:
+        if state == "connected":
+            self._relisting.begins()
+            hello = self._main.link.hello if self._main.link is not None else None
+            self._log.info("connected, MCP %s", hello.revision if hello else "?")
+            if hello is not None and hello.mgp_problem:
+                self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
+            self._told.event("SERVER_CONNECTED", self.id, {})
+        elif state == "disconnected":
+            self.stderr.failed()
+            self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
+
+    def permissions(self) -> Mapping[str, str]:
+        """What it may have and what not."""
+        permits = self._told.permits()
+        return {} if not permits else {key: one.value for key, one in permits.of(self.id).items()}
+
+    @property
+    def state(self) -> State:
+        """Where the main connection stands."""
+        return self._main.state
+
+    def status(self) -> Status:
+        """What an operator sees."""
+        return stands(self.spec, self._main, self.listing, self.stderr, len(self._lanes.all()))
+
+
+async def _said(outcome: Outcome) -> Outcome:
+    return outcome

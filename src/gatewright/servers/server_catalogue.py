@@ -1,0 +1,363 @@
+"""One server's part of the catalogue: its definitions, measured and understood as far as policy needs.
+
+A definition keeps every member as the server wrote it. Only what the gateway judges is decoded: the
+name, the input schema, the hints, the declared security. What cannot be used safely is left out, and
+the server's status says which and why; nothing is cut or corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.call import Target, Tool
+from gatewright.mcp.protocol.tasks import runs_as_task
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.foreign_json import MOST_NS
+from gatewright.mcp.wire.json_bounds import Limits, flaw_of
+from gatewright.mcp.wire.mcp import param_headers
+from gatewright.schemas.graph import Graph, UnusableSchema
+from gatewright.servers.data_flow import marks_of
+from gatewright.servers.definition_digest import digest_steps
+from gatewright.servers.hints import Hinted, hinted
+from gatewright.servers.listing import Definition, Listing, Section
+from gatewright.servers.spec import CatalogueLimits, ServerSpec
+from gatewright.servers.uri_templates import Template, flaw_of_template
+from gatewright.transport.slices import in_slices, whole
+from gatewright.validators.security import effective_security, problems
+
+__all__ = [
+    "Entry",
+    "Shelf",
+    "Shelved",
+    "build_shelf",
+    "encode_definition",
+    "judged",
+    "shelf_of",
+    "shelve",
+]
+
+_TEMPLATES = 500
+"""Any of them may have to be compared with a URI that somebody asks for."""
+_HARMLESS_BYTES = 4096
+_HARMLESS_BRACKETS = 100
+"""A member within both holds no number and no nesting that could not be compared."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A prompt, resource or template."""
+
+    target: Target
+    definition: Definition
+
+
+class Shelf(msgspec.Struct, frozen=True):
+    """What one server offers, in its own order. A `Tool` here has its own name as the exposed one."""
+
+    tools: tuple[Tool, ...] = ()
+    prompts: tuple[Entry, ...] = ()
+    resources: tuple[Entry, ...] = ()
+    templates: tuple[tuple[Entry, Template], ...] = ()
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    """The tools that its server lists and nobody sees, because they cannot be used safely or are too many: each with why."""
+    named: tuple[str, ...] = ()
+    """The own names of its tools, and those that an operator switched off or that are left out, as far as a list may
+    have so many."""
+
+
+class Shelved(msgspec.Struct, frozen=True):
+    """What a server listed, and what was made of it by the words of `spec`."""
+
+    spec: ServerSpec
+    listing: Listing
+    shelf: Shelf
+
+    def of(self, spec: ServerSpec, listing: Listing) -> Shelf | None:
+        """The shelf, where it was made of this listing and by the same words."""
+        same = self.listing is listing and judged(self.spec) == judged(spec)
+        return self.shelf if same else None
+
+
+def judged(spec: ServerSpec) -> tuple[object, ...]:
+    """What shelves depend on, besides what the server lists."""
+    return spec.transport, spec.tools, spec.approver, spec.catalogue, spec.hints
+
+
+def shelf_of(
+    spec: ServerSpec, listing: Listing, made: Shelved | None, before: Shelf | None = None
+) -> Shelf:
+    """The shelf that was made of this listing by the same words, else one that is made now."""
+    ready = None if made is None else made.of(spec, listing)
+    return ready or build_shelf(spec, listing, before)
+
+
+_ENTRIES = 10_000
+"""Prompts, and resources. No host shows more, and everybody waits while names are given to them."""
+_WARNINGS = 100
+_WARNING_CHARS = 400
+"""Each is a line of the log."""
+_MOST_BYTES = 256 * 1024
+"""Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
+_NAME_BYTES = 8 * 1024
+"""Of a name, URI or template as JSON. All of it is looked at in one step."""
+_MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
+"""Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
+
+
+_MOST_NS = MOST_NS // 4
+"""What it may take to decode it once: it is decoded several times."""
+
+
+def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
+    """Understand a listing. Never raises: a broken definition is left out, with a warning.
+
+    `before` is what the same server offered last; tools that did not change are taken from it.
+    """
+    return whole(_steps(spec, listing, before))
+
+
+def _steps(
+    spec: ServerSpec, listing: Listing, before: Shelf | None = None
+) -> Generator[None, None, Shelf]:
+    """The same, one definition a step."""
+    warnings = list(listing.failures.values())
+    known = {} if before is None else {tool.target.name: tool for tool in before.tools}
+    left_out: list[tuple[str, str]] = []
+    tools, named = yield from _tools(spec, listing, known, warnings, left_out)
+    templates = yield from _templates(spec, listing, warnings)
+    prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
+    resources = yield from _entries(spec, listing, "resources", "uri", warnings)
+    return Shelf(
+        tuple(tools),
+        tuple(prompts),
+        tuple(resources),
+        tuple(templates),
+        _few(warnings),
+        tuple(left_out),
+        tuple(dict.fromkeys([*named[: spec.catalogue.tools], *(one.target.name for one in tools)])),
+    )
+
+
+async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
+    """The same in slices, so that others have their turn however much is listed."""
+    known = before.shelf if before is not None and before.spec is spec else None
+    return Shelved(spec, listing, await in_slices(_steps(spec, listing, known)))
+
+
+def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str]) -> bytes:
+    """The JSON text of a definition with some members replaced; their place stays."""
+    return jsonrpc.encode({key: instead.get(key, value) for key, value in definition.items()})
+
+
+def _tools(
+    spec: ServerSpec,
+    listing: Listing,
+    known: Mapping[str, Tool],
+    warnings: list[str],
+    left_out: list[tuple[str, str]],
+) -> Generator[None, None, tuple[list[Tool], list[str]]]:
+    found: list[Tool] = []
+    named: list[str] = []
+    most = f"only the first {spec.catalogue.tools} tools are offered"
+    for name, definition in _named(listing, "tools", "name", warnings):
+        yield
+        if not name:
+            continue
+        named.append(name)
+        word = spec.word(name)
+        if word is not None and not word.enabled:
+            continue
+        if len(found) >= spec.catalogue.tools:
+            left_out.append((name, most))
+            continue
+        tool = known.get(name)
+        try:
+            if tool is None or tool.definition != definition:
+                tool = yield from _made(spec, name, definition)
+        except (ValueError, UnusableSchema) as problem:
+            warnings.append(f"tool {name!r} is left out: {problem}")
+            left_out.append((name, str(problem)))
+            continue
+        _look(spec, name, definition, warnings)
+        found.append(tool)
+    if any(why == most for _, why in left_out):
+        warnings.append(most)
+    return found, named
+
+
+def _made(spec: ServerSpec, name: str, definition: Definition) -> Generator[None, None, Tool]:
+    """A tool of a definition that can be compared. Raises `ValueError`, `UnusableSchema`."""
+    _check_size(definition, spec.catalogue.description_bytes)
+    if not all(map(_comparable, definition.values())):
+        yield from digest_steps(definition)
+    return _tool(spec, name, definition)
+
+
+def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
+    text = bytes(definition.get("inputSchema", b""))
+    schema = jsonrpc.decode(text) if text else None
+    bounds = spec.catalogue
+    if isinstance(schema, dict) and not _small(text, bounds):
+        try:
+            Graph(schema, bounds.schema_depth, bounds.subschemas)
+        except UnusableSchema as problem:
+            raise UnusableSchema(f"its input schema {problem}") from None
+    hints = _decoded(definition, "annotations")
+    declared, word = _decoded(definition, "security"), spec.word(name)
+    security = effective_security(declared, word, name, hints)
+    flow = marks_of(
+        security.permissions_required, declared, hints, None if word is None else word.flow
+    )
+    asked = _hints(spec, name, definition)
+    return Tool(
+        target=Target(spec.id, name),
+        exposed=name,
+        definition=definition,
+        schema=schema,
+        security=replace(security, flow=flow, hints=asked) if flow or asked else security,
+        headers=_headers(spec, text, schema),
+        repeatable=word is not None and word.repeatable is True,
+        as_task=spec.by_operators(name)
+        and (security.confirmation_required or security.risk_level == "dangerous" or bool(asked))
+        and not runs_as_task(definition),
+    )
+
+
+def _hints(spec: ServerSpec, name: str, definition: Definition) -> tuple[Hinted, ...]:
+    """What its annotations say that a person is asked about. That an API is reached over the network says its operator, who
+    wrote its address, and no server."""
+    if spec.vouched(name):
+        return ()
+    said = hinted(definition)
+    return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
+
+
+def _check_size(definition: Definition, description_bytes: int) -> None:
+    """Raise `ValueError` for what is too long to be shown to models, or to be looked at."""
+    size = len(bytes(definition.get("description", b"")))
+    if size > description_bytes:
+        raise ValueError(
+            f"its description has {size} bytes, and limits.description_bytes is {description_bytes}"
+        )
+    size = sum(len(bytes(member)) for member in definition.values())
+    if size > _MOST_BYTES:
+        raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
+    for name, member in definition.items():
+        flaw = "" if _comparable(member) else flaw_of(b"[%b]" % bytes(member), _MEMBERS)
+        if flaw:
+            raise ValueError(
+                f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
+            )
+    flaw = jsonrpc.heavy(b",".join(map(bytes, definition.values())), _MOST_NS)
+    if flaw:
+        raise ValueError(f"its definition {flaw}")
+
+
+def _comparable(text: msgspec.Raw) -> bool:
+    """Whether a member can be compared for certain: definitions without a digest can be neither pinned nor granted."""
+    raw = bytes(text)
+    return len(raw) < _HARMLESS_BYTES and raw.count(b"{") + raw.count(b"[") < _HARMLESS_BRACKETS
+
+
+def _small(text: bytes, bounds: CatalogueLimits) -> bool:
+    """Whether a schema is within all bounds for certain: too few brackets to be deep or wide, and no
+    pattern. Most schemas are, and counting is thirty times cheaper than walking."""
+    brackets = text.count(b"{") + text.count(b"[")
+    few = brackets < min(2 * bounds.schema_depth, bounds.subschemas)
+    return few and b"pattern" not in text and b"\\u" not in text
+
+
+def _headers(spec: ServerSpec, text: bytes, schema: Any) -> Mapping[tuple[str, ...], str]:
+    if b"x-mcp-header" not in text and b"\\u" not in text:
+        return {}
+    try:
+        return param_headers(schema)
+    except ValueError:
+        # Such a tool must not be offered by a client that speaks HTTP; on a pipe nothing is mirrored.
+        if spec.transport == "http":
+            raise
+        return {}
+
+
+def _look(spec: ServerSpec, name: str, definition: Definition, warnings: list[str]) -> None:
+    """What is odd about a tool that is offered all the same."""
+    flaws = problems(_decoded(definition, "security"))
+    warnings.extend(f"tool {name!r} counts as dangerous: {flaw}" for flaw in flaws)
+
+
+def _templates(
+    spec: ServerSpec, listing: Listing, warnings: list[str]
+) -> Generator[None, None, list[tuple[Entry, Template]]]:
+    entries = yield from _entries(spec, listing, "resourceTemplates", "uriTemplate", warnings)
+    found: list[tuple[Entry, Template]] = []
+    for entry in entries:
+        yield
+        name = entry.target.name
+        flaw = flaw_of_template(name)
+        if flaw:
+            warnings.append(f"resource template {name[:100]!r} is left out: {flaw}")
+        elif len(found) >= _TEMPLATES:
+            warnings.append(f"only the first {_TEMPLATES} resource templates are offered")
+            break
+        else:
+            found.append((entry, Template(name)))
+    return found
+
+
+def _entries(
+    spec: ServerSpec, listing: Listing, section: Section, key: str, warnings: list[str]
+) -> Generator[None, None, list[Entry]]:
+    found: list[Entry] = []
+    for name, definition in _named(listing, section, key, warnings):
+        yield
+        if not name:
+            continue
+        if len(found) >= _ENTRIES:
+            warnings.append(f"{section}: only the first {_ENTRIES} are offered")
+            break
+        found.append(Entry(Target(spec.id, name), definition))
+    return found
+
+
+def _named(
+    listing: Listing, section: Section, key: str, warnings: list[str]
+) -> Iterable[tuple[str, Definition]]:
+    """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left out."""
+    seen: set[str] = set()
+    for definition in listing.of(section):
+        name = _text(definition.get(key))
+        if not name:
+            warnings.append(f"{section}: an entry without a usable {key!r} is left out")
+            name = ""
+        elif name in seen:
+            warnings.append(f"{section}: {name!r} is listed twice; the first one counts")
+            name = ""
+        seen.add(name)
+        yield name, definition
+
+
+def _few(warnings: list[str]) -> tuple[str, ...]:
+    """As many as somebody reads, and how many more there are."""
+    shown = tuple(one[:_WARNING_CHARS] for one in warnings[:_WARNINGS])
+    more = len(warnings) - len(shown)
+    return (*shown, f"{more:,} more of its entries are odd or left out") if more else shown
+
+
+def _text(raw: msgspec.Raw | None) -> str:
+    """A text that may name something; empty where it is none, and nothing else is decoded."""
+    text = b"" if raw is None else bytes(raw)
+    if text[:1] != b'"' or len(text) > _NAME_BYTES:
+        return ""
+    try:
+        return str(jsonrpc.decode(text))
+    except ValueError:
+        return ""
+
+
+def _decoded(definition: Definition, key: str) -> Any:
+    found = definition.get(key)
+    return None if found is None else jsonrpc.decode(found)

@@ -1,0 +1,123 @@
+"""The servers of one configuration and what they offer together. Never changed: another configuration is
+another fleet, in which the servers that it leaves as they are stand as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gatewright.call import KERNEL
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.discovery_list import Discovery
+from gatewright.servers.dispatch import Builtin, Dispatch, Owner
+from gatewright.servers.local import LocalServer
+from gatewright.servers.reconnector import State
+from gatewright.servers.server import Server
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.status import Status
+
+__all__ = ["Fleet", "Staged", "reconnects"]
+
+_FELT_AT_ONCE = frozenset(
+    {
+        "approver",
+        "call_s",
+        "catalogue",
+        "connect_s",
+        "degrades",
+        "in_flight",
+        "methods",
+        "permissions",
+        "prefix",
+        "restart",
+        "restart_wait_s",
+        "tools",
+    }
+)
+"""Facts of a server that its connection does not know. Every other one needs a new connection, those
+that are added later too, until they are named here."""
+
+
+def reconnects(before: ServerSpec, after: ServerSpec) -> tuple[str, ...]:
+    """The facts by which two words about one server differ so that it needs another connection."""
+    return tuple(
+        name
+        for name in ServerSpec.__struct_fields__
+        if name not in _FELT_AT_ONCE and getattr(before, name) != getattr(after, name)
+    )
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """The servers of a configuration that is not in force yet; `fresh` are those started for it."""
+
+    specs: Mapping[str, ServerSpec]
+    servers: Mapping[str, Server]
+    fresh: tuple[Server, ...]
+
+
+class Fleet:
+    """`specs` are in the order of the configuration; each has its server. `before` is the fleet whose
+    place this one takes."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, ServerSpec],
+        servers: Mapping[str, Server],
+        local: Mapping[str, LocalServer],
+        catalogue: Catalogue,
+        before: Fleet | None = None,
+        builtin: Mapping[str, Builtin] | None = None,
+    ) -> None:
+        """`builtin` are methods of the gateway besides those of this folder."""
+        self.specs = specs
+        self.servers = servers
+        self.catalogue = catalogue
+        self._local = local
+        owners: dict[str, Owner] = {**servers, **local}
+        discovery = Discovery(catalogue, self._standing, self._reason, self._permissions)
+        self.dispatch: Dispatch = Dispatch(
+            owners,
+            catalogue,
+            {**(builtin or {}), "mgp/discovery/list": discovery},
+            before=None if before is None else before.dispatch,
+        )
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """Server id → state."""
+        return {one.id: one.state for one in self._all}
+
+    def status(self) -> list[Status]:
+        """What an operator sees, in the order of the configuration."""
+        return [self._offered(one.status()) for one in self._all]
+
+    def _offered(self, status: Status) -> Status:
+        shelf = self.catalogue.shelf(status.id)
+        return msgspec.structs.replace(status, tools=len(shelf.tools), warnings=shelf.warnings)
+
+    @property
+    def _all(self) -> list[Server | LocalServer]:
+        local = (one for one in self._local.values() if one.id != KERNEL)
+        return [*self.servers.values(), *local]
+
+    def call_s(self, server: str) -> float:
+        """How long one call to a server may take."""
+        spec = self.specs.get(server)
+        return 0.0 if spec is None else spec.call_s
+
+    def _standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
+        one = self.servers.get(server) or self._local.get(server)
+        if one is None:
+            return None
+        return self.specs.get(server, one.spec), one.state, one.hello
+
+    def _permissions(self, server: str) -> Mapping[str, str]:
+        one = self.servers.get(server)
+        return {} if one is None else one.permissions()
+
+    def _reason(self, server: str) -> str:
+        one = self.servers.get(server)
+        return "" if one is None else one.status().reason

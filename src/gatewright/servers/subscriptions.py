@@ -1,0 +1,293 @@
+"""What clients want to hear of one server, log levels and resources: on which of its connections each wish stands.
+
+A wish is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody ends another's, and who has neither could
+not be told anything. The wishes of all who share the main connection are joined (`log_levels`, `subscriptions`); those of a session
+with a connection of its own stand there. All of it is told anew to each new connection.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.mcp.client.link import Link, UpstreamFailed, UpstreamRefused
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.servers.log_levels import LogLevels
+from gatewright.servers.resource_subscriptions import Subscriptions, name_of
+from gatewright.servers.subscription_counts import WishCounts
+
+__all__ = ["Wished", "Wishes"]
+
+log = logging.getLogger("gatewright.servers")
+
+_PATIENCE_S = 10.0
+
+_UNHEARD = Refusal(
+    "invalid_request",
+    "this asks to be told of changes, and there is no session to tell them in: begin one with initialize, "
+    "or ask with subscriptions/listen",
+)
+
+
+class Wished(Protocol):
+    """What wishes need of their server."""
+
+    id: str
+
+    @property
+    def hello(self) -> Hello:
+        """What it said of itself when it was last connected."""
+
+    @property
+    def link(self) -> Link | None:
+        """The main connection, while it is there."""
+
+    def own_link(self, session: str) -> Link | None:
+        """The connection of a session's own, while it is there."""
+
+    async def ready_for(self, session: str | None) -> Failure | None:
+        """Wait for the connection that serves a session; why there is none, if so."""
+
+    def has_own(self, call: Call) -> bool:
+        """Whether the call goes on a connection of its session's own."""
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for."""
+
+    def look(self) -> None:
+        """Fetch the lists anew."""
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to the server."""
+
+    async def call_common(
+        self, method: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """The same on the connection that is shared."""
+
+
+class _Connection:
+    """What is wanted on one connection: the main one, or where there is a `session`, that session's own."""
+
+    def __init__(self, server: Wished, session: str | None) -> None:
+        self._server = server
+        self._session = session
+        self.id = server.id
+        self.spawn, self.look = server.spawn, server.look
+        self.levels = LogLevels(self)
+        self.resources = Subscriptions(self, changes=session is None)
+
+    @property
+    def hello(self) -> Hello:
+        """What the server said of itself."""
+        return self._server.hello
+
+    @property
+    def link(self) -> Link | None:
+        """The connection, while it is there."""
+        return self._server.link if self._session is None else self._server.own_link(self._session)
+
+    async def ready(self) -> Failure | None:
+        """Wait for the connection; why there is none, if so."""
+        return await self._server.ready_for(self._session)
+
+    async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """Put one call to the server."""
+        puts = self._server.call_common if self._session is None else self._server.call
+        return await puts(method, params, call, back)
+
+    async def said(self, link: Link, method: str, params: dict[str, Any]) -> bool | None:
+        """Whether a connection was told and took it; None where it did not say."""
+        if not link.open:
+            return None
+        try:
+            await link.fetch(method, params, _PATIENCE_S)
+        except UpstreamFailed as problem:
+            log.info("server %s: a wish was not taken: %s", self.id, problem)
+            return False if isinstance(problem, UpstreamRefused) else None
+        return True
+
+    def follow(self, before: _Connection) -> None:
+        """Want what was wanted on another one."""
+        self.levels.follow(before.levels)
+        self.resources.follow(before.resources)
+
+    def take(self, holder: str, other: _Connection) -> None:
+        """Want what a holder wants on another connection, in its place."""
+        self.levels.take(holder, other.levels)
+        self.resources.take(holder, other.resources)
+        other.forget(holder)
+
+    def forget(self, holder: str) -> None:
+        """Somebody wants nothing any more."""
+        self.levels.forget(holder)
+        self.resources.forget(holder)
+
+    def holders(self) -> set[str]:
+        """Who wants something here."""
+        held = (holder for holders in self.resources.held.values() for holder in holders)
+        return {*held, *self.levels.holders()}
+
+    async def renew(self, link: Link) -> None:
+        """Tell it everything when it is new. What it refuses is asked for again with the next wish for it."""
+        self.spawn(self.levels.renew(link))
+        await self.resources.renew(link)
+
+
+class Wishes:
+    """The wishes about one server."""
+
+    def __init__(self, server: Wished) -> None:
+        self._server = server
+        self._common = _Connection(server, None)
+        self._own: dict[str, _Connection] = {}
+        self._counts = WishCounts(self._number)
+        self._successor: Wishes | None = None
+
+    def _of(self, call: Call) -> _Connection:
+        """The wishes on the connection that serves a call."""
+        session = call.session
+        if session is None or not self._server.has_own(call):
+            return self._common
+        if session not in self._own:
+            self._own[session] = _Connection(self._server, session)
+        return self._own[session]
+
+    @property
+    def resources(self) -> Subscriptions:
+        """What those want to hear of who share the main connection."""
+        return self._common.resources
+
+    @property
+    def _chain(self) -> list[Wishes]:
+        """These, and those of whoever took the server's place since: the last is the one that is heard now."""
+        found = [self]
+        while found[-1]._successor is not None:
+            found.append(found[-1]._successor)
+        return found
+
+    def _number(self, holder: str, session: str | None) -> int:
+        return sum(one.resources.number(holder) for one in self._where(session))
+
+    def _where(self, session: str | None) -> list[_Connection]:
+        """Where wishes of a session may stand."""
+        own = self._own.get(session) if session is not None else None
+        return [self._common] if own is None else [self._common, own]
+
+    def names(self, uri: str, holder: str | None, session: str | None) -> set[str]:
+        """The names under which somebody hears of a resource."""
+        if holder is None:
+            return set()
+        return {name for one in self._where(session) for name in one.resources.names(uri, holder)}
+
+    def led(self, name: str, call: Call) -> str | None:
+        """The resource that a caller holds, or asks for, under a name."""
+        holder = call.holder
+        every = self._where(call.session) if holder is not None else ()
+        found = (one.resources.led(name, holder or "") for one in every)
+        return next((uri for uri in found if uri is not None), None)
+
+    async def level(self, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """One session's `logging/setLevel`."""
+        holder = call.holder
+        if holder is None:
+            return _UNHEARD
+        levels = self._of(call).levels
+        outcome = await levels.set(holder, params, call, back)
+        now = self._chain[-1]
+        if now is not self:
+            now._common.levels.take_over(holder, levels.wanted(holder))
+        return outcome
+
+    async def subscribe(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        """One holder's wish to hear of a resource."""
+        holder = call.holder
+        if holder is None:
+            return _UNHEARD
+        known = name_of(call, uri) in self.names(uri, holder, call.session)
+        busy = None if known else self._counts.refusal(call)
+        if busy is not None:
+            return busy
+        self._counts.add(holder, call)
+        resources = self._of(call).resources
+        try:
+            outcome = await resources.subscribe(uri, holder, params, call, back)
+        finally:
+            self._counts.settle(holder)
+        now = self._chain[-1]
+        if now is not self and isinstance(outcome, Answer):
+            now._counts.add(holder, call)
+            now.resources.take_over(uri, holder, resources.held.get(uri, {}).get(holder, ()))
+            now._counts.settle(holder)
+        return outcome
+
+    async def unsubscribe(
+        self, uri: str, params: dict[str, Any], call: Call, back: Back
+    ) -> Outcome:
+        """The end of one holder's wish."""
+        holder = call.holder
+        if holder is None:
+            return _UNHEARD
+        on = self._of(call)
+        self._leave(uri, call, holder, on)
+        try:
+            return await on.resources.unsubscribe(uri, holder, params, call, back)
+        finally:
+            self._counts.settle(holder)
+
+    def leave(self, uri: str, call: Call) -> None:
+        """The end of a wish, because its name leads elsewhere now."""
+        if call.holder is not None:
+            self._leave(uri, call, call.holder)
+
+    def _leave(self, uri: str, call: Call, holder: str, on: _Connection | None = None) -> None:
+        """End a wish wherever it may stand, but for one connection: what was wanted before the configuration was read anew stands
+        on the main one, too."""
+        for wishes in self._chain:
+            for other in wishes._where(call.session):
+                if other is not on:
+                    other.resources.leave(uri, holder, call)
+            wishes._counts.settle(holder)
+
+    # -- connections and sessions --------------------------------------------------------------------
+
+    def follow(self, before: Wishes) -> None:
+        """Want what another server was to tell."""
+        before._successor = self
+        self._counts.follow(before._counts)
+        for one in (before._common, *before._own.values()):
+            self._common.follow(one)
+        for (
+            session,
+            one,
+        ) in before._own.items():  # for when the session has a connection of its own here, too
+            self._own.setdefault(session, _Connection(self._server, session)).follow(one)
+
+    def forget(self, holder: str) -> None:
+        """A session or a listening is over, and wants nothing any more."""
+        self._counts.forget(holder)
+        own = self._own.pop(holder, None)
+        if own is not None:
+            own.resources.drop_all()
+        for one in (self._common, *self._own.values()):
+            one.forget(holder)
+
+    async def close(self) -> None:
+        """Listen no more. Returns when that has ended."""
+        for one in (self._common, *self._own.values()):
+            await one.resources.close()
+
+    async def renew(self, link: Link) -> None:
+        """Tell a new main connection everything that is wanted there."""
+        if link.hello is not None:
+            await self._common.renew(link)
+
+    async def renew_own(self, session: str, link: Link) -> None:
+        """Tell the new connection of a session what that wants."""
+        own = self._own.get(session)
+        if own is not None and link.hello is not None:
+            for holder in own.holders():  # what is told there need not be told to everybody's
+                own.take(holder, self._common)
+            await own.renew(link)

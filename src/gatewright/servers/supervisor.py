@@ -1,0 +1,392 @@
+"""All servers together: started at the same time, none waiting for another, stopped within a grace.
+
+Another configuration is another fleet. What it does not change goes on as it is; what it changes is
+started beside the old, which ends when no call can need it any more. Between `stage`, which takes its
+time, and `switch`, which does not, the fleet before serves alone.
+
+Also the face of this folder towards the doors: what they ask besides calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from gatewright.call import Caller, Target, Tool
+from gatewright.mcp.client.authorization import Authorizer
+from gatewright.mcp.client.related_tasks import named
+from gatewright.servers.admission import Permits
+from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
+from gatewright.servers.describe import describe
+from gatewright.servers.dispatch import Builtin, Dispatch
+from gatewright.servers.local import LocalServer
+from gatewright.servers.notifications import AUDIT, Hub, Listener, Still, Take
+from gatewright.servers.reconnector import State
+from gatewright.servers.server import CHANGES, Server
+from gatewright.servers.server_catalogue import Shelved
+from gatewright.servers.server_set import Fleet, Staged, reconnects
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.status import Status, Told, no_look
+from gatewright.servers.task_methods import STATUS
+from gatewright.servers.task_subject import sees
+from gatewright.servers.view import Profile
+from gatewright.servers.visibility import Sightings
+
+__all__ = ["HELD_S", "RETIRING_MOST", "Supervisor"]
+
+log = logging.getLogger("gatewright.servers")
+
+Audited = Callable[[str, str, dict[str, Any]], None]
+"""Takes a lifecycle event: `SERVER_CONNECTED` or `SERVER_DISCONNECTED`, server id, details."""
+
+RETIRING_MOST = 4
+"""Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
+
+HELD_S = 130.0
+"""For how long gates hold a call up, at most: its caller is asked (`gates.confirm`)."""
+
+
+class Supervisor:
+    """Make it on the running loop, then `await start()`. `info` is what we call ourselves to servers;
+    `sight` says who may see what; `event` takes lifecycle events for the record; `authorizers` are
+    who gets us into protected servers, by server id."""
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        *,
+        info: Mapping[str, Any],
+        profiles: Mapping[str, Profile] | None = None,
+        sight: Sight = EVERYTHING,
+        event: Audited = lambda *_: None,
+        local: Sequence[LocalServer] = (),
+        authorizers: Mapping[str, Authorizer] | None = None,
+        startup_wait_s: float = 10.0,
+    ) -> None:
+        self.info = info
+        self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
+        """Hears of the tools of each server that lists others than before."""
+        self.looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
+        """Looks at tools before anybody hears of them, and may take its time."""
+        self.opened: Callable[[str], bool] = lambda _: True
+        """Whether a session has not ended: nothing is made for one that has."""
+        self.hub = Hub(self._may_see, self._may_read, self._names)
+        self.sightings = Sightings(self.hub, lambda: self.catalogue)
+        self._event = event
+        self.permits: Permits | None = None
+        """Who decides what servers may have; from `start` on."""
+        self._local = {one.id: one for one in local}
+        tokens = authorizers or {}
+        servers = {spec.id: self._made(spec, tokens.get(spec.id)) for spec in specs}
+        catalogue = Catalogue(self._listable(specs), profiles, sight)
+        self._builtin: dict[str, Builtin] = {}
+        self.fleet = Fleet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
+        self._startup_wait_s = startup_wait_s
+        self._startup: asyncio.Task[None] | None = None
+        self._staged: list[Server] = []
+        self._retiring: dict[Server, asyncio.Future[None]] = {}
+        """What has left the fleet and not yet ended, and what hurries that."""
+        self._departures: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def answer(self, builtin: Mapping[str, Builtin]) -> None:
+        """Answer these methods as well, which are the gateway's own. For the calls of every fleet that
+        comes, and of this one where its dispatch has not been handed on yet."""
+        now = self.fleet
+        self._builtin.update(builtin)
+        self.fleet = Fleet(
+            now.specs, now.servers, self._local, now.catalogue, now, builtin=self._builtin
+        )
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What all servers offer together."""
+        return self.fleet.catalogue
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """Where calls go that begin now."""
+        return self.fleet.dispatch
+
+    @property
+    def _servers(self) -> Mapping[str, Server]:
+        return self.fleet.servers
+
+    def _listable(self, specs: Sequence[ServerSpec]) -> list[ServerSpec]:
+        return [*specs, *(one.spec for one in self._local.values())]
+
+    def _made(self, spec: ServerSpec, authorizer: Authorizer | None) -> Server:
+        """A server that speaks for its id only while it stands in the fleet."""
+
+        def listed(server: str, shelved: Shelved, announced: frozenset[str]) -> None:
+            if self._servers.get(server) is made:
+                self._listed(server, shelved, announced)
+
+        def said(server: str, method: str, params: dict[str, Any], session: str | None) -> None:
+            # What is recorded is the gateway's to say, and no server's.
+            if self._servers.get(server) is not made or method == AUDIT:
+                return
+            if method in STATUS or named(params) is not None:
+                self._of_task(made, method, params, session)
+            else:
+                self.hub.tell(server, method, params, session)
+
+        later = lambda: self.permits, lambda *one: self.looks(*one), lambda *one: self.catalogue.ahead(*one)  # noqa: PLW0108  # fmt: skip
+        ours = self.hub.leads_here, lambda: self.dispatch.tasks.made, lambda one: self.opened(one)  # noqa: PLW0108
+        made = Server(spec, self.info, Told(listed, said, self._event, *later, *ours), authorizer)
+        return made
+
+    # -- life ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start all servers, without waiting for any."""
+        for one in self._local.values():
+            self.catalogue.put(one.id, one.listing)
+        for server in self._servers.values():
+            server.start()
+        self._startup = asyncio.get_running_loop().create_task(self._all_settled())
+
+    async def _all_settled(self) -> None:
+        await asyncio.gather(*(server.settled() for server in self._servers.values()))
+
+    async def settled(self) -> bool:
+        """Wait until every server is connected or has failed, but no longer than `startup_wait_s`
+        after the first question. False where some are still starting."""
+        startup = self._startup
+        if startup is not None and startup.done():
+            return True
+        if startup is not None:
+            await asyncio.wait([startup], timeout=self._startup_wait_s)
+            if not startup.done():
+                self._startup_wait_s = 0.0  # nobody else waits for them again
+        return startup is not None and startup.done()
+
+    async def close(self, grace_s: float = 5.0) -> None:
+        """Stop everything that was started, giving each server `grace_s` at each step."""
+        self._closed = True
+        if self._startup is not None:
+            self._startup.cancel()
+        for hurry in self._retiring.values():
+            _hurry(hurry)
+        every = {*self._servers.values(), *self._staged, *self._retiring}
+        await asyncio.gather(*(server.close(grace_s) for server in every), *self._departures)
+
+    # -- another configuration -----------------------------------------------------------------------
+
+    async def stage(
+        self,
+        specs: Sequence[ServerSpec],
+        authorizers: Mapping[str, Authorizer],
+        *,
+        patience_s: float,
+        anew: Collection[str] = (),
+    ) -> Staged:
+        """Start what another configuration needs and what does not run yet, or is to run `anew`, beside
+        what runs, and wait until it is connected or has failed, for at most `patience_s`. Follow up
+        with `fleet_of` and `switch`, or `discard`."""
+        if self._closed:
+            raise RuntimeError("the gateway stops: no server is started any more")
+        servers: dict[str, Server] = {}
+        for spec in specs:
+            known = self._servers.get(spec.id)
+            if known is None or spec.id in anew or reconnects(known.spec, spec):
+                known = self._made(spec, authorizers.get(spec.id))
+                self._staged.append(known)
+            servers[spec.id] = known
+        staged = Staged({spec.id: spec for spec in specs}, servers, tuple(self._staged))
+        for server in staged.fresh:
+            server.start()
+        if staged.fresh:
+            settling = asyncio.gather(*(server.settled() for server in staged.fresh))
+            await asyncio.wait([settling], timeout=patience_s)
+            settling.cancel()
+        return staged
+
+    async def discard(self, grace_s: float = 5.0) -> None:
+        """Stop what was staged: it is not wanted after all."""
+        staged, self._staged = self._staged, []
+        await asyncio.gather(*(server.close(grace_s) for server in staged))
+
+    def fleet_of(self, staged: Staged, profiles: Mapping[str, Profile], sight: Sight) -> Fleet:
+        """The fleet of the other configuration. Changes nothing yet."""
+        fresh = {server.id: server.listing for server in staged.fresh}
+        specs = self._listable([*staged.specs.values()])
+        shelved = {one.id: one.shelved for one in staged.fresh if one.shelved is not None}
+        catalogue = self.catalogue.renewed(specs, profiles, sight, fresh, shelved)
+        local, builtin = self._local, self._builtin
+        return Fleet(staged.specs, staged.servers, local, catalogue, self.fleet, builtin)
+
+    def switch(
+        self, fleet: Fleet, over: Sequence[asyncio.Future[None]], held_s: float = HELD_S
+    ) -> None:
+        """From now on this fleet serves. What it does not have any more is stopped when all of `over`
+        are done: then no call is left that began before; or after the time limit of a call and
+        `held_s`, for which the gates may hold one up before it is sent."""
+        before, self.fleet = self.fleet, fleet
+        self._staged = []
+        for name, server in fleet.servers.items():
+            former = before.servers.get(name)
+            if former is server:
+                server.adopt(fleet.specs[name])
+            elif former is not None:
+                server.follow(former)
+        for name, server in before.servers.items():
+            if fleet.servers.get(name) is not server:
+                why = (
+                    "it was replaced" if name in fleet.servers else "it is not configured any more"
+                )
+                self._retire(server, over, held_s, why)
+
+    def _retire(
+        self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
+    ) -> None:
+        crowd = [one for one in self._retiring if one.id == server.id]
+        if len(crowd) >= RETIRING_MOST:
+            _hurry(self._retiring[crowd[0]])
+        self._retiring[server] = asyncio.get_running_loop().create_future()
+        most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
+        work = self._leave(server, asyncio.gather(*over), most_s, why)
+        task = asyncio.get_running_loop().create_task(work)
+        self._departures.add(task)
+        task.add_done_callback(self._departures.discard)
+
+    async def _leave(
+        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
+    ) -> None:
+        either = [over, self._retiring[server]]
+        await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        await server.close(5.0, why)
+        del self._retiring[server]
+
+    async def tell_differences(self, before: Catalogue) -> None:
+        """Tell those who listen which of their lists are others than in the catalogue before."""
+        await self.sightings.differences(before)
+
+    # -- for operators -------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> Mapping[str, State]:
+        """Server id → state."""
+        return self.fleet.states
+
+    def status(self) -> list[Status]:
+        """What an operator sees, in the order of the configuration."""
+        return self.fleet.status()
+
+    # -- for doors -----------------------------------------------------------------------------------
+
+    async def describe(self, profile: str, caller: Caller) -> tuple[dict[str, Any], str]:
+        """Capabilities and instructions of what is behind a profile for a caller, once the servers
+        have started or had their time. Raises `KeyError` for an unknown profile."""
+        await self.settled()
+        if not self.catalogue.knows(profile):
+            raise KeyError(profile)
+        view = self.catalogue.view(profile)
+        visible = self.catalogue.servers(profile, caller)
+        hellos = [(one, self.catalogue.listing(one).hello) for one in visible]
+        known = [(name, hello) for name, hello in hellos if hello.revision]
+        return describe(known, mirror=view.unprefixed)
+
+    def tell_audit(self, server: str, events: Sequence[dict[str, Any]]) -> bool:
+        """Tell an audit server of each event; False where it is not there, or did not negotiate `audit`."""
+        found = self._servers.get(server)
+        link = None if found is None else found.link_of(None)
+        hello = link.hello if link is not None and link.open else None
+        if link is None or hello is None or hello.mgp is None:
+            return False
+        if "audit" not in hello.mgp.extensions:
+            return False
+        for event in events:
+            link.notify(AUDIT, event)
+        return True
+
+    def watch(
+        self,
+        caller: Caller,
+        profile: str,
+        take: Take,
+        session: str | None = None,
+        *,
+        audit: bool = False,
+        door: str = "",
+        holder: str | None = None,
+        still: Still | None = None,
+    ) -> Callable[[], None]:
+        """Tell `take` of what servers say that the caller may see; the result ends that."""
+        one = Listener(caller, profile, session, take, audit, door, holder or session, still)
+        return self.hub.watch(one)
+
+    def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
+        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
+        for those that the caller must not learn of."""
+        tool = self.catalogue.tool(profile, name) if self.catalogue.knows(profile) else None
+        if tool is None or not tool.headers or not self.catalogue.sight.tool(caller, tool):
+            return {}
+        return tool.headers
+
+    def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
+        """A tool by any of its names, where the caller may see it."""
+        tool = self.catalogue.tool(profile, name)
+        return tool if tool is not None and self.catalogue.sight.tool(caller, tool) else None
+
+    def offers(self, profile: str) -> bool:
+        """Whether there is any tool in a profile, whoever may see it."""
+        return bool(self.catalogue.view(profile).items("tools/list"))
+
+    def forget(self, session: str) -> None:
+        """A session is over: give up what was kept for it."""
+        for server in (*self._servers.values(), *self._retiring):
+            server.forget(session)
+
+    # -- what servers say ----------------------------------------------------------------------------
+
+    def _listed(self, server: str, shelved: Shelved, announced: frozenset[str]) -> None:
+        before, listing = self.catalogue.listing(server), shelved.listing
+        changed = self.catalogue.put(server, listing, shelved)
+        if changed:
+            self._look_at(server)
+        for method, name in CHANGES.items():
+            same = all(before.of(one) == listing.of(one) for one in _sections(name))
+            if not same or name in announced:
+                self.hub.tell(server, method, {})
+
+    def _of_task(
+        self, server: Server, method: str, params: dict[str, Any], session: str | None
+    ) -> None:
+        """What is said of a task is told to whoever has it, and to nobody else."""
+        found = self.dispatch.tasks.heard(server, method, params, session)
+        if found is not None:
+            may = partial(sees, self.catalogue, task=found[0])
+            self.hub.tell(server.id, method, found[1], owner=found[0].owner, sees=may)
+
+    def _look_at(self, server: str) -> None:
+        """Let whoever wants to know see what is on a shelf now."""
+        shelf = self.catalogue.shelf(server)
+        for warning in shelf.warnings:
+            log.warning("server %s: %s", server, warning)
+        try:
+            self.shelved(server, shelf.tools)
+        except Exception:  # what could not be judged is asked about again with each call
+            log.exception("server %s: its tools could not be looked at", server)
+
+    def _names(self, one: Listener, server: str, uri: str) -> Collection[str]:
+        found = self._servers.get(server)
+        return () if found is None else found.wishes.names(uri, one.holder, one.session)
+
+    def _may_read(self, caller: Caller, server: str, uri: str) -> bool:
+        return self.catalogue.sight.resource(caller, Target(server, uri))
+
+    def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
+        return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)
+
+
+def _hurry(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+def _sections(name: str) -> Sequence[Any]:
+    return ("resources", "resourceTemplates") if name == "resources" else (name,)

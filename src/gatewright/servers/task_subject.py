@@ -1,0 +1,76 @@
+"""Finds the tool, prompt or resource that `tasks/*`, `completion/complete` and `resources/subscribe` are about, for the gates.
+
+Policy decides about it as about what it means: the tool whose call a task is, the server whose prompt is completed or whose
+resource is followed. What spans servers (`tasks/list`, `logging/setLevel`) means none.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gatewright.call import Call, Caller, Target, Tool
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.task_owners import MadeTasks
+from gatewright.servers.task_store import ServerTask
+from gatewright.servers.task_texts import METHODS
+
+__all__ = ["FOLLOWED", "completed", "led", "sees", "tool_of"]
+
+FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
+
+
+def led(call: Call, catalogue: Catalogue, made: MadeTasks, ended: Target | None) -> Call:
+    """The call with what it means; as it is where it means nothing that there is for its caller. `ended` is what it unsubscribes
+    from (`followed`)."""
+    if call.method in METHODS:
+        task = made.of(call)
+        if task is None:
+            return call
+        tool = tool_of(catalogue, call.profile, task)
+        facts = {**call.facts, "task_of": task.of}
+        return replace(call, target=task.of, task_tool=tool, facts=facts)
+    target = ended or _other(call, catalogue)
+    return call if target is None else replace(call, target=target)
+
+
+def _other(call: Call, catalogue: Catalogue) -> Target | None:
+    if call.method == "completion/complete":
+        found = completed(call, catalogue)
+        return None if found is None else found[0]
+    uri = call.params.get("uri")
+    if call.method not in FOLLOWED or not isinstance(uri, str):
+        return None
+    return catalogue.resource(call.profile, uri, call.caller)
+
+
+def completed(call: Call, catalogue: Catalogue) -> tuple[Target, str] | None:
+    """Whose argument is to be completed, and the member that names it; of the servers that the caller may see."""
+    ref = call.params.get("ref")
+    if not isinstance(ref, dict):
+        return None
+    member = "name" if ref.get("type") == "ref/prompt" else "uri"
+    name = ref.get(member)
+    if not isinstance(name, str):
+        return None
+    if member == "name":
+        target = catalogue.prompt(call.profile, name)
+    else:
+        target = catalogue.template(call.profile, name, call.caller)
+    if target is None or target.server not in catalogue.servers(call.profile, call.caller):
+        return None
+    return target, member
+
+
+def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None:
+    """The tool whose call a task is, as it is offered now."""
+    if not task.tool or not catalogue.knows(profile):
+        return None
+    return catalogue.tool(profile, f"{task.server}/{task.tool}")
+
+
+def sees(catalogue: Catalogue, caller: Caller, profile: str, task: ServerTask) -> bool:
+    """Whether somebody may know of a task of its own: whoever may use the tool, or, where that is not offered any more, the server."""
+    tool = tool_of(catalogue, profile, task)
+    if tool is not None:
+        return catalogue.sight.tool(caller, tool)
+    return catalogue.knows(profile) and task.server in catalogue.servers(profile, caller)

@@ -1,0 +1,115 @@
+"""Which servers of one profile say that a resource URI is theirs: by listing it, or by a URI template that it fits.
+
+Two servers that claim one URI are both shown in qualified form, and so is whatever a template of another server could come to. How
+things are shown is decided by what stands before the first expression of a template, and by no more than its first `_HEAD`
+characters: it errs towards the qualified form, never towards one server's answering for another's. So nobody's templates make it
+dear to show what others have, however many they are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterable, Sequence
+
+from gatewright.call import Target
+from gatewright.servers.server_catalogue import Shelf
+from gatewright.servers.uri_templates import LONGEST_URI, Template
+
+__all__ = ["TRIED", "Claims"]
+
+TRIED = 64
+"""A server with more templates than this that begin as a URI does claims it, whether one of them fits or not."""
+
+_HEAD = 128
+"""So many lengths of heads there are at most, each of which is looked up for every resource that is shown."""
+
+
+class Claims:
+    """Of these shelves. Look-ups in memory, linear in the URI and in the templates that begin like it, of which each server has
+    a bounded number looked at."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, set[str]] = defaultdict(set)
+        self._begins: dict[str, list[tuple[Template, str]]] = defaultdict(list)
+        self._whose: dict[str, set[str]] = defaultdict(set)
+        self._heads: list[str] = []
+        self._alone: list[int] = []
+        """For each head, in order: up to where they are one server's alone."""
+        self._lengths: list[int] = []
+
+    def count(self, shelved: Sequence[Shelf]) -> Generator[None, None, None]:
+        """Take in all shelves, once, step by step (`slices`)."""
+        for shelf in shelved:
+            for entry in shelf.resources:
+                yield
+                self._lists[entry.target.name].add(entry.target.server)
+            for entry, template in shelf.templates:
+                yield
+                head = _head(template.text)
+                self._begins[head].append((template, entry.target.server))
+                self._whose[head].add(entry.target.server)
+        self._heads = sorted(self._begins)
+        self._alone = yield from self._ends()
+        self._lengths = sorted({len(head) for head in self._heads})
+
+    def of(self, uri: str) -> list[str]:
+        """The servers that claim a URI."""
+        found = set(self._lists.get(uri, ()))
+        asked: Counter[str] = Counter()
+        for template, server in self._near(uri) if len(uri) <= LONGEST_URI else ():
+            if server in found:
+                continue
+            asked[server] += 1
+            if asked[server] > TRIED or template.matches(uri):
+                found.add(server)
+        return sorted(found)
+
+    def beside(self, resource: Target) -> bool:
+        """Whether a URI may be another server's as well as of the one that has it: it lists it, or has a template that begins
+        as it does."""
+        others = self._lists.get(resource.name, ())
+        if any(server != resource.server for server in others):
+            return True
+        return any(self._other(head, resource.server) for head in self._heads_of(resource.name))
+
+    def meets(self, template: Target) -> bool:
+        """Whether another server has a template that a URI of this one could fit."""
+        head = _head(template.name)
+        if any(self._other(one, template.server) for one in self._heads_of(head)):
+            return True
+        first = bisect_left(self._heads, head)
+        end = bisect_left(self._heads, True, first, key=lambda longer: not longer.startswith(head))
+        return first < end and (
+            self._other(self._heads[first], template.server) or self._alone[first] < end
+        )
+
+    def _ends(self) -> Generator[None, None, list[int]]:
+        size = len(self._heads)
+        ends = [size] * size
+        for at in range(size - 2, -1, -1):
+            yield
+            here, after = self._whose[self._heads[at]], self._whose[self._heads[at + 1]]
+            ends[at] = ends[at + 1] if here == after and len(here) == 1 else at + 1
+        return ends
+
+    def _other(self, head: str, server: str) -> bool:
+        whose = self._whose[head]
+        return len(whose) > 1 or server not in whose
+
+    def _heads_of(self, text: str) -> Iterable[str]:
+        """What templates begin with that a text begins with, too."""
+        for length in self._lengths:
+            if length > len(text):
+                return
+            if text[:length] in self._begins:
+                yield text[:length]
+
+    def _near(self, uri: str) -> Iterable[tuple[Template, str]]:
+        """The templates that begin as the URI does."""
+        for head in self._heads_of(uri):
+            yield from self._begins[head]
+
+
+def _head(text: str) -> str:
+    return text[:_HEAD].partition("{")[0]

@@ -1,6 +1,0 @@
-"""Where else the record goes: files, HTTP, syslog, PostgreSQL. The journal is the queue; no call waits."""
-
-from gatewright.sinks.follow import Sink, SinkFailed
-from gatewright.sinks.sinks import Sinks, State
-
-__all__ = ["Sink", "SinkFailed", "Sinks", "State"]

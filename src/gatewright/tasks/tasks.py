@@ -1,0 +1,382 @@
+"""Calls that wait for an operator, as tasks of MCP: the caller is given a task, and the gateway does what it would have to do.
+
+Theory. A caller that takes tasks is told at once that its call waits, by a task instead of a refusal. From then on the gateway stands in for
+it: it waits for the decision and then repeats the call, which passes every gate anew and uses the approval up. So nothing of a task is
+outside of policy: whoever lost its key, its grant or its session meanwhile is refused by what holds then, a changed configuration
+asks again, and the record has both calls, with the task's id in the second (`task`). What that call comes to is the
+task's result.
+
+A task ends with the request that it waits for, and with the process: the request stays in the queue, and the same call made again finds it.
+While it runs, nobody can be asked anything through it, and what it says on its way is not passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.approvals.policy import by_operators
+from gatewright.approvals.request import Approval
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    CannotAsk,
+    Client,
+    Event,
+    Failure,
+    Outcome,
+    Question,
+    Refusal,
+    Tool,
+)
+from gatewright.command_text import to_type
+from gatewright.config import Settings
+from gatewright.limits.polls import Looks
+from gatewright.mcp.protocol import outcomes, tasks
+from gatewright.mcp.server.context import Handler
+from gatewright.mcp.server.endpoints import SPEAKING_MCP
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.versions import is_modern
+from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.task_owners import EACH
+from gatewright.servers.task_store import ServerTaskStore
+from gatewright.storage.opening import beside
+from gatewright.storage.state import StateDatabase
+from gatewright.tasks.store import PREFIX, Entry, TaskBook
+
+__all__ = ["Queue", "Tasks", "tasks_of"]
+
+log = logging.getLogger("gatewright.tasks")
+
+_PAGE = EACH
+"""So many tasks of servers are read of one list: as many as one caller may have."""
+
+_Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
+
+
+class Queue(Protocol):
+    """The queue of what waits for a person (`approvals.queue`)."""
+
+    def get(self, id: str) -> Approval | None:
+        """One request, whatever became of it."""
+
+    async def decided(self, id: str) -> None:
+        """Wait until a request is no longer undecided."""
+
+    def withdraw(self, id: str) -> None:
+        """Whoever asked takes its request back, where nobody has decided on it."""
+
+
+class _Nobody:
+    """The way back of a call that is made for a task."""
+
+    def emit(self, event: Event) -> None:
+        """Whoever made the task asks how it stands."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        raise CannotAsk("nobody can be asked in the middle of a task of the gateway")
+
+
+class Tasks:
+    """Handles calls in front of the kernel, and answers the methods of tasks behind it."""
+
+    def __init__(
+        self,
+        inner: Handler,
+        queue: Queue,
+        book: TaskBook,
+        looks: Looks,
+        *,
+        tool: Callable[[Call], Tool | None],
+        offered: Callable[[], bool],
+        info: Callable[[], Mapping[str, Any]],
+        random: Callable[[int], bytes],
+    ) -> None:
+        """`inner` handles calls; `tool` is what a call would find; `offered` says whether clients are told that there
+        are tasks; `info` is what the gateway calls itself."""
+        self.store: ServerTaskStore | None = None
+        self._inner = inner
+        self._queue = queue
+        self._book = book
+        self._looks = looks
+        self._tool = tool
+        self._info = info
+        self._offered = offered
+        self._random = random
+        self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
+            "tasks/get": self._get,
+            "tasks/result": self._result,
+            "tasks/cancel": self._cancel,
+            "tasks/update": self._update,
+            "tasks/list": self._list,
+        }
+        """What is asked about tasks. The last argument asks the servers about those that are theirs."""
+
+    async def close(self) -> None:
+        """No task goes on; those of servers are known when the gateway is back."""
+        work = [one.work for one in self._book.working() if one.work is not None]
+        for one in work:
+            one.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        if self.store is not None:
+            self.store.close()
+
+    def announced(self, capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
+        """Capabilities as a client hears them, where calls may wait for operators."""
+        return tasks.announced(capabilities, client) if self._offered() else capabilities
+
+    # -- calls ---------------------------------------------------------------------------------------
+
+    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
+        """How the call ends; with a task, where it waits for an operator and its caller takes one."""
+        # Nobody at the other doors can ask how a task stands.
+        if tasks.wanted(call) and call.kind == "tool" and call.door in SPEAKING_MCP:
+            return self._takes_task(call, back)
+        return self._inner.handle(call, back)
+
+    async def _takes_task(self, call: Call, back: Back) -> Outcome:
+        tool = self._tool(call) if tasks.in_core(call.client) else None
+        if tool is not None and tasks.runs_as_task(tool.definition):
+            return await self._inner.handle(call, back)  # its server's task, and nobody else's
+        call = replace(call, facts={**call.facts, tasks.TASK: "taken"})
+        outcome = await self._inner.handle(call, back)
+        approval = _waits(outcome)
+        one = None if approval is None else self._queue.get(approval)
+        if one is not None:
+            return self._waiting(call, one) or outcome
+        if tool is not None and tool.as_task:
+            return self._at_once(call, outcome) or outcome
+        return outcome
+
+    def _waiting(self, call: Call, one: Approval) -> Answer | None:
+        """A task for a call that waits; None where there are too many."""
+        decides = to_type("approve {}", one.id)
+        said = f"it waits for an operator's approval ({one.id}) to {one.wish}, decided with `{decides}`; nothing was run yet"
+        entry = self._book.make(tasks.plain(call), one.id, said, one.expires)
+        if entry is None:
+            return None
+        with self._looks.held(_poll(call, entry), entry.task.id, _lasts(entry)):
+            entry.work = asyncio.get_running_loop().create_task(self._run(entry))
+        return self._answer(call, tasks.created(entry.task, call.client, self._info()))
+
+    def _at_once(self, call: Call, outcome: Outcome) -> Answer | None:
+        """A task that has ended already: who asked for one for a tool that offers it reads nothing else."""
+        entry = self._book.make(call, "", "it runs")
+        if entry is None:
+            return None
+        raw = tasks.created(entry.task, call.client, self._info())
+        self._book.end(entry, "ended", outcome, _told(outcome))
+        return self._answer(call, raw)
+
+    async def _run(self, entry: Entry) -> None:
+        """Wait for the decision, make the call, and keep what it came to."""
+        try:
+            outcome = await self._awaited(entry)
+        except asyncio.CancelledError:
+            self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
+            raise
+        except Exception:
+            log.exception("task %s broke", entry.task.id)
+            outcome = Failure("internal", "internal error; the details are in the gateway's log")
+        self._book.end(entry, "ended", outcome, _told(outcome))
+
+    async def _awaited(self, entry: Entry) -> Outcome:
+        while True:
+            await self._queue.decided(entry.approval)
+            one = self._queue.get(entry.approval)
+            if one is None or one.state in ("expired", "used"):
+                return _undecided(entry)
+            self._book.note(entry, f"an operator decided on {one.id}: it goes on")
+            call = replace(entry.call, id=self._random(16).hex(), facts={tasks.TASK: entry.task.id})
+            outcome = await self._inner.handle(call, _NOBODY)
+            again = _waits(outcome)
+            asked = None if again is None else self._queue.get(again)
+            if asked is None or asked.id == entry.approval:
+                return outcome
+            entry.approval = asked.id  # other rules hold now, and they ask anew
+            decides = to_type("approve {}", asked.id)
+            said = f"it waits once more for an operator's approval ({asked.id}) to {asked.wish}, decided with `{decides}`"
+            self._book.note(entry, said, ends=asked.expires)
+
+    # -- what is asked about them --------------------------------------------------------------------
+
+    async def _get(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+        entry = self._book.of(call, call.params.get("taskId"))
+        if entry is None:
+            return await _not_ours(call, back, elsewhere)
+        if entry.outcome is not None:
+            self._looks.over(call)
+        return _flaw(call) or self._answer(call, self._shown(entry, call))
+
+    async def _result(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+        entry = self._book.of(call, call.params.get("taskId"))
+        if entry is None or is_modern(call.client.revision):
+            return await _not_ours(call, back, elsewhere)
+        if entry.outcome is None:
+            with self._looks.held(call, entry.task.id, _lasts(entry)):
+                await entry.over.wait()
+        self._looks.over(call)
+        end = self._end(entry, call)
+        if end.result:
+            return self._answer(call, tasks.related(end.result, entry.task.id))
+        return Failure("upstream_error", error=end.error)
+
+    async def _cancel(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+        entry = self._book.of(call, call.params.get("taskId"))
+        if entry is None:
+            return await _not_ours(call, back, elsewhere)
+        flaw = _flaw(call)
+        if flaw is not None:
+            return flaw
+        if entry.outcome is not None and not is_modern(call.client.revision):
+            return Failure("invalid_params", "this task has ended, so it cannot be cancelled")
+        if entry.outcome is None:
+            await self._end_early(entry)
+        modern = is_modern(call.client.revision)
+        return self._answer(call, _DONE if modern else self._shown(entry, call))
+
+    async def _end_early(self, entry: Entry) -> None:
+        self._book.end(entry, "cancelled", _CANCELLED, "its caller cancelled it")
+        if entry.work is not None:
+            entry.work.cancel()
+        if not self._book.waiting(entry.approval):
+            self._queue.withdraw(entry.approval)
+
+    async def _update(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+        """Nothing is asked of the caller of such a task, so no answer is outstanding."""
+        entry = self._book.of(call, call.params.get("taskId"))
+        if entry is None or not is_modern(call.client.revision):
+            return await _not_ours(call, back, elsewhere)
+        return _flaw(call) or self._answer(call, _DONE)
+
+    async def _list(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+        """The caller's own first, and then the page of whichever server has tasks."""
+        found = await elsewhere(call, back)
+        if is_modern(call.client.revision):
+            return found
+        mine = [] if call.params.get("cursor") else self._book.all_of(call)
+        if type(found) is not Answer and getattr(found, "reason", "") != "method_not_found":
+            return found  # what could not be found out is no empty list
+        if not mine and (type(found) is Answer or not self._offered()):
+            return found
+        shown = [msgspec.Raw(self._shown(one, call)) for one in mine]
+        members = _members(found.raw) if type(found) is Answer else {}
+        both = [*shown, *_theirs(members.get("tasks"))]
+        return self._answer(call, jsonrpc.encode({**members, "tasks": both}))
+
+    def _shown(self, entry: Entry, call: Call) -> bytes:
+        end = None if entry.outcome is None else self._end(entry, call)
+        return tasks.shown(entry.task, call.client, end)
+
+    def _end(self, entry: Entry, call: Call) -> outcomes.Spelled:
+        """What the call came to, as its caller would have been told."""
+        made, outcome = entry.call, entry.outcome or _CANCELLED
+        return outcomes.spell(outcome, made.method, call.client, made.trace_id, self._info())
+
+    def _answer(self, call: Call, raw: bytes) -> Answer:
+        return Answer(raw, modern=is_modern(call.client.revision))
+
+
+def tasks_of(
+    inner: Handler,
+    queue: Queue,
+    looks: Looks,
+    supervisor: Supervisor,
+    settings: Callable[[], Settings],
+    random: Callable[[int], bytes],
+    *,
+    state: StateDatabase | None = None,
+) -> Tasks:
+    """The tasks of one gateway, of which its servers' dispatch knows from now on. Those that servers made are kept in `state`."""
+
+    def found(call: Call) -> Tool | None:
+        catalogue = supervisor.catalogue
+        return catalogue.tool(call.profile, call.name) if catalogue.knows(call.profile) else None
+
+    made = Tasks(
+        inner,
+        queue,
+        TaskBook(time.time, random),
+        looks,
+        tool=found,
+        offered=lambda: by_operators(settings()),
+        info=lambda: supervisor.info,
+        random=random,
+    )
+    supervisor.dispatch.shared = made.methods
+    if state is not None:
+        theirs = supervisor.dispatch.tasks.made
+        theirs.keep = made.store = store = ServerTaskStore(beside(state), clock=time.time)
+        theirs.know(store.all())
+    return made
+
+
+def _waits(outcome: Outcome) -> str | None:
+    """The request for approval for which a call is told to come back."""
+    if type(outcome) is not Refusal or outcome.details.get("status") != "pending_approval":
+        return None
+    found = outcome.details.get("approval_id")
+    return found if isinstance(found, str) and found else None
+
+
+async def _not_ours(call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
+    """A task that is a server's, or nobody's."""
+    id = call.params.get("taskId")
+    if isinstance(id, str) and id.startswith(PREFIX):
+        return Failure("invalid_params", "there is no such task")
+    return await elsewhere(call, back)
+
+
+def _members(raw: bytes) -> Mapping[str, msgspec.Raw]:
+    """What a server said; nothing where that is no object."""
+    return jsonrpc.decode_members(raw) if raw[:1] == b"{" else {}
+
+
+def _theirs(text: msgspec.Raw | None) -> Sequence[msgspec.Raw]:
+    """The tasks of a server's list; none where it is no list, or longer than is read of any."""
+    try:
+        return [] if text is None else jsonrpc.elements(text, _PAGE)
+    except ValueError:
+        return []
+
+
+def _flaw(call: Call) -> Failure | None:
+    error = tasks.undeclared(call.client)
+    return None if error is None else Failure("missing_capability", error=error)
+
+
+def _poll(call: Call, entry: Entry) -> Call:
+    """What the caller will ask while its task works."""
+    params = {"taskId": entry.task.id}
+    return replace(call, kind="method", method="tasks/get", name="", params=params, facts={})
+
+
+def _lasts(entry: Entry) -> float:
+    return entry.task.ends - entry.task.updated
+
+
+def _undecided(entry: Entry) -> Refusal:
+    return Refusal(
+        "permission_denied",
+        f"nobody decided on {entry.approval} in time, or its approval was used up by the same call made elsewhere. "
+        "Nothing was run; make the call again to ask once more",
+        {"missing": "approval", "approval_id": entry.approval},
+    )
+
+
+def _told(outcome: Outcome) -> str:
+    if type(outcome) is Answer:
+        return "it has run"
+    return getattr(outcome, "message", "") or "it failed"
+
+
+_NOBODY = _Nobody()
+_CANCELLED = Failure("cancelled", "the task was cancelled")
+_DONE = b'{"resultType":"complete"}'

@@ -1,0 +1,1 @@
+"""Metrics, traces and health: `/metrics`, `/livez`, `/readyz`, OTLP, and the event-loop watchdog."""

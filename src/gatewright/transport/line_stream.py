@@ -1,0 +1,294 @@
+"""Messages on a byte stream, one a line: what a child's pipes and our own standard input and output share.
+
+Three parts, none of which knows where the bytes come from. `LineSplitter` finds the lines; it looks at each byte
+once, so that a line of 64 MiB in pieces of 64 KiB costs no more than many short ones. `LineInbox` hands them on within
+a budget for each turn of the loop and stops reading meanwhile, so that a peer that floods us delays others by one
+budget and no more. `LineOutbox` joins what is sent in one turn into one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from gatewright.transport.base import SLICE_S, Limits
+from gatewright.transport.pipe_ends import Backlog, End
+
+__all__ = ["HALF_A_FRAME", "LineInbox", "LineOutbox", "LineSplitter", "Reading", "Writing"]
+
+HALF_A_FRAME = "half a frame"
+"""How the reason of a pipe begins whose peer ended in the middle of a message."""
+
+_SLICE = 4
+"""So many lines are handed on before anybody looks at the clock."""
+
+_LF, _CR = (
+    b"\n\r"  # numbers: `in` tries what stands before it as one first, and bytes cost it an exception
+)
+_NEWLINES = bytes.maketrans(b"\r\n", b"  ")
+
+
+class Reading(Protocol):
+    """The part of an `asyncio.ReadTransport` that an inbox needs."""
+
+    def pause_reading(self) -> None:
+        """Read no more for now."""
+
+    def resume_reading(self) -> None:
+        """Read again."""
+
+    def is_closing(self) -> bool:
+        """Whether it is closed or about to be."""
+
+
+class Writing(Protocol):
+    """The part of an `asyncio.WriteTransport` that an outbox needs."""
+
+    def write(self, data: bytes, /) -> None:
+        """Take bytes to write, now or as soon as possible."""
+
+    def get_write_buffer_size(self) -> int:
+        """How many bytes could not be written yet."""
+
+    def is_closing(self) -> bool:
+        """Whether it is closed or about to be."""
+
+
+class LineSplitter:
+    """Bytes in, lines out, without their line ends (LF or CRLF) and without the blank ones.
+
+    `broken` becomes true at the first line over `limit` bytes; nothing is held or returned from then on.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.broken = False
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._held = 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether a line has begun and not ended."""
+        return self._held > 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next bytes and return the lines they complete."""
+        if self.broken:
+            return []
+        if not self._held and len(data) <= self._limit and data.find(b"\r") < 0:
+            return self._plain(data)
+        first, *lines = data.split(b"\n")
+        # One byte more than the limit may be a carriage return that belongs to the line end.
+        if self._held + len(first) > self._limit + 1:
+            return self._break([])
+        if self._pieces or not lines:
+            self._pieces.append(first)
+            self._held += len(first)
+        if not lines:
+            return []
+        if self._pieces:
+            first = b"".join(self._pieces)
+            self._pieces.clear()
+        rest = lines.pop()
+        self._held = len(rest)
+        if rest:
+            self._pieces.append(rest)
+        return self._clean([first, *lines])
+
+    def _plain(self, data: bytes) -> list[bytes]:
+        """The usual: whole lines, none of which can be over the limit or has a carriage return."""
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if rest:
+            self._held = len(rest)
+            self._pieces.append(rest)
+        return list(filter(None, lines))
+
+    def _clean(self, lines: list[bytes]) -> list[bytes]:
+        whole: list[bytes] = []
+        for line in lines:
+            if line.endswith(b"\r"):
+                line = line[:-1]  # noqa: PLW2901 - the line end is not part of the line
+            if len(line) > self._limit:
+                return self._break(whole)
+            if line:
+                whole.append(line)
+        return self._break(whole) if self._held > self._limit + 1 else whole
+
+    def _break(self, whole: list[bytes]) -> list[bytes]:
+        self.broken = True
+        self._pieces.clear()
+        self._held = 0
+        return whole
+
+
+class LineInbox:
+    """Delivers the lines of one stream to `end`, at most `turn_messages` and about `turn_bytes` a turn of the loop, and no
+    more after some milliseconds: what is done with a line is not known here.
+
+    `source` is what to pause meanwhile. `broken` is called with a reason when a line is over the limit. Nothing is
+    delivered before `start`, so that whoever opens a pipe holds it before its receiver hears of anything.
+    """
+
+    def __init__(
+        self, source: Reading, end: End, limits: Limits, broken: Callable[[str], None]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._source = source
+        self._deliver = end.deliver_all
+        self._limits = limits
+        self._broken = broken
+        self._splitter = LineSplitter(limits.frame_bytes)
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
+        self._messages = limits.turn_messages
+        self._started = False
+        self._turning = True
+        self._paused = False
+        self._dropped = False
+        self._at_end: Callable[[bool], None] | None = None
+
+    def start(self) -> None:
+        """Deliver from the turn after next on: after whoever waits for the opening of the pipe had a turn."""
+        self._loop.call_soon(self._loop.call_soon, self._start)
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read."""
+        if self._dropped:
+            return
+        if not self._turning:
+            self._turning = True
+            self._loop.call_soon(self._next_turn)
+        self._bytes += len(data)
+        self._lines.extend(self._splitter.feed(data))
+        self._hand_on()
+        if self._lines or self._bytes >= self._limits.turn_bytes:
+            self._pause()
+
+    def end(self, done: Callable[[bool], None]) -> None:
+        """No more bytes. Calls `done` once all lines are delivered; its argument says whether half a line is left."""
+        self._at_end = done
+        if self._started and not self._lines:
+            self._finish()
+
+    def drop(self) -> None:
+        """Deliver nothing more, and release what is held."""
+        self._dropped = True
+        self._lines.clear()
+        self._splitter = LineSplitter(0)
+        self._at_end = None
+
+    def _start(self) -> None:
+        self._started = True
+        self._next_turn()
+
+    def _hand_on(self) -> None:
+        lines = self._lines
+        room = self._limits.turn_messages - self._messages
+        if len(lines) <= min(room, _SLICE):
+            batch = list(lines)
+            lines.clear()
+            self._messages += len(batch)
+            self._deliver(batch)
+        else:
+            self._hand_on_slices(room)
+        if self._splitter.broken and self._started and not lines and not self._dropped:
+            self._dropped = True
+            self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
+
+    def _hand_on_slices(self, room: int) -> None:
+        until = self._loop.time() + SLICE_S
+        while room > 0 and self._lines:
+            batch = [self._lines.popleft() for _ in range(min(room, _SLICE, len(self._lines)))]
+            room -= len(batch)
+            self._messages += len(batch)
+            self._deliver(batch)
+            if self._loop.time() >= until:
+                self._messages = self._limits.turn_messages  # the rest in the next turn
+                return
+
+    def _next_turn(self) -> None:
+        self._bytes = self._messages = 0
+        self._turning = False
+        if not self._dropped:
+            self._hand_on()
+        if self._lines:
+            self._turning = True
+            self._loop.call_soon(self._next_turn)
+            return
+        self._resume()
+        if self._at_end is not None:
+            self._finish()
+
+    def _finish(self) -> None:
+        done, self._at_end = self._at_end, None
+        if done is not None:
+            done(self._splitter.partial)
+
+    def _pause(self) -> None:
+        if not self._paused and not self._source.is_closing():
+            self._paused = True
+            self._source.pause_reading()
+
+    def _resume(self) -> None:
+        if self._paused:
+            self._paused = False
+            if not self._source.is_closing():
+                self._source.resume_reading()
+
+
+class LineOutbox:
+    """Collects what is sent in one turn of the loop and writes it at once.
+
+    `slow` is called when the peer does not read; nothing must be sent after that.
+    """
+
+    def __init__(self, sink: Writing, limits: Limits, slow: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sink = sink
+        self._backlog = Backlog(limits, self._waiting, slow)
+        self._limit = limits.queue_bytes
+        self._pieces: list[bytes] = []
+        self._behind = 0
+        """What waited already when the first piece came; it can only get less before they are written."""
+        self._most = 0
+        """That, and the pieces."""
+
+    def send(self, message: bytes) -> bool:
+        """Queue one message as a line. False: the peer is a slow reader, and the message is not queued."""
+        if _LF in message or _CR in message:
+            message = message.translate(_NEWLINES)
+        size = len(message) + 1
+        pieces = self._pieces
+        if not pieces:
+            self._loop.call_soon(self.flush)
+            self._behind = self._most = self._sink.get_write_buffer_size()
+        most = self._most + size
+        if most <= self._limit:
+            self._backlog.sent += size
+        elif not self._backlog.admit(size):
+            return False
+        pieces.append(message)
+        self._most = most
+        return True
+
+    def flush(self) -> None:
+        """Write what is queued now instead of at the end of the turn."""
+        pieces = self._pieces
+        if not pieces:
+            return
+        pieces.append(b"")
+        data = b"\n".join(pieces)
+        pieces.clear()
+        self._behind = self._most = 0
+        if not self._sink.is_closing():
+            self._sink.write(data)
+
+    def stop(self) -> None:
+        """The peer need not read any more: it is gone, or on its way out under somebody else's deadline."""
+        self._backlog.stop()
+
+    def _waiting(self) -> int:
+        return self._most - self._behind + self._sink.get_write_buffer_size()

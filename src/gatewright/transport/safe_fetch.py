@@ -1,0 +1,150 @@
+"""Asking strangers for small documents: no redirect, no cookie, no large body, no long wait.
+
+The addresses come from servers that the operator configured, but the servers chose them. So nothing
+but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own
+network: a name that resolves to an address that is not on the public internet is not connected to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import socket
+from collections.abc import Mapping, Sequence
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from gatewright.web.ip_addresses import is_public
+
+__all__ = [
+    "MOST_BYTES",
+    "SECONDS",
+    "Egress",
+    "EgressFailed",
+    "PublicOnly",
+    "addresses_of",
+    "is_inside",
+    "is_outside",
+]
+
+MOST_BYTES = 256 * 1024
+SECONDS = 15.0
+
+
+class EgressFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
+    """No answer, or none that may be used. The text says why."""
+
+
+class Egress:
+    """Asks. Keeps nothing between two questions."""
+
+    def __init__(self, *, seconds: float = SECONDS) -> None:
+        self._timeout = aiohttp.ClientTimeout(total=seconds)
+
+    async def ask(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        *,
+        outside: bool,
+    ) -> tuple[int, bytes]:
+        """GET a URL, or POST `body` to it: the status and the whole body. Raises `EgressFailed`.
+
+        `outside` refuses every address that is not public. A redirect is an answer like any other,
+        with status 3xx; it is not followed.
+        """
+        where = URL(url, encoded=True)
+        host = where.host or ""
+        if outside and is_inside(host):
+            raise EgressFailed(f"{host} is no public address")
+        resolver = PublicOnly() if outside else aiohttp.ThreadedResolver()
+        connector = aiohttp.TCPConnector(resolver=resolver, limit=2, force_close=True)
+        try:
+            async with (
+                aiohttp.ClientSession(
+                    connector=connector, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()
+                ) as session,
+                session.request(
+                    "GET" if body is None else "POST",
+                    where,
+                    headers={"Accept": "application/json", **(headers or {})},
+                    data=body,
+                    allow_redirects=False,
+                ) as answer,
+            ):
+                return answer.status, await _whole(answer)
+        except TimeoutError:
+            raise EgressFailed(f"{host} did not answer in {self._timeout.total:g} s") from None
+        except (aiohttp.ClientError, OSError, ValueError) as problem:
+            raise EgressFailed(f"{host} cannot be asked: {problem}") from None
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+    pieces: list[bytes] = []
+    total = 0
+    async for piece in answer.content.iter_any():
+        total += len(piece)
+        if total > MOST_BYTES:
+            raise EgressFailed(f"{answer.url.host} answered more than {MOST_BYTES} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+class PublicOnly(AbstractResolver):
+    """Resolves names to public addresses only. The connection is made to what was judged here, so
+    a name that changes its mind between two look-ups gains nothing."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(
+            host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+        )
+        usable = [
+            ResolveResult(
+                hostname=host,
+                host=str(address[0]),
+                port=port,
+                family=kind,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for kind, _, protocol, _, address in found
+            if is_public(str(address[0]))
+        ]
+        if not usable:
+            raise OSError(errno.EHOSTUNREACH, f"{host} has no public address")
+        return usable
+
+    async def close(self) -> None:
+        """Nothing is kept."""
+
+
+async def is_outside(url: str) -> bool:
+    """Whether a URL leads to the public internet only. What cannot be resolved does."""
+    return all(map(is_public, await addresses_of(URL(url).host or "")))
+
+
+async def addresses_of(host: str) -> Sequence[str]:
+    """All addresses of a name; none where it has none, or where nobody says so in time."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(SECONDS):
+            found = await loop.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(address[0]) for *_, address in found]
+
+
+def is_inside(host: str) -> bool:
+    """Whether a host is written as an address that is not public; names are judged when they resolve."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return not is_public(host)

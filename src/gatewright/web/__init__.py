@@ -1,0 +1,1 @@
+"""Web formats, without I/O: URLs, IP addresses, server-sent events."""

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from gatewright import __version__
+from gatewright.app.announce import announced
+
+
+def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: Path) -> None:
+    tokens = {"operator": "one", "local": "two"}
+    groups = [[Path("/a/mgp.toml"), Path("/a/mcp.toml")], [Path("/b/servers.toml")]]
+    with announced(
+        tmp_path, "http://127.0.0.1:1/mcp", tokens, clear_text=("10.0.0.1:1",), follows=groups
+    ):
+        path = tmp_path / "gateway.json"
+        assert json.loads(path.read_text()) == {
+            "url": "http://127.0.0.1:1/mcp",
+            "pid": os.getpid(),
+            "operator_token": "one",
+            "local_token": "two",
+            "version": __version__,
+            "clear_text": ["10.0.0.1:1"],
+            "follows": [["/a/mgp.toml", "/a/mcp.toml"], ["/b/servers.toml"]],
+        }
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert not path.exists()

@@ -1,0 +1,82 @@
+"""What settings say arrives in the words of each part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gatewright.app.settings_adapters import grants_of, json_limits, profiles_of, spec_of
+from gatewright.config import Settings, load
+
+TEXT = """
+[gateway]
+unprefixed = false
+[limits]
+depth = 9
+call_timeout_s = 7
+tools_per_server = 11
+server_frame_bytes = 1000
+[[servers]]
+id = "one"
+command = "python"
+args = ["-V"]
+[servers.mgp]
+extensions = ["audit"]
+permissions_required = ["shell"]
+trust_level = "sandboxed"
+restart_policy = { policy = "always", max_restarts = 2, backoff_base_ms = 500 }
+[[servers]]
+id = "two"
+url = "http://127.0.0.1:1/mcp"
+default_policy = "opt-out"
+call_timeout_s = 3
+[[grants]]
+agent = "a"
+server = "one"
+tool = "t"
+permission = "deny"
+expires_at = 2026-01-01T00:00:00Z
+[profiles.small]
+servers = ["two"]
+unprefixed = true
+"""
+
+
+def settings(folder: Path) -> Settings:
+    path = folder / "mgp.toml"
+    path.write_text(TEXT)
+    return load(path, environ={"GATEWRIGHT_STATE": str(folder)})
+
+
+def test_a_server_keeps_what_its_entry_says(tmp_path: Path) -> None:
+    said = settings(tmp_path)
+    one, two = (spec_of(said, server) for server in said.servers)
+    assert (one.transport, one.command, one.args) == ("stdio", "python", ("-V",))
+    assert one.face is not None
+    assert one.face.extensions == ("audit",)
+    assert one.permissions == ("shell.execute",)
+    assert (one.restart.policy, one.restart.max, one.restart.first_s) == ("always", 2, 0.5)
+    assert (one.call_s, one.limits.frame_bytes, one.catalogue.tools) == (7, 1000, 11)
+    assert (two.transport, two.url, two.call_s) == ("http", "http://127.0.0.1:1/mcp", 3)
+    assert two.face is None
+
+
+def test_grants_and_default_policies_become_one_table(tmp_path: Path) -> None:
+    grants = grants_of(settings(tmp_path))
+    before = 1_700_000_000.0
+    found = grants.decide("a", "one", "t", before)
+    assert (found.permission, found.source) == ("deny", "tool_grant")
+    assert str(found.granted_by).startswith("config ")
+    assert grants.decide("a", "one", "t", 1_800_000_000.0).source == "default_policy"
+    assert grants.decide("b", "two", "x", before).permission == "allow"
+
+
+def test_profiles_come_with_the_default_one(tmp_path: Path) -> None:
+    found = profiles_of(settings(tmp_path))
+    assert set(found) == {"", "small"}
+    assert found["small"].servers == ("two",)
+    assert found["small"].unprefixed
+    assert not found[""].unprefixed
+
+
+def test_frames_are_bounded_as_configured(tmp_path: Path) -> None:
+    assert json_limits(settings(tmp_path).limits).depth == 9

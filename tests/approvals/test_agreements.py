@@ -1,0 +1,52 @@
+"""A yes to a tool holds for one caller, for a while, and for the tool as it was."""
+
+from __future__ import annotations
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from gatewright.approvals.agreements import KEPT, Agreements
+from tests.gate_parts import AGENT, OPERATOR, a_tool, a_tool_call
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_yes_holds_for_its_caller_and_tool_until_it_ends() -> None:
+    clock = Clock()
+    kept = Agreements(clock)
+    tool, other = a_tool("search"), a_tool("fetch")
+    call = a_tool_call(tool)
+    assert not kept.holds(call, tool, 60)
+    kept.add(call, tool)
+    assert kept.holds(call, tool, 60)
+    assert not kept.holds(a_tool_call(tool, caller=OPERATOR), tool, 60)
+    assert not kept.holds(a_tool_call(other), other, 60)
+    assert not kept.holds(call, tool, 0)
+    clock.now += 60
+    assert not kept.holds(call, tool, 60)
+
+
+def test_another_definition_of_the_tool_is_asked_about_again() -> None:
+    kept = Agreements(Clock())
+    tool = a_tool("search")
+    kept.add(a_tool_call(tool), tool)
+    changed = replace(tool, definition={**tool.definition, "title": Raw(b'"Send"')})
+    assert not kept.holds(a_tool_call(changed), changed, 60)
+
+
+def test_what_is_kept_has_a_bound_and_the_oldest_goes_first() -> None:
+    kept = Agreements(Clock())
+    tool = a_tool("search")
+    calls = [
+        a_tool_call(tool, caller=replace(AGENT, id=f"agent{number}")) for number in range(KEPT + 1)
+    ]
+    for call in calls:
+        kept.add(call, tool)
+    assert not kept.holds(calls[0], tool, 60)
+    assert kept.holds(calls[1], tool, 60)
+    assert kept.holds(calls[-1], tool, 60)

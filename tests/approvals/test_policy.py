@@ -1,0 +1,147 @@
+"""What the configuration says about approvals, and the webhook of a new request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from gatewright.approvals.gate import Rule
+from gatewright.approvals.policy import adopt, by_operators, desk_of, queue_of, rules_of, webhook
+from gatewright.approvals.request import Approval, Asked
+from gatewright.approvals.store import Approvals
+from gatewright.call import Target
+from gatewright.config import Settings, load
+from tests.storage.parts import state_in
+
+CONTENT = """
+[approvals]
+approver = "operator"
+quorum = 2
+hold_s = 3
+expires_s = 60
+[[servers]]
+id = "files"
+command = "true"
+[servers.tools.read]
+approver = "caller"
+[servers.tools.write]
+risk_level = "dangerous"
+"""
+
+
+def settings(folder: Path, content: str = CONTENT) -> Settings:
+    (folder / "mgp.toml").write_text(content)
+    return load(folder / "mgp.toml", environ={"HOME": str(folder), "GATEWRIGHT_STATE": str(folder)})
+
+
+def nothing(event_type: str, **more: Any) -> int:
+    return 0
+
+
+def test_a_tool_has_the_approver_that_was_said_for_it_or_the_general_one(tmp_path: Path) -> None:
+    rule = rules_of(settings(tmp_path))
+    assert rule(Target("files", "read")) == Rule("caller", 2)
+    assert rule(Target("files", "write")) == Rule("operator", 2)
+    assert rules_of(settings(tmp_path, ""))(Target("files", "read")) == Rule("either", 1)
+
+
+def test_what_is_said_of_every_tool_of_a_server_counts_where_a_tools_own_table_says_nothing(
+    tmp_path: Path,
+) -> None:
+    said = settings(
+        tmp_path,
+        '[[servers]]\nid = "files"\ncommand = "true"\n[servers.tools."*"]\napprover = "operator"\n'
+        '[servers.tools.read]\nrisk_level = "safe"\n',
+    )
+    assert rules_of(said)(Target("files", "write")) == Rule("operator", 1)
+    assert rules_of(said)(Target("files", "read")) == Rule("operator", 1)
+    assert rules_of(said)(Target("other", "write")) == Rule("either", 1)
+    assert by_operators(said)
+    assert by_operators(settings(tmp_path, ""))
+    assert not by_operators(settings(tmp_path, '[approvals]\napprover = "caller"\n'))
+
+
+async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
+    tmp_path: Path,
+) -> None:
+    found = settings(tmp_path)
+    desk = desk_of(found, state_in(tmp_path), nothing)
+    assert (desk.lasts_s, desk.tell, queue_of(found, desk).hold_s) == (60, None, 3)
+    other = settings(tmp_path, '[approvals]\nwebhook = "http://127.0.0.1:1/"\n')
+    adopt(desk, other)
+    assert (desk.lasts_s, desk.tell is None) == (3600, False)
+    assert queue_of(other, desk).policy != queue_of(found, desk).policy
+    desk.close()
+
+
+def an_approval(folder: Path) -> Approval:
+    store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
+    asked = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
+    made = store.ask(
+        asked, arguments='{"k":"v"}', risk="dangerous", reason="r", quorum=1, lasts_s=60
+    )
+    store.close()
+    assert made is not None
+    return made
+
+
+class Hook:
+    """A web server that is told, and answers with one status after the other."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.told: list[Any] = []
+
+    async def __aenter__(self) -> str:
+        app = web.Application()
+        app.router.add_post("/hook", self._post)
+        self._runner = web.AppRunner(app)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+        return f"http://127.0.0.1:{port}/hook"
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._runner.cleanup()
+
+    async def _post(self, request: web.Request) -> web.Response:
+        self.told.append(json.loads(await request.text()))
+        return web.Response(status=self.statuses.pop(0))
+
+
+async def test_a_webhook_is_told_what_helps_to_decide_and_no_argument(tmp_path: Path) -> None:
+    made, hook = an_approval(tmp_path), Hook(204)
+    async with hook as url:
+        async with asyncio.timeout(10):
+            await webhook(url)(made)
+    (told,) = hook.told
+    assert told["event"] == "approval.requested"
+    assert told["approval"]["id"] == made.id
+    assert told["decide"] == f"gatewright approve {made.id}"
+    assert '"v"' not in json.dumps(told)
+
+
+async def test_a_webhook_that_fails_is_tried_again(tmp_path: Path) -> None:
+    hook = Hook(500, 200)
+    async with hook as url:
+        await webhook(url)(an_approval(tmp_path))
+    assert len(hook.told) == 2
+
+
+async def test_a_webhook_that_goes_on_failing_is_a_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hook = Hook(500, 503, 500)
+    made = an_approval(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        async with hook as url:
+            await webhook(url)(made)
+    assert f"the webhook was not told of {made.id}: HTTP 500" in caplog.text

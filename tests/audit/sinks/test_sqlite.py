@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.audit.sinks.follow import SinkFailed
+from gatewright.audit.sinks.sqlite import SqliteSink
+
+
+def line(number: int) -> bytes:
+    found = {"id": f"r{number}", "time": "2024", "event_type": "TOOL_EXECUTED", "trace_id": "t"}
+    return json.dumps(found).encode()
+
+
+def rows(path: Path) -> list[Any]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("SELECT id, record FROM gatewright_audit ORDER BY id").fetchall()
+
+
+async def test_each_record_is_one_row_however_often_it_comes(tmp_path: Path) -> None:
+    """GRH-cfg-12."""
+    path = tmp_path / "audit.db"
+    sink = SqliteSink(path, lambda given: b"event " + given[:9] + b"\n")
+    await sink.deliver([line(1), line(2)])
+    await sink.deliver([line(2), line(3)])
+    await sink.close()
+    assert rows(path) == [(f"r{number}", 'event {"id": "r') for number in (1, 2, 3)]
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = SqliteSink(path, lambda given: given)
+    await again.deliver([line(4)])
+    await again.close()
+    assert len(rows(path)) == 4
+
+
+async def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    path.write_bytes(b"this is no database at all" * 100)
+    sink = SqliteSink(path, lambda given: given)
+    with pytest.raises(SinkFailed, match=r"audit\.db"):
+        await sink.deliver([line(1)])
+    await sink.close()

@@ -1,0 +1,134 @@
+"""Reading the trail, beside a gateway and without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import DATABASE, Query
+from gatewright.audit.segments import segment_numbers, segment_path
+from gatewright.call import Refusal
+from gatewright.storage.errors import StoreError
+from tests.audit.parts import a_call, a_log, fill, records, run, verified
+
+
+async def test_an_answered_call_is_found_at_once(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    for number in range(50):
+        run(log, a_call(number))
+        assert [each["call"] for each in records(tmp_path, trace_id=f"trace-{number}")] == [
+            f"call-{number}"
+        ] * 2
+    await log.close()
+
+
+async def test_records_are_found_wherever_they_are_by_then(tmp_path: Path) -> None:
+    await fill(tmp_path, 100, segment_bytes=20_000)
+    log = a_log(tmp_path, segment_bytes=20_000)
+    run(log, a_call(77), Refusal("access_denied", "no", gate="access"))
+    assert [each["outcome"] for each in records(tmp_path, outcome="denied")] == ["denied"]
+    assert len(records(tmp_path, agent="ann")) == 102
+    assert [each["seq"] for each in records(tmp_path)] == list(range(1, 103))
+    await log.close()
+    assert [each["seq"] for each in records(tmp_path)] == list(range(1, 103))
+
+
+async def test_the_newest_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    await fill(tmp_path, 100)
+    reader = AuditReader(tmp_path)
+    found = [each["seq"] for each in reader.query(Query(limit=5))]
+    assert found == [100, 99, 98, 97, 96]
+
+
+async def test_one_answer_is_of_one_moment(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    for number in range(10):
+        run(log, a_call(number))
+    answer = AuditReader(tmp_path).query(Query(newest_first=False))
+    first = next(answer)
+    run(log, a_call(99))
+    await log.on_disk()
+    assert [first["seq"], *(each["seq"] for each in answer)] == list(range(1, 21))
+    await log.close()
+
+
+async def test_two_answers_can_be_read_at_once(tmp_path: Path) -> None:
+    await fill(tmp_path, 20)
+    reader = AuditReader(tmp_path)
+    pairs = zip(reader.query(Query()), reader.query(Query()), strict=True)
+    assert all(one == other for one, other in pairs)
+
+
+async def test_the_tail_is_the_last_records_oldest_first(tmp_path: Path) -> None:
+    await fill(tmp_path, 30)
+    assert [each["seq"] for each in AuditReader(tmp_path).tail(4)] == [27, 28, 29, 30]
+    assert [each["seq"] for each in AuditReader(tmp_path).tail(100)] == list(range(1, 31))
+
+
+async def test_a_tail_that_follows_shows_each_new_record_once(tmp_path: Path) -> None:
+    log = a_log(tmp_path, segment_bytes=3000)
+    for number in range(3):
+        run(log, a_call(number))
+    looks = 0
+
+    def follow() -> bool:
+        nonlocal looks
+        looks += 1
+        for number in range(looks):
+            run(log, a_call(100 * looks + number))
+        return looks < 8
+
+    seen = [each["seq"] for each in AuditReader(tmp_path).tail(2, follow=follow)]
+    assert seen == list(range(5, log.written + 1 - 2 * 8))
+    await log.close()
+
+
+async def test_a_tail_of_nothing_can_be_followed(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    steps = iter([True, True, False])
+
+    def follow() -> bool:
+        run(log, a_call())
+        return next(steps)
+
+    assert [each["seq"] for each in AuditReader(tmp_path).tail(5, follow=follow)] == [1, 2, 3, 4]
+    await log.close()
+
+
+async def test_a_trail_can_be_read_without_a_gateway_and_is_not_changed_by_it(
+    tmp_path: Path,
+) -> None:
+    await fill(tmp_path, 10)
+    names = ["audit.db", "audit.head", *(f"audit-{each:06d}.jsonl" for each in (1,))]
+    before = [(tmp_path / name).read_bytes() for name in names]
+    assert len(records(tmp_path)) == 10
+    assert verified(tmp_path).records == 10
+    assert [(tmp_path / name).read_bytes() for name in names] == before
+
+
+def test_where_there_is_no_trail_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"audit\.db cannot be used"):
+        list(AuditReader(tmp_path).query(Query()))
+
+
+async def test_a_trail_that_cannot_be_decoded_points_to_verify(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    run(log, a_call())
+    path = segment_path(tmp_path, segment_numbers(tmp_path)[-1])
+    path.write_bytes(path.read_bytes().replace(b'"ann"', b'"ann'))
+    with pytest.raises(StoreError, match="gatewright audit verify"):
+        list(AuditReader(tmp_path).query(Query(agent="ann")))
+    await log.close()
+
+
+async def test_a_long_answer_streams_instead_of_gathering(tmp_path: Path) -> None:
+    await fill(tmp_path, 2000)
+    answer = AuditReader(tmp_path).query(Query(newest_first=False))
+    first = next(answer)
+    assert first["seq"] == 1
+    answer.close()  # type: ignore[attr-defined]
+    assert (tmp_path / DATABASE).exists()
+    assert msgspec.json.encode(first)

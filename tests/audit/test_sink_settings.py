@@ -1,0 +1,69 @@
+"""The sinks of a configuration, in a real gateway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gatewright.audit.sink_settings import sinks_of
+from gatewright.config import Settings, load
+from tests.audit.parts import a_log, until
+
+
+def configured(folder: Path, text: str) -> Settings:
+    """The settings of a file of this text."""
+    path = folder / "mgp.toml"
+    path.write_text(f'[storage]\npath = "{folder / "state"}"\n{text}')
+    return load(path)
+
+
+async def test_a_configured_file_gets_the_record(tmp_path: Path) -> None:
+    """MGP-6.3-3: events are kept here, whatever becomes of other places."""
+    settings = configured(
+        tmp_path, '[[audit.sinks]]\nname = "archive"\ntype = "file"\npath = "logs/audit.jsonl"\n'
+    )
+    settings.storage.path.mkdir()
+    log = a_log(settings.storage.path)
+    sinks = sinks_of(settings)
+    sinks.start()
+    log.event("com.example.made")
+    await until(lambda: sinks.taken() == 1)
+    await sinks.close()
+    await log.close()
+    written = (settings.storage.path / "logs" / "audit.jsonl").read_bytes()
+    assert written == (settings.storage.path / "audit-000001.jsonl").read_bytes()
+
+
+async def test_a_secret_that_is_missing_stops_its_sink_alone_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
+    settings = configured(
+        tmp_path,
+        '[[audit.sinks]]\nname = "siem"\ntype = "http"\nurl = "http://127.0.0.1:9/"\n'
+        'headers = { Authorization = "Bearer ${NO_SUCH_TOKEN}" }\n'
+        '[[audit.sinks]]\nname = "archive"\ntype = "file"\npath = "audit.jsonl"\n',
+    )
+    settings.storage.path.mkdir()
+    log = a_log(settings.storage.path)
+    sinks = sinks_of(settings)
+    sinks.start()
+    log.event("com.example.made")
+    await until(lambda: sinks.states()["siem"].problem is not None)
+    await until(lambda: sinks.states()["archive"].taken == 1)
+    assert "NO_SUCH_TOKEN is not set" in str(sinks.states()["siem"].problem)
+    assert sinks.taken() == 0
+    await sinks.close()
+    await log.close()
+
+
+def test_every_type_can_be_configured_and_none_connects_at_once(tmp_path: Path) -> None:
+    settings = configured(
+        tmp_path,
+        '[[audit.sinks]]\nname = "a"\ntype = "syslog"\naddress = "udp://127.0.0.1:9"\n'
+        '[[audit.sinks]]\nname = "b"\ntype = "postgres"\ndsn = "postgresql://nobody@127.0.0.1:9/x"\n'
+        '[[audit.sinks]]\nname = "c"\ntype = "http"\nurl = "http://127.0.0.1:9/"\n',
+    )
+    assert set(sinks_of(settings).states()) == {"a", "b", "c"}

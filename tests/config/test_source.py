@@ -1,0 +1,118 @@
+"""Where the configuration of a running gateway comes from: the same files, and those that would count."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gatewright.config import FileSource, SettingsError
+from gatewright.config.sealed_file import SealedFile
+from tests.accepting import accept_file, allow_secret
+
+SERVER = '[[servers]]\nid = "{}"\ncommand = "x"\n'
+
+
+def source(folder: Path, **more: Path) -> FileSource:
+    return FileSource(more.get("config"), environ=home(folder), cwd=folder)
+
+
+def home(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder / "home")}
+
+
+def test_what_the_command_line_says_stands_over_every_reading(tmp_path: Path) -> None:
+    file = tmp_path / "mgp.toml"
+    file.write_text("[gateway]\nport = 1\n")
+    found = FileSource(file, host="127.0.0.9", port=7, environ={"HOME": str(tmp_path)})
+    assert (found.load().gateway.host, found.load().gateway.port) == ("127.0.0.9", 7)
+    file.write_text("[gateway]\nport = 2\n")
+    assert found.load().gateway.port == 7
+
+
+def test_a_file_that_comes_changes_or_goes_has_another_stamp(tmp_path: Path) -> None:
+    found = source(tmp_path)
+    assert found.load().servers == ()
+    seen = [found.stamp()]
+    assert found.used == seen[0]
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("a"))
+    seen.append(found.stamp())
+    project.write_text(SERVER.format("ab"))
+    seen.append(found.stamp())
+    fresh = tmp_path / "new"
+    fresh.write_text(SERVER.format("cd"))
+    os.utime(fresh, ns=(project.stat().st_atime_ns, project.stat().st_mtime_ns))
+    fresh.replace(project)
+    seen.append(found.stamp())
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(SERVER.format("u"))
+    seen.append(found.stamp())
+    project.unlink()
+    seen.append(found.stamp())
+    assert len(set(seen)) == len(seen)
+    assert found.stamp() == seen[-1]
+
+
+def test_what_was_read_is_as_old_as_its_stamp_says(tmp_path: Path) -> None:
+    file = tmp_path / "mgp.toml"
+    file.write_text(SERVER.format("a"))
+    found = source(tmp_path, config=file)
+    found.load()
+    file.write_text(SERVER.format("abc"))
+    assert found.stamp() != found.used
+    file.write_text("[broken")
+    with pytest.raises(SettingsError):
+        found.load()
+    assert found.stamp() == found.used
+
+
+def test_a_file_whose_content_is_a_value_counts_as_well(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("one")
+    (tmp_path / "mgp.toml").write_text(SERVER.format("a") + 'env = { A = "${file:token}" }\n')
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
+    found = source(tmp_path)
+    assert found.load().servers[0].env == {"A": "one"}
+    assert found.stamp() == found.used
+    (tmp_path / "token").write_text("three")
+    assert found.stamp() != found.used
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
+    assert found.load().servers[0].env == {"A": "three"}
+    assert found.stamp() == found.used
+
+
+def test_a_named_file_is_the_only_one_that_counts(tmp_path: Path) -> None:
+    named = tmp_path / "named.toml"
+    named.write_text("")
+    found = FileSource(environ={"MGP_CONFIG_PATH": str(named), "HOME": str(tmp_path)}, cwd=tmp_path)
+    before = found.stamp()
+    (tmp_path / "mgp.toml").write_text(SERVER.format("a"))
+    assert found.stamp() == before
+
+
+def test_a_secret_that_is_set_or_replaced_is_a_change(tmp_path: Path) -> None:
+    (tmp_path / "mgp.toml").write_text(
+        '[storage]\npath = "state"\n[[servers]]\nid = "a"\ncommand = "${secret:token}"\n'
+    )
+    accept_file(tmp_path / "mgp.toml", home(tmp_path))
+    found = source(tmp_path)
+    assert found.load().servers[0].problem is not None
+    for value in ("one", "two"):
+        SealedFile(tmp_path / "state").put("token", value)
+        allow_secret("token", tmp_path / "mgp.toml", tmp_path / "state", home(tmp_path))
+        assert found.stamp() != found.used
+        assert found.load().servers[0].command == value
+        assert found.stamp() == found.used
+
+
+def test_the_files_that_are_followed_are_absolute_and_in_the_groups_of_which_one_counts(
+    tmp_path: Path,
+) -> None:
+    """What other commands are told: whichever file comes first in a group is the one that a change must be of."""
+    assert source(tmp_path, config=Path("some.toml")).follows() == [[tmp_path / "some.toml"]]
+    assert source(tmp_path, config=Path("-")).follows() == [[Path("-")]]
+    project, user = source(tmp_path).follows()
+    assert project == [tmp_path / "mgp.toml", tmp_path / "mcp.toml"]
+    assert user[0] == tmp_path / "home/.config/mgp/servers.toml"

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.call import Call, Caller, CannotAsk, Client, Failure
+from gatewright.dialects.groundhog.confined import Isolation
+from gatewright.dialects.groundhog.register import registered_of
+from gatewright.dialects.groundhog.registered import Registry
+from gatewright.dialects.groundhog.registration import read_registration
+from gatewright.dialects.groundhog.registration_store import RegisteredRequests
+from gatewright.dialects.groundhog.registrations import Registrations
+from gatewright.dialects.groundhog.shipped import shipped_directory
+from gatewright.storage.errors import StoreError
+from tests.dialects.groundhog.requests import REGISTER, changed
+from tests.storage.parts import state_in
+
+NOBODY: Any = None
+
+
+def made(folder: Path) -> tuple[Registry, Registrations]:
+    registry = Registry()
+    shipped = {"directory_list": shipped_directory([str(folder)], Isolation())}
+    return registry, Registrations(registry, state_in(folder), shipped)
+
+
+def add(registry: Registry, found: Registrations, request: dict[str, Any]) -> None:
+    wanted = read_registration(request)
+    base = found.shipped[wanted.name]
+    registry.add(registered_of(wanted, base.definition, base.make(wanted.profile), request))
+
+
+def call() -> Call:
+    return Call(
+        id="c1",
+        door="test",
+        kind="tool",
+        method="tools/call",
+        name="theirs",
+        params={},
+        caller=Caller("ann"),
+        client=Client("2025-11-25"),
+        trace_id="t",
+    )
+
+
+def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
+    """GRH-reg-5."""
+    registry, found = made(tmp_path)
+    add(registry, found, REGISTER)
+    add(registry, found, changed("tool_metadata.version", "1.1.0"))
+    found.store()
+    again, _ = made(tmp_path)
+    assert [(one.name, one.version) for one in again.tools] == [
+        ("directory_list", "1.0.0"),
+        ("directory_list", "1.1.0"),
+    ]
+    assert [one.fingerprint for one in again.tools] == [one.fingerprint for one in registry.tools]
+
+
+def test_what_is_no_good_any_more_is_said_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = changed("security_profile.sandbox_level", "bunker")
+    gone = changed("tool_metadata.name", "no_longer_shipped")
+    RegisteredRequests(state_in(tmp_path)).put([bad, gone, REGISTER])
+    with caplog.at_level(logging.WARNING, "gatewright.registry"):
+        registry, _ = made(tmp_path)
+    assert [one.name for one in registry.tools] == ["directory_list"]
+    assert len(caplog.records) == 2
+
+
+def test_what_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
+    state = state_in(tmp_path)
+    RegisteredRequests(state).put([REGISTER])
+    state.engine.execute("UPDATE documents SET body = 'no json'")
+    with pytest.raises(StoreError, match="registered tool"):
+        made(tmp_path)
+
+
+def test_nothing_registered_is_no_step(tmp_path: Path) -> None:
+    _, found = made(tmp_path)
+    found.store()
+    assert state_in(tmp_path).heads()["registrations"].steps == 0
+
+
+async def test_a_connection_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
+    """GRH-reg-5."""
+    _, found = made(tmp_path)
+    asked: list[Any] = []
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        asked.append((method, params))
+        if params["parameters"].get("fail"):
+            raise CannotAsk("no such ticket")
+        return {"data": {"content": "looks like MCP"}}
+
+    assert found.connection("", "theirs", "1") is None
+    assert found.connection("s", "theirs", "1") is None
+    found.connected("s", ask)
+    run = found.connection("s", "theirs", "1")
+    assert run is not None
+    found.stands_behind("s", "theirs", "1")
+    assert await run({"a": 1}, call(), NOBODY) == {
+        "structuredContent": {"content": "looks like MCP"},
+        "content": [],
+    }
+    assert asked == [
+        (
+            "tools/invoke",
+            {
+                "tool_id": "theirs",
+                "tool_version": "1",
+                "execution_id": "exec-c1",
+                "parameters": {"a": 1},
+            },
+        )
+    ]
+    failed = await run({"fail": True}, call(), NOBODY)
+    assert failed == Failure("upstream_error", "who offers theirs said: no such ticket")
+    found.gone("s")
+    gone = await run({}, call(), NOBODY)
+    assert isinstance(gone, Failure)
+    assert gone.reason == "upstream_unavailable"
+
+
+def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
+    registry, found = made(tmp_path)
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        return {}
+
+    found.connected("s", ask)
+    run = found.connection("s", "theirs", "1.0.0")
+    assert run is not None
+    wanted = read_registration(
+        {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
+    )
+    registry.add(registered_of(wanted, None, run, None))
+    found.stands_behind("s", "theirs", "1.0.0")
+    found.store()
+    assert state_in(tmp_path).heads()["registrations"].steps == 0
+    found.gone("s")
+    assert registry.tools == ()
+
+
+async def test_a_tool_is_there_as_long_as_anybody_stands_behind_it(tmp_path: Path) -> None:
+    """GRH-reg-4 and GRH-reg-5: the first who registered it is asked, and the next one when that is gone. Who
+    only wanted to register it takes nothing away."""
+    registry, found = made(tmp_path)
+    wanted = read_registration(
+        {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
+    )
+
+    def offered(connection: str) -> Any:
+        async def ask(method: str, params: dict[str, Any]) -> Any:
+            return {"data": {"from": connection}}
+
+        found.connected(connection, ask)
+        return found.connection(connection, "theirs", "1.0.0")
+
+    run = offered("one")
+    registry.add(registered_of(wanted, None, run, None))
+    found.stands_behind("one", "theirs", "1.0.0")
+    assert offered("in vain") is not None
+    offered("two")
+    found.stands_behind("two", "theirs", "1.0.0")
+    found.gone("in vain")
+    assert await run({}, call(), NOBODY) == {"from": "one"}
+    found.gone("one")
+    assert [one.name for one in registry.tools] == ["theirs"]
+    assert await run({}, call(), NOBODY) == {"from": "two"}
+    found.gone("two")
+    assert registry.tools == ()

@@ -1,0 +1,54 @@
+"""The filter `flow`: what a tool brings is noted, and nothing is changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.flow.filter import Flow
+from gatewright.flow.taints import Taints
+from tests.gate_parts import a_call, a_tool, a_tool_call
+
+EVENT = Event("notifications/progress", {"message": "half"})
+
+
+def reading(*marks: str) -> Call:
+    return a_tool_call(a_tool("read", flow=marks))
+
+
+def made() -> tuple[Taints, Flow]:
+    taints = Taints(lambda: 0.0)
+    return taints, Flow(taints, lambda call: (*call.caller.who, call.session or ""), idle=False)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "noted"),
+    [
+        (Answer(b"{}"), True),
+        (Answer(b"{}", tool_error=True), True),
+        (Failure("upstream_error", error=b'{"code":1,"message":"text of the owner"}'), True),
+        (Failure("timeout", "too late"), False),
+        (Refusal("access_denied", "no"), False),
+    ],
+)
+def test_what_its_owner_said_is_noted_and_handed_on_as_it_is(outcome: Outcome, noted: bool) -> None:
+    taints, flow = made()
+    assert flow.outcome(reading("untrusted", "outbound"), outcome) is outcome
+    expected = {"untrusted": "srv__read"} if noted else {}
+    assert taints.of(("agent", "agent.one", ""), 1) == expected
+
+
+def test_what_an_event_says_is_noted_before_the_result_is_there() -> None:
+    taints, flow = made()
+    assert flow.event(reading("private"), EVENT) is EVENT
+    assert taints.of(("agent", "agent.one", ""), 1) == {"private": "srv__read"}
+
+
+@pytest.mark.parametrize(
+    "call", [reading(), reading("outbound"), a_call("list", ""), a_call("prompt")]
+)
+def test_what_reads_nothing_of_the_kind_is_not_noted(call: Call) -> None:
+    taints, flow = made()
+    assert flow.outcome(call, answer := Answer(b"{}")) is answer
+    assert flow.event(call, EVENT) is EVENT
+    assert taints._held == {}

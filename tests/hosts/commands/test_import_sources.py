@@ -1,0 +1,65 @@
+"""URLs as a source: https and public addresses, unless private ones were asked for."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from gatewright.cli.output import CliError
+from gatewright.hosts.commands.import_sources import fetch, find_sources
+from gatewright.hosts.model import CannotRead
+from tests.cli.shell import Shell
+from tests.hosts.more_samples import MORE_SAMPLES
+
+
+class _Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        text = MORE_SAMPLES["registry-api"].text.encode()
+        self.send_response(200 if self.path.startswith("/server") else 302)
+        self.send_header("Location", "/server")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class has it
+        """Nothing on the terminal."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_entry_of_a_registry_is_imported_from_its_url(shell: Shell, site: str) -> None:
+    done = shell.run("import", f"{site}/server?key=hunter2", "--private", "--json")
+    assert done.code == 0
+    (server,) = done.document["servers"]
+    assert (server["id"], server["source"]["file"]) == ("weather", f"{site}/server")
+    assert "hunter2" not in done.out + done.err
+
+
+def test_a_private_address_is_not_asked_unless_it_is_allowed(site: str) -> None:
+    for url in (f"{site}/server", site.replace("http:", "https:"), "http://localhost:1/"):
+        with pytest.raises(CannotRead) as found:
+            fetch(url, private=False)
+        assert found.value.kind == "unreachable"
+
+
+def test_a_redirect_is_not_followed(site: str) -> None:
+    with pytest.raises(CannotRead, match="status 302"):
+        fetch(f"{site}/elsewhere", private=True)
+
+
+def test_a_source_that_failed_is_told_apart_from_one_that_was_never_there() -> None:
+    (found,) = find_sources(["https://[::1]:1/x"], "/b", private=False)
+    assert found.problem is not None
+    assert found.content == b""
+    with pytest.raises(CliError, match="keeps no servers here"):
+        find_sources(["inspector"], "/b", private=False)

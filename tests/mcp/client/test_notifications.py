@@ -1,0 +1,120 @@
+"""Whom a notification is for that belongs to no call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.call import Target
+from gatewright.mcp.wire.jsonrpc import Notification, parse
+from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
+from gatewright.mcp.wire.methods import WORDS
+from tests.behaviour.task_places import (
+    BOB,
+    House,
+    speaker,
+    to,
+)
+from tests.mcp.client.test_http_link import DONE, begin, ended, scripted
+from tests.servers.rig import FakeBack, running, within
+from tests.servers.scripted import linked, start
+
+
+@pytest.fixture
+async def legacy(tmp_path: Path) -> AsyncIterator[House]:
+    async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
+        yield House(supervisor, "legacy")
+
+
+async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(legacy: House) -> None:
+    await legacy.put(
+        to(
+            legacy.method(BOB, "notifications/acme.said", {}),
+            Target("one", "notifications/acme.said"),
+        )
+    )
+    link = legacy.supervisor.fleet.servers["one"].link
+    assert link is not None
+    note = parse(
+        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"his"}}'
+    )
+    assert isinstance(note, Notification)
+    link._notified(note)
+    assert any("his" in one for one in legacy.take("bob"))
+    assert not any("his" in one for one in legacy.take("ann"))
+
+
+def _progress(number: int, token: object) -> dict[str, Any]:
+    return {
+        "method": "notifications/progress",
+        "params": {"progressToken": token, "progress": number},
+    }
+
+
+async def test_progress_is_for_the_call_that_has_its_token_by_the_name_that_its_caller_gave() -> (
+    None
+):
+    async with linked() as (link, server):
+        ann, bob = FakeBack(), FakeBack()
+        params = {"name": "t", "_meta": {"progressToken": "hers"}}
+        calls = [start(link, ann, params=params), start(link, bob)]
+        hers, his = (await server.next())["id"], (await server.next())["id"]
+        for number, token in enumerate((999, his, "hers", str(hers), None, hers)):
+            server.say(**_progress(number, token))
+        for ident in (hers, his):
+            server.say(id=ident, result={"content": []})
+        await within(asyncio.gather(*calls))
+        assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 5}]
+        assert bob.events == []
+        assert link.dropped == 5
+
+
+async def test_an_acknowledgement_says_what_the_server_honours() -> None:
+    async with linked() as (link, _):
+        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        link._notes.listening["7"] = told
+        for ident, honoured in (("8", {}), ("7", {"resourceSubscriptions": ["x:1"]})):
+            params = {"notifications": honoured, "_meta": {META_SUBSCRIPTION: ident}}
+            link._notes.take("notifications/subscriptions/acknowledged", params, None)
+        assert await within(told) == {"resourceSubscriptions": ["x:1"]}
+
+
+async def test_progress_on_the_stream_of_another_call_is_nobodys() -> None:
+    async with scripted() as (supervisor, server):
+        ann, bob = FakeBack(), FakeBack()
+        first = begin(supervisor, ann, meta={"progressToken": "hers"})
+        hers = await server.next("tools/call")
+        second = begin(supervisor, bob, meta={"progressToken": "his"}, session="other")
+        his = await server.next("tools/call")
+        for asked in (hers, his):
+            asked.stream()
+        his.event(_progress(1, hers.body["id"]))
+        his.event(_progress(2, his.body["id"]))
+        his.event({"id": his.body["id"], "result": DONE})
+        await ended(second)
+        hers.event(_progress(3, hers.body["id"]))
+        hers.event({"id": hers.body["id"], "result": DONE})
+        await ended(first)
+        assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 3}]
+        assert bob.of("notifications/progress") == [{"progressToken": "his", "progress": 2}]
+
+
+# -- the table ----------------------------------------------------------------------------------------
+
+_OF_A_CALL = frozenset(
+    {"notifications/progress", "notifications/message", "notifications/cancelled"}
+)
+
+
+def test_each_notification_of_servers_is_placed() -> None:
+    """One that is added has to be said of a call or of the server, before anybody hears it."""
+    said = {
+        one.method for one in WORDS if one.notification and "server" in one.by and not one.extension
+    }
+    assert said == OF_THE_SERVER | _OF_A_CALL
+    assert not OF_THE_SERVER & _OF_A_CALL
+    assert {one for one in said if "tasks" in one} == TASK_STATUS

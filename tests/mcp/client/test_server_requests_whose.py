@@ -1,0 +1,266 @@
+"""Whose a question is: every kind of question, asked at every moment in the life of every mix of calls.
+
+The model knows for which call the server asks, which the connection does not. A call whose question is open waits for it: its
+server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only
+ever asked about its own call, and where it cannot be known whose it is, nobody is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gatewright.call import Call, Question
+from gatewright.mcp.client import server_requests
+from gatewright.mcp.client.pending_requests import Clock, Exchange
+from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, Questions
+from gatewright.mcp.wire import jsonrpc
+from tests.servers.rig import LEGACY, MODERN, make_call
+
+METHODS = ("elicitation/create", "sampling/createMessage", "roots/list", "vendor/question")
+Act = Literal["start", "answer", "cancel", "late", "ask", "wait", "exact"]
+
+
+class Caller:
+    """The way back to one call: notes what it was asked about."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self.world, self.number = world, number
+
+    def emit(self, event: object) -> None:
+        """Nothing here looks at events."""
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        assert question.params is not None
+        self.world.asked.append((self.number, question.params["about"]))
+        return {"by": self.number}
+
+
+class World:
+    """Calls of several parties on one connection, and a server that knows what it asks for."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.asked: list[tuple[int, int]] = []
+        self.party: dict[int, str] = {}
+        self.open: dict[int, Exchange] = {}
+        self.given_up: dict[int, Exchange] = {}
+        self.clock = Clock({})
+        self.questions = Questions("s", self.said)
+        self.ids = itertools.count(1)
+        self.waiting: dict[bytes, int] = {}
+        """By open question: the call that waits for it."""
+
+    def start(self, session: str | None, modern: bool) -> None:
+        number = next(self.ids)
+        call: Call = make_call(
+            "tool", "tools/call", {}, session=session, client=MODERN if modern else LEGACY
+        )
+        loop = asyncio.get_running_loop()
+        one = Exchange(number, call, Caller(self, number), self.clock, loop.create_future())
+        one.due = loop.time() + 1000
+        self.open[number] = one
+        self.party[number] = one.party
+
+    def said(self, frame: bytes) -> None:
+        """The server gets the answer to a question of its own."""
+        self.sent.append(frame)
+        self.waiting.pop(bytes(jsonrpc.decode_members(frame)["id"]), None)
+
+    def answer(self, number: int) -> None:
+        if number in self.waiting.values():
+            return
+        one = self.open.pop(number)
+        one.settle(jsonrpc.Response(b"1", b"{}"))
+        self.questions.answered(one)
+
+    def cancel(self, number: int) -> None:
+        one = self.given_up[number] = self.open.pop(number)
+        one.future.cancel()
+        self.questions.abandoned(one)
+
+    def late(self, number: int) -> None:
+        """The server answers a call that was given up: it asks nothing for that any more."""
+        if number in self.given_up:
+            if number in self.waiting.values():
+                return
+            del self.given_up[number]
+            self.questions.laid(number)
+
+    def ask(self, method: str, about: int, exact: bool) -> None:
+        params = jsonrpc.encode({"about": about})
+        ident = b"%d" % next(self.ids)
+        self.waiting[ident] = about
+        live = [*self.open.values()]
+        if exact:
+            live = [self.open[about]] if about in self.open else []
+        self.questions.put(jsonrpc.Request(ident, method, params), live, exact=exact)
+
+    def of(self, numbers: Any, which: int) -> int | None:
+        found = list(numbers)
+        return found[which % len(found)] if found else None
+
+
+def act(world: World, step: tuple[Act, int, str | None, str, bool]) -> None:
+    what, which, session, method, modern = step
+    if what == "start":
+        world.start(session, modern)
+    elif what in ("ask", "exact"):
+        about = world.of([*world.open, *world.given_up], which)
+        if about is not None and (what == "ask" or about in world.open):
+            world.ask(method, about, what == "exact")
+    elif what == "late" and (number := world.of(world.given_up, which)) is not None:
+        world.late(number)
+    elif what in ("answer", "cancel") and (number := world.of(world.open, which)) is not None:
+        (world.answer if what == "answer" else world.cancel)(number)
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["start", "start", "ask", "ask", "exact", "answer", "cancel", "late", "wait"]
+        ),
+        st.integers(0, 7),
+        st.sampled_from(["a", "b", None]),
+        st.sampled_from(METHODS),
+        st.booleans(),
+    ),
+    max_size=40,
+)
+
+
+async def _turns(count: int = 8) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(STEPS)
+def test_a_question_reaches_the_party_that_it_was_asked_for_or_nobody(steps: Any) -> None:
+    async def run() -> None:
+        world = World()
+        for step in steps:
+            act(world, step)
+            if step[0] == "wait":
+                await _turns()
+            for asked, about in world.asked:
+                assert world.party[asked] == world.party[about], (asked, about)
+        for number in list(world.open):
+            world.cancel(number)
+        await _turns()
+        assert all(world.party[asked] == world.party[about] for asked, about in world.asked)
+        world.questions.close()
+        await _turns()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("session", ["b", None])
+async def test_no_time_makes_a_call_that_was_given_up_somebody_elses(
+    method: str, session: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_requests, "HELD_S", 0.02)
+    world = World()
+    world.start("a", modern=False)
+    world.cancel(1)
+    world.start(session, modern=False)
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    monkeypatch.setattr(loop, "time", lambda: before() + 86_400.0)
+    await _turns()
+    world.open[2].due = loop.time() + 1000
+    world.ask(method, about=1, exact=False)
+    async with asyncio.timeout_at(loop.time() + 20):
+        while not world.sent:
+            await asyncio.sleep(0)
+    assert world.asked == []
+    assert UNATTRIBUTABLE.encode() in world.sent[0]
+
+
+async def test_a_held_question_dies_with_its_candidates_and_is_never_put_to_later_calls() -> None:
+    world = World()
+    world.start("a", modern=False)
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    world.cancel(1)
+    world.cancel(2)
+    world.start("c", modern=False)
+    await _turns()
+    assert world.asked == []
+    assert b"is over" in world.sent[0]
+    assert world.questions.held == []
+
+
+async def test_what_ends_in_the_very_turn_in_which_a_question_arrives_is_seen() -> None:
+    world = World()
+    world.start("a", modern=False)
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=2, exact=False)
+    world.answer(1)
+    world.cancel(2)
+    await _turns()
+    assert world.asked == []
+
+
+async def test_more_given_up_calls_than_can_be_remembered_leave_nobody_to_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_requests, "GHOSTS", 3)
+    monkeypatch.setattr(server_requests, "HELD_S", 0.02)
+    world = World()
+    for number in range(1, 6):
+        world.start("a", modern=False)
+        world.cancel(number)
+    for number in range(1, 6):
+        world.late(number)
+    world.start("b", modern=False)
+    assert world.questions.party([*world.open.values()]) is None
+    world.ask(METHODS[0], about=5, exact=False)
+    async with asyncio.timeout(20):
+        while not world.sent:
+            await asyncio.sleep(0.005)
+    assert world.asked == []
+
+
+async def test_a_call_of_the_same_session_may_still_be_asked() -> None:
+    world = World()
+    world.start("a", modern=False)
+    world.cancel(1)
+    world.start("a", modern=False)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert world.asked == [(2, 1)]
+
+
+@pytest.mark.parametrize("told", [["c"], ["a", "c"], ["a", "b"]])
+async def test_a_question_that_no_wait_can_settle_is_refused_at_once(told: list[str]) -> None:
+    """What somebody said may make a server ask for as long as the connection lasts."""
+    world = World()
+    for session in ("a", "b"):
+        world.start(session, modern=False)
+    for session in told:
+        world.questions.told(session)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert (world.asked, len(world.sent)) == ([], 1)
+    assert UNATTRIBUTABLE.encode() in world.sent[0]
+
+
+async def test_who_said_something_and_alone_is_left_of_all_is_asked() -> None:
+    world = World()
+    for session in ("a", "b"):
+        world.start(session, modern=False)
+    world.questions.told("a")
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert world.sent == []
+    world.answer(2)
+    await _turns()
+    assert world.asked == [(1, 1)]

@@ -1,0 +1,64 @@
+"""An id is free after its answer, also where that was a question."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.mcp.wire import jsonrpc
+from tests.dialects.client import modern, within
+from tests.dialects.house import House
+from tests.dialects.steps import CALL, Hang
+from tests.mcp.server.test_client_session import Kept, effect_of, peer_of
+from tests.mcp.server.test_pending_input import CAN, NAME, ROOTS
+
+
+def says(peer: Any, more: dict[str, Any]) -> Any:
+    return effect_of(peer, modern("tools/call", {**CALL, **more}, ident=1, capabilities=CAN).body)
+
+
+def retried(reply: Kept, key: str) -> dict[str, Any]:
+    state = jsonrpc.decode(reply.answers[0].result)["requestState"]
+    return {"requestState": state, "inputResponses": {key: {}}}
+
+
+async def asks_twice(call: Call, back: Back) -> Outcome:
+    await back.ask(NAME)
+    await back.ask(ROOTS)
+    return Answer(b'{"content":[]}')
+
+
+async def test_a_call_that_waits_for_its_caller_leaves_its_id_to_others() -> None:
+    async with House() as house:
+        house.script.does("echo", asks_twice)
+        peer, first, second, third = peer_of(house), Kept(), Kept(), Kept()
+        call = asyncio.create_task(peer.serve(says(peer, {}), first))
+        await within(answered(first))
+        await within(peer.serve(says(peer, retried(first, "q1")), second))
+        assert b"requestState" in second.answers[0].result
+        assert peer.busy
+        await within(peer.serve(says(peer, retried(second, "q2")), third))
+        await within(call)
+        assert b"complete" in third.answers[0].result
+        assert (len(house.script.calls), peer.busy) == (1, False)
+        peer.close()
+
+
+async def test_it_ends_with_its_host_also_where_another_request_has_its_id() -> None:
+    async with House() as house:
+        house.script.does("echo", asks_twice)
+        peer, first, second = peer_of(house), Kept(), Kept()
+        call = asyncio.create_task(peer.serve(says(peer, {}), first))
+        await within(answered(first))
+        house.script.does("echo", hang := Hang())
+        other = asyncio.create_task(peer.serve(says(peer, {}), second))
+        await within(hang.began.wait())
+        peer.close()
+        await within(asyncio.gather(call, other))
+        assert (second.abandoned, peer.busy) == ([b"1"], False)
+
+
+async def answered(reply: Kept) -> None:
+    while not reply.answers:
+        await asyncio.sleep(0)

@@ -1,0 +1,126 @@
+"""Nobody answers in the place of another: who was asked what in a room (`mcpx.asked`)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatewright.mcpx.asked import Asked
+from gatewright.mcpx.envelope import Envelope
+
+NAMES = ("a", "b", "c", "gateway", "mallory")
+
+
+def said(
+    kind: str, id: str, sender: str, to: tuple[str, ...] = (), about: str | None = None
+) -> Envelope:
+    return Envelope(id, sender, kind, to, about, None, b"{}", b"{}")
+
+
+def family(envelope: Envelope) -> str:
+    return envelope.kind.partition(":")[0]
+
+
+ASKS = ("mcp/request", "mcp/proposal")
+REQUEST = ("mcp/request",)
+
+
+class Model:
+    """What must hold, said in another way: a list of all that passed."""
+
+    def __init__(self) -> None:
+        self.passed: list[Envelope] = []
+
+    def asked(self, id: str | None) -> Envelope | None:
+        found = [one for one in self.passed if one.id == id and family(one) in ASKS]
+        return found[-1] if found else None
+
+    def may(self, envelope: Envelope) -> bool:
+        if family(envelope) in ASKS:
+            known = self.asked(envelope.id)
+            return known is None or known.sender == envelope.sender
+        request = self.asked(envelope.correlation_id)
+        if family(envelope) != "mcp/response" or request is None or family(request) not in REQUEST:
+            return True
+        since = self.passed.index(request)
+        again = any(
+            family(one) == "mcp/response"
+            and (one.correlation_id, one.sender) == (request.id, envelope.sender)
+            for one in self.passed[since:]
+        )
+        meant = envelope.sender in request.to or (
+            not request.to and envelope.sender != request.sender
+        )
+        return meant and not again
+
+
+KINDS = ("mcp/request", "mcp/request:tools/call:x", "mcp/response", "mcp/response:tools/call:x")
+ENVELOPES = st.builds(
+    said,
+    st.sampled_from([*KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/responses"]),
+    st.sampled_from(["1", "2", "3"]),
+    st.sampled_from(NAMES),
+    st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
+    st.sampled_from([None, "1", "2", "3", "never"]),
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(ENVELOPES, max_size=30))
+def test_whatever_is_said_only_who_was_asked_answers_and_once(envelopes: list[Envelope]) -> None:
+    """MCPX-3.1.2-1: forged senders, ids of others, second and late answers, in any order."""
+    asked, model = Asked(), Model()
+    for envelope in envelopes:
+        objection = asked.objection(envelope)
+        assert (objection == "") is model.may(envelope), envelope
+        if not objection:
+            asked.note(envelope)
+            model.passed.append(envelope)
+
+
+def test_whoever_asks_without_end_forgets_its_own_requests_alone() -> None:
+    asked = Asked(kept_each=3)
+    asked.note(said("mcp/request", "mine", "a", ("b",)))
+    for number in range(100):
+        asked.note(said("mcp/request", f"m{number}", "mallory", ("mallory",)))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="mine"))
+    assert asked.objection(said("mcp/response", "r", "b", about="mine")) == ""
+    assert asked.objection(said("mcp/response", "r", "b", about="m99"))
+    assert asked.objection(said("mcp/response", "r", "b", about="m0")) == ""  # not known any more
+
+
+def test_who_came_and_went_is_forgotten_before_who_still_asks() -> None:
+    asked = Asked(askers=2)
+    asked.note(said("mcp/request", "1", "a", ("b",)))
+    asked.note(said("mcp/request", "2", "c", ("b",)))
+    asked.note(said("mcp/request", "3", "a", ("b",)))
+    asked.note(said("mcp/request", "4", "gateway", ("b",)))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="2")) == ""
+    for known in ("1", "3", "4"):
+        assert asked.objection(said("mcp/response", "r", "mallory", about=known))
+
+
+def test_a_notification_is_no_request_and_takes_no_place() -> None:
+    asked = Asked(kept_each=1)
+    asked.note(said("mcp/request:tools/call:x", "1", "a", ("b",)))
+    asked.note(said("mcp/request:notifications/progress", "2", "a", ("b",)))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="1"))
+
+
+@pytest.mark.parametrize("spelled", ["AB-1", "{ab-1}", " ab-1", "ab1", "URN:UUID:ab-1", "a\tb-1"])
+def test_an_answer_that_spells_its_request_otherwise_does_not_pass(spelled: str) -> None:
+    room = Asked(kept_each=1)
+    room.note(said("mcp/request", "ab-1", "a", ("b",)))
+    assert "spelled" in room.objection(said("mcp/response", "r", "mallory", (), spelled))
+    assert not room.objection(said("mcp/response", "r", "b", (), "ab-1"))
+    room.note(said("mcp/request", "other", "a", ("b",)))  # and the first is forgotten
+    assert not room.objection(said("mcp/response", "r", "mallory", (), spelled))
+
+
+def test_ids_that_read_alike_are_two_requests() -> None:
+    room = Asked()
+    room.note(said("mcp/request", "x", "a", ("b",)))
+    room.note(said("mcp/request", "X", "c", ("b",)))
+    assert not room.objection(said("mcp/response", "r", "b", (), "x"))
+    assert not room.objection(said("mcp/response", "r", "b", (), "X"))

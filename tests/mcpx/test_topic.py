@@ -1,0 +1,219 @@
+"""The state machine of a topic, without a socket or a clock."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.mcpx import topic as room_module
+from gatewright.mcpx.envelope import Envelope, Flaw, read
+from gatewright.mcpx.topic import Batch, Bounds, Member, Message, No, Room
+
+FULL = ("mcp/*", "chat")
+
+
+def room(**bounds: Any) -> Room:
+    numbers = itertools.count(1)
+    return Room("t", Bounds(**bounds), lambda: (f"id-{next(numbers)}", "2025-08-26T14:00:00Z"))
+
+
+def member(name: str, capabilities: tuple[str, ...] = FULL, **more: Any) -> Member:
+    return Member(name, capabilities, seat=None, connection=f"c-{name}", since="now", **more)
+
+
+def says(one: Member, kind: str = "chat", **more: Any) -> bytes:
+    body = {"protocol": "mcpx/v0.1", "id": "1", "from": one.id, "kind": kind, "payload": {}, **more}
+    return json.dumps(body).encode()
+
+
+def heard(here: Room) -> dict[str, list[str]]:
+    """What each member gets of the next flush, as kinds or as texts of chat."""
+    found: dict[str, list[str]] = {}
+    for batch, members in here.flush():
+        for one in members:
+            assert one.id not in found
+            found[one.id] = [_told(message) for message in batch.messages]
+    return found
+
+
+def _told(message: Message) -> str:
+    body = json.loads(message.text)
+    return str(body["payload"].get("text") or body["payload"].get("event") or body["kind"])
+
+
+def say(here: Room, one: Member, text: str, **more: Any) -> None:
+    verdict = here.judge(one, says(one, payload={"text": text}, **more), 0.0)
+    assert isinstance(verdict, Envelope)
+    here.route(one, verdict)
+
+
+def test_most_members_share_one_batch_and_one_encoding() -> None:
+    """A thousand readers: one batch, and each message is encoded once."""
+    here = room()
+    people = [member(f"p{number}") for number in range(1000)]
+    for one in people:
+        here.join(one)
+    list(here.flush())
+    say(here, people[0], "1")
+    say(here, people[1], "2")
+    encoded: list[bytes] = []
+
+    def encode(text: bytes) -> bytes:
+        encoded.append(text)
+        return b"<" + text + b">"
+
+    ((batch, members),) = here.flush()
+    frames = {id(batch.frames(encode)) for _ in members}
+    assert (len(members), len(frames), len(encoded)) == (1000, 1, 2)
+    assert batch.frames(encode) == b"".join(b"<" + one.text + b">" for one in batch.messages)
+
+
+def test_messages_keep_their_order_for_everybody_whoever_they_are_for() -> None:
+    here = room()
+    a, b, c = member("a"), member("b", mode="directed"), member("c", echo=False)
+    for one in (a, b, c):
+        here.join(one)
+    assert heard(here) == {
+        "a": ["system/welcome", "join", "join"],
+        "b": ["system/welcome", "join"],
+        "c": ["system/welcome"],
+    }
+    say(here, a, "1", to=["c"])
+    here.refuse(a, No("e", "m"))
+    say(here, c, "2")
+    say(here, a, "3", to=["b"])
+    assert heard(here) == {
+        "a": ["1", "system/error", "2", "3"],
+        "b": ["2", "3"],
+        "c": ["1", "3"],
+    }
+    assert heard(here) == {}
+
+
+def test_who_joins_between_two_flushes_hears_what_came_after_its_welcome() -> None:
+    """MCPX-2.2-2."""
+    here = room()
+    a, b = member("a"), member("b")
+    here.join(a)
+    say(here, a, "before")
+    here.join(b)
+    say(here, a, "after")
+    assert heard(here) == {
+        "a": ["system/welcome", "before", "join", "after"],
+        "b": ["system/welcome", "after"],
+    }
+
+
+def test_who_left_gets_nothing_and_leaves_once() -> None:
+    """MCPX-3.4-1."""
+    here = room()
+    a, b = member("a"), member("b")
+    here.join(a)
+    here.join(b)
+    assert here.leave(b)
+    assert not here.leave(b)
+    assert heard(here) == {"a": ["system/welcome", "join", "leave"]}
+
+
+def test_a_replaced_member_is_told_to_nobody_unless_its_capabilities_changed() -> None:
+    """MCPX-8.1-2."""
+    here = room()
+    a, b = member("a"), member("b")
+    here.join(a)
+    here.join(b)
+    heard(here)
+    again = member("b")
+    assert here.join(again) is b
+    assert not here.leave(b)
+    assert heard(here) == {"b": ["system/welcome"]}
+    assert here.join(member("b", ("chat",))) is again
+    assert heard(here) == {"a": ["join"], "b": ["system/welcome"]}
+
+
+def test_one_that_sends_too_much_is_told_once_and_may_go_on_later() -> None:
+    """Decision C-31, `rate_limited`."""
+    here = room(messages_per_s=2.0, burst=3.0)
+    a = member("a")
+    here.join(a)
+    verdicts = [here.judge(a, says(a), 10.0) for _ in range(6)]
+    assert [isinstance(one, Envelope) for one in verdicts] == [True] * 3 + [False] * 3
+    errors = [one.error for one in verdicts if isinstance(one, No)]
+    assert errors == ["rate_limited", "", ""]
+    assert [one.id for one in verdicts if isinstance(one, No)] == ["1", None, None]
+    assert isinstance(here.judge(a, says(a), 10.4), No)
+    assert isinstance(here.judge(a, says(a), 10.5), Envelope)
+    again = here.judge(a, says(a), 10.5)
+    assert isinstance(again, No)
+    assert again.error == "rate_limited"
+    assert isinstance(here.judge(a, says(a), 1000.0), Envelope)
+
+
+def test_a_message_over_the_limit_is_refused_under_its_own_id() -> None:
+    """Decision C-31, `payload_too_large`; MCPX-3-10."""
+    here = room(message_bytes=100)
+    a = member("a")
+    verdict = here.judge(a, says(a, payload={"x": "y" * 100}), 0.0)
+    assert isinstance(verdict, No)
+    assert (verdict.error, verdict.id) == ("payload_too_large", "1")
+
+
+def test_waiting_bytes_are_counted() -> None:
+    here = room()
+    a = member("a")
+    here.join(a)
+    before = here.waiting
+    assert before > 0
+    say(here, a, "1")
+    assert here.waiting > before
+    heard(here)
+    assert here.waiting == 0
+    assert not here.is_full
+
+
+def test_new_capabilities_are_told_by_a_welcome() -> None:
+    """MCPX-5.1-4: they are authoritative, so the participant must learn them."""
+    here = room()
+    a, b = member("a", ("chat",)), member("b")
+    here.join(a)
+    here.join(b)
+    heard(here)
+    assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), No)
+    a.allow(FULL)
+    here.welcome(a)
+    assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), Envelope)
+    ((batch, members),) = here.flush()
+    assert members == [a]
+    assert json.loads(batch.messages[0].text)["payload"] == {
+        "you": {"id": "a", "capabilities": list(FULL)},
+        "participants": [{"id": "b", "capabilities": list(FULL)}],
+    }
+
+
+def test_a_batch_of_nothing_is_nothing() -> None:
+    assert Batch(()).frames(lambda text: text) == b""
+
+
+@pytest.mark.parametrize("over", [1, 10, 200])
+def test_what_is_too_long_is_not_read_and_all_of_it_is_charged(
+    over: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def counted(text: bytes) -> Envelope | Flaw:
+        seen.append(len(text))
+        return read(text)
+
+    monkeypatch.setattr(room_module, "read", counted)
+    here = room(message_bytes=5000, burst_bytes=5000.0 * over, bytes_per_s=1.0)
+    one = member("x")
+    text = b'{"id":"a","x":"' + b"y" * 5000 * over + b'"}'
+    first = here.judge(one, text, 0.0)
+    assert isinstance(first, No)
+    assert (first.error, first.id) == ("payload_too_large", None)
+    second = here.judge(one, text, 0.0)
+    assert isinstance(second, No)
+    assert (second.error, second.id) == ("rate_limited", None)
+    assert not seen

@@ -1,0 +1,198 @@
+"""`[redaction]` as rules: the tool over its server over the default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gatewright.config import load
+from gatewright.redaction.filter import Rules
+from gatewright.redaction.policy import (
+    hold_secrets,
+    own_secrets,
+    redaction_of,
+    said_of,
+    wanted_of,
+)
+from gatewright.secret_scanning import HELD, HIDDEN, Redactor
+
+KEY = bytes(32)
+MAIL = b'{"t":"write to someone@example.org"}'
+TOKEN = b'{"t":"gh' + b"p_" + b"a1B2c3D4e5F6" * 3 + b'"}'
+TERM = b'{"t":"about Project Zebra"}'
+
+
+def rules(folder: Path, text: str) -> Rules:
+    (folder / "mgp.toml").write_text(text)
+    return redaction_of(load(folder / "mgp.toml", environ={"HOME": str(folder)}), KEY)
+
+
+def finds(redactor: Redactor | None) -> list[bool]:
+    """Whether it takes out a token, an address, a term."""
+    assert redactor is not None
+    return [bool(redactor.json(raw).rules) for raw in (TOKEN, MAIL, TERM)]
+
+
+def test_secrets_are_taken_out_where_nothing_is_said(tmp_path: Path) -> None:
+    found = rules(tmp_path, "")
+    assert finds(found.default) == [True, False, False]
+    assert not found.servers
+    assert not found.tools
+
+
+def test_each_server_and_each_tool_can_have_its_own_level(tmp_path: Path) -> None:
+    """GRH-out-1"""
+    found = rules(
+        tmp_path,
+        """
+        [redaction]
+        terms = ["Project Zebra"]
+        [[servers]]
+        id = "one"
+        command = "x"
+        redaction = "off"
+        [servers.tools.read]
+        redaction = "personal"
+        """,
+    )
+    assert finds(found.default) == [True, False, True]
+    assert found.servers == {"one": None}
+    assert [*found.tools] == [("one", "read")]
+    assert finds(found.tools["one", "read"]) == [True, True, True]
+
+
+def test_what_counts_as_personal_is_said_once(tmp_path: Path) -> None:
+    """GRH-out-2"""
+    found = rules(tmp_path, '[redaction]\nlevel = "personal"\npersonal = ["card"]\n')
+    assert finds(found.default) == [True, False, False]
+
+
+HIDDEN_TEXT = b'{"t":"a\\u200bb"}'
+WORDS = """
+[redaction]
+hidden = "remove"
+[[servers]]
+id = "one"
+command = "x"
+redaction = "off"
+hidden = "keep"
+result_bytes = 100
+[servers.tools.read]
+hidden = "remove"
+result_bytes = 10
+[servers.tools."*"]
+result_bytes = 50
+"""
+
+
+def test_what_nobody_sees_is_taken_out_where_that_is_wanted(tmp_path: Path) -> None:
+    """GRH-val-3, GRH-out-3: for arguments and for results alike, and where no secrets are looked for as well."""
+    found = rules(tmp_path, WORDS)
+    assert found.default is not None
+    assert found.default.json(HIDDEN_TEXT) == (b'{"t":"ab"}', [HIDDEN])
+    assert found.default.text("a\x00b") == (b"ab", [HIDDEN])
+    assert found.servers == {"one": None}
+    read = found.tools["one", "read"]
+    assert read is not None
+    assert read.json(HIDDEN_TEXT).rules == [HIDDEN]
+    assert read.json(TOKEN).rules == []
+    wanted = wanted_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}))
+    asked = [wanted.of(*pair) for pair in (("one", "read"), ("one", "x"), ("two", "x"))]
+    assert asked == [True, False, True]
+
+
+def test_what_servers_say_outside_calls_is_cleaned_by_their_own_level(tmp_path: Path) -> None:
+    """GRH-out-1"""
+    (tmp_path / "mgp.toml").write_text(
+        '[[servers]]\nid = "one"\ncommand = "x"\nredaction = "off"\n'
+    )
+    clean = said_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
+    said = {"data": TOKEN.decode()}
+    assert clean("one", "notifications/message", said) == said
+    assert clean("other", "notifications/message", said) != said
+
+
+def test_the_gateways_own_secrets_are_taken_out_by_their_exact_value(tmp_path: Path) -> None:
+    (tmp_path / "key.txt").write_text("plain words of a file\n")
+    text = """
+        [[servers]]
+        id = "one"
+        command = "x"
+        args = ["--home", "${HOME}", "--mode=${MODE}", "--key", "${file:key.txt}"]
+        [servers.env]
+        API_TOKEN = "Bearer ${TOKEN_OF_ONE}"
+        FLAG = "${secret_less:-no}"
+        [[servers]]
+        id = "two"
+        url = "https://example.org/mcp"
+        [servers.headers]
+        Authorization = "Bearer ${TWO}"
+        """
+    environ = {
+        "HOME": str(tmp_path),
+        "TOKEN_OF_ONE": "lorem-ipsum-dolor",
+        "TWO": "sit-amet-elitr",
+        "MODE": "productive",
+    }
+    (tmp_path / "mgp.toml").write_text(text.replace('FLAG = "${secret_less:-no}"\n', ""))
+    found = load(tmp_path / "mgp.toml", environ=environ)
+    assert own_secrets(found.servers) == (
+        "lorem-ipsum-dolor",
+        "plain words of a file",
+        "sit-amet-elitr",
+    )
+    redactor = redaction_of(found, KEY).default
+    assert redactor is not None
+    for value in own_secrets(found.servers):
+        clean = redactor.json(b'{"t":"it said %s today"}' % value.encode())
+        assert list(clean.rules) == ["own-secret"]
+    assert redactor.json(b'{"t":"productive in %s"}' % str(tmp_path).encode()).rules == []
+
+
+def test_after_a_reload_the_new_value_counts(tmp_path: Path) -> None:
+    text = '[[servers]]\nid = "one"\ncommand = "x"\n[servers.env]\nTOKEN = "${TOKEN}"\n'
+    (tmp_path / "mgp.toml").write_text(text)
+    for value in ("lorem-ipsum-dolor", "consetetur-sadipscing"):
+        found = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path), "TOKEN": value})
+        redactor = redaction_of(found, KEY).default
+        assert redactor is not None
+        assert list(redactor.json(b'["lorem-ipsum-dolor"]').rules) == (
+            ["own-secret"] if value == "lorem-ipsum-dolor" else []
+        )
+
+
+def test_what_stands_in_plain_text_is_held_as_well(tmp_path: Path) -> None:
+    (tmp_path / "mgp.toml").write_text(
+        """
+        [[servers]]
+        id = "one"
+        url = "https://user:pass-in-url-1@example.org/mcp?api_key=key-in-query-2"
+        [servers.auth]
+        bearer = "plain-bearer-3"
+        [[servers]]
+        id = "two"
+        url = "https://example.org/mcp"
+        headers = { X-Api-Key = "Token header-value-4", X-Team = "a-team-name" }
+        [servers.auth]
+        client_id = "the-client-id"
+        client_secret = "plain-secret-5"
+        issuer = "https://as.example"
+        [[servers]]
+        id = "three"
+        command = "x"
+        env = { API_TOKEN = "plain-token-6", MODE = "productive" }
+        """
+    )
+    hold_secrets(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}))
+    known = (
+        "pass-in-url-1 key-in-query-2 plain-bearer-3 header-value-4 plain-secret-5 plain-token-6"
+    )
+    assert {*known.split()} <= {*HELD.values}
+    assert not {"a-team-name", "productive", "the-client-id"} & {*HELD.values}
+
+
+def test_what_came_from_a_file_is_held_whoever_asked(tmp_path: Path) -> None:
+    (tmp_path / "key.txt").write_text("words-of-a-file\n")
+    text = '[[servers]]\nid = "one"\ncommand = "x"\nargs = ["${file:key.txt}"]\n'
+    (tmp_path / "mgp.toml").write_text(text)
+    load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
+    assert "words-of-a-file" in HELD.values

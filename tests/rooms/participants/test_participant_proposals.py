@@ -1,0 +1,85 @@
+"""What becomes of a proposal in the hands of those who do not keep to the rules, or give up."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatewright.rooms.participants import NotFulfillableError, RoomRefusedError
+from tests.rooms.participants.bus import Bus, call, within
+from tests.rooms.participants.test_participant import PROPOSAL_ONLY, Worker
+
+
+async def test_the_outcome_of_a_proposal_comes_from_who_was_asked_for_it() -> None:
+    """MCPX-3.2.1-4: whoever may respond sees the fulfilment, and could answer in another's place."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    work = asyncio.gather(ada.fulfil(pending.id), pending.outcome())
+    await asyncio.sleep(0)
+    fulfilment = bus.of("ada")[-1]["id"]
+    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
+    kind = "mcp/response:tools/call:dig"
+    bus.raw("mal", kind, forged, to=["ada", "eve"], correlation_id=fulfilment)
+    worker.hold.set()
+    assert await within(work) == [{"did": "tools/call", "for": "ada"}] * 2
+
+
+async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
+    """MCPX-9.1-1: as one of the gateway that came too soon after others."""
+    bus, worker = Bus(), Worker()
+    ada = bus.join("ada")
+    pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+    work = asyncio.create_task(ada.fulfil(pending.id))
+    await asyncio.sleep(0)
+    refused = {"error": "rate_limited", "message": "wait"}
+    bus.system("error", refused, to=["ada"], about=bus.of("ada")[-1]["id"])
+    with pytest.raises(RoomRefusedError, match="rate_limited"):
+        await within(work)
+    bus.join("worker", responder=worker)
+    assert await within(ada.fulfil(pending.id)) == {"did": "tools/call", "for": "ada"}
+
+
+async def test_who_waits_no_longer_says_so_and_nobody_does_what_nobody_wants() -> None:
+    """MCPX-10.2-1, MCPX-3.1-3: a request is cancelled as MCP has it, a proposal is withdrawn."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    waits = [
+        asyncio.create_task(pending.outcome()),
+        asyncio.create_task(ada.request("worker", "tools/list")),
+        asyncio.create_task(ada.request("worker", "initialize")),
+    ]
+    await asyncio.sleep(0)
+    asked = [one["payload"] for one in bus.of("ada")]
+    for one in waits:
+        one.cancel()
+    await asyncio.wait(waits)
+    assert all(one.cancelled() for one in waits)
+    with pytest.raises(NotFulfillableError, match="the proposal is withdrawn"):
+        await ada.fulfil(pending.id)
+    assert [one["payload"] for one in bus.of("ada")][len(asked) :] == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": asked[0]["id"]},
+        }
+    ]
+    worker.hold.set()
+
+
+async def test_another_operation_under_the_name_of_a_proposal_is_no_fulfilment() -> None:
+    """MCPX-3.2.1-3."""
+    bus, worker = Bus(), Worker()
+    bus.join("worker", responder=worker)
+    eve = bus.join("eve", PROPOSAL_ONLY)
+    pending = eve.propose("tools/call", call("dig", deep=1), to=["worker"])
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("dig", deep=99)}
+    bus.raw("mal", "mcp/request:tools/call:dig", body, to=["worker"], correlation_id=pending.id)
+    await asyncio.sleep(0)
+    assert pending.proposal.status == "pending"

@@ -1,0 +1,90 @@
+"""What a ledger of proposals remembers."""
+
+from __future__ import annotations
+
+from gatewright.mcpx.payload import Chat, Operation, Responded
+from gatewright.rooms.participants.proposals import Ledger
+
+DIG = Operation("tools/call", {"name": "dig"})
+
+
+def test_a_proposal_is_kept_as_the_specification_lists_it() -> None:
+    """MCPX-10.2-1."""
+    now = [1000.0]
+    ledger = Ledger(clock=lambda: now[0])
+    made = ledger.open("p", "eve", DIG, "worker")
+    assert made.record() == {
+        "proposalId": "p",
+        "proposer": "eve",
+        "target": "worker",
+        "method": "tools/call",
+        "params": {"name": "dig"},
+        "status": "pending",
+        "createdAt": 1000.0,
+        "expiresAt": 1300.0,
+        "decidedBy": None,
+        "reason": "",
+        "chain": ["p"],
+    }
+    now[0] = 1300.0
+    found = ledger.find("p")
+    assert found is not None
+    assert found.status == "expired"
+
+
+def test_the_chain_from_proposal_to_response_can_be_told() -> None:
+    """MCPX-3.2.1-6 as a participant sees it."""
+    ledger = Ledger(clock=lambda: 0.0)
+    ledger.open("p", "eve", DIG, None)
+    assert ledger.fulfil("p", "r", "ada", DIG)
+    assert not ledger.fulfil("p", "r2", "bob", DIG)
+    done = ledger.answer("r", "a", "worker", Responded(b"1", {"isError": True}))
+    assert done is ledger.find("p")
+    (found,) = ledger
+    assert (found.status, found.record()["chain"]) == ("failed", ["p", "r", "a"])
+    assert ledger.answer("r", "b", "worker", Responded(b"1", {})) is None
+
+
+def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
+    ledger = Ledger(clock=lambda: 0.0)
+    ledger.open("p", "eve", DIG, None)
+    assert ledger.hear("p", "ada", Chat("withdrawn")) is None
+    assert ledger.hear("p", "eve", Chat("rejected: no")) is None
+    assert ledger.hear("p", "ada", Chat("I would not")) is None
+    assert ledger.hear(None, "ada", Chat("rejected")) is None
+    found = ledger.hear("p", "ada", Chat("Rejected: too deep"))
+    assert found is not None
+    assert (found.status, found.decided_by, found.reason) == ("rejected", "ada", "too deep")
+    assert ledger.hear("p", "bob", Chat("rejected: late")) is None
+
+
+def test_who_was_asked_answers_and_a_request_that_was_not_passed_on_decides_nothing() -> None:
+    """MCPX-3.2.1-4: everybody sees the id of a fulfilment, and could name it."""
+    ledger = Ledger(clock=lambda: 0.0)
+    ledger.open("p", "eve", DIG, "worker")
+    assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+    ledger.reopen("other")
+    ledger.reopen("r")
+    found = ledger.find("p")
+    assert found is not None
+    assert (found.status, found.decided_by, found.record()["chain"]) == ("pending", None, ["p"])
+    assert ledger.fulfil("p", "r2", "bob", DIG, ["worker"])
+    assert ledger.answer("r2", "x", "mal", Responded(b"1", {})) is None
+    assert ledger.answer("r2", "a", "worker", Responded(b"1", {})) is found
+
+
+def test_who_proposes_without_end_pushes_out_its_own_alone() -> None:
+    """MCPX-10.2-1: the others' proposals can still be decided."""
+    ledger = Ledger(clock=lambda: 0.0, kept=4)
+    ledger.open("a", "ada", DIG, None)
+    ledger.open("b", "bob", DIG, None)
+    for number in range(100):
+        ledger.open(f"e{number}", "eve", DIG, None)
+    assert [one.id for one in ledger] == ["a", "b", "e98", "e99"]
+
+
+def test_the_oldest_proposals_are_forgotten_and_an_id_opens_one_only() -> None:
+    ledger = Ledger(clock=lambda: 0.0, kept=2)
+    for id in ("a", "b", "c", "c"):
+        ledger.open(id, "eve", DIG, None)
+    assert [one.id for one in ledger] == ["b", "c"]

@@ -1,0 +1,101 @@
+"""Walking every string of a JSON value."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.schemas.json_strings import light_text, outweighs, pointer, strings
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=30,
+)
+
+
+def _found(value: Any) -> list[tuple[list[str | int], str, bool]]:
+    return [
+        ([] if place is None else place.path(), text, is_name)
+        for place, text, is_name in strings(value)
+    ]
+
+
+def _at(value: Any, path: list[str | int]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def test_strings_come_in_document_order_with_the_names_of_members() -> None:
+    value = {"command": "ls", "args": ["-l", {"at": "x"}], "count": 3}
+    assert _found(value) == [
+        (["command"], "command", True),
+        (["args"], "args", True),
+        (["count"], "count", True),
+        (["command"], "ls", False),
+        (["args", 0], "-l", False),
+        (["args", 1, "at"], "at", True),
+        (["args", 1, "at"], "x", False),
+    ]
+
+
+def test_a_value_that_is_a_string_itself_has_no_place_in_anything() -> None:
+    assert list(strings("x")) == [(None, "x", False)]
+
+
+@given(JSON)
+def test_every_string_stands_where_its_path_says(value: Any) -> None:
+    for path, text, is_name in _found(value):
+        assert path[-1] == text if is_name else _at(value, path) == text
+
+
+@given(JSON)
+def test_no_string_is_left_out(value: Any) -> None:
+    def count(found: Any) -> int:
+        if isinstance(found, str):
+            return 1
+        if isinstance(found, dict):
+            return len(found) + sum(count(one) for one in found.values())
+        return sum(count(one) for one in found) if isinstance(found, list) else 0
+
+    assert len(list(strings(value))) == count(value)
+
+
+def test_nesting_does_not_exhaust_the_stack() -> None:
+    value: Any = "deep"
+    for _ in range(100_000):
+        value = [value]
+    ((place, text, _),) = strings(value)
+    assert text == "deep"
+    assert place is not None
+    assert len(place.path()) == 100_000
+
+
+DENSE = st.sampled_from(
+    [0, "", "a", "\u00e9", "\U0001f600", "\n", [], {}, {"": 0}, [0, 0], [[[0]]]]
+)
+
+
+@given(JSON | st.lists(DENSE, max_size=60), st.integers(0, 600), st.sampled_from([1, 8, 128]))
+def test_nothing_in_a_light_text_outweighs_what_it_is_light_for(
+    value: Any, most: int, each: int
+) -> None:
+    text = msgspec.json.encode(value)
+    if len(text) <= light_text(most, each):
+        assert not outweighs(value, most, each)
+        assert not outweighs([value], most, each)
+
+
+def test_a_text_that_is_all_values_is_light_up_to_what_it_weighs() -> None:
+    """Nearly: two bytes a value."""
+    most = 1000
+    light = light_text(most)
+    assert not outweighs([0] * (light // 2 - 1), most)
+    assert outweighs([0] * (light * 3 // 4), most)
+
+
+def test_pointers_escape_what_the_notation_uses() -> None:
+    assert pointer(["a/b", 0, "c~d"]) == "/a~1b/0/c~0d"
+    assert pointer([]) == ""

@@ -1,0 +1,75 @@
+"""Names that a reader takes for each other share a key; names that are merely similar do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.schemas.lookalikes import folded, keys, seen, skeleton, twins
+
+
+def alike(one: str, other: str) -> bool:
+    return bool(set(keys(one)) & set(keys(other)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("send_email", "Send_Email"),
+        ("read_file", "read-file"),
+        ("read.file", "read/file"),
+        ("read_file", "re\u0430d_file"),  # Cyrillic a
+        ("read_file", "\uff52ead_file"),  # full width
+        ("read_file", "\U0001d42bead_file"),  # mathematical
+        ("paypal", "\u0440\u0430\u0443\u0440\u0430l"),
+        ("login", "l0gin"),
+        ("total1", "totall"),
+        ("ls", "Is"),
+        ("modern", "rnodern"),
+        ("ohm", "\u03bfhm"),  # Greek omicron
+        ("file", "\ufb01le"),  # ligature
+    ],
+)
+def test_names_that_look_alike_share_a_key(one: str, other: str) -> None:
+    assert alike(one, other)
+    assert twins([one, other])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("send_email", "send_sms"),
+        ("a.read", "b.read"),
+        ("get_item", "getItem"),
+        ("get_item", "get_items"),
+        ("v1", "v2"),
+        ("id", "ld"),
+        ("\u8bfb\u6587\u4ef6", "\u5199\u6587\u4ef6"),
+        ("\u0447\u0438\u0442\u0430\u0442\u044c", "\u043f\u0438\u0441\u0430\u0442\u044c"),
+    ],
+)
+def test_names_that_differ_to_the_eye_share_none(one: str, other: str) -> None:
+    assert not alike(one, other)
+    assert twins([one, other]) == {}
+
+
+def test_the_plain_one_of_several_has_no_twin() -> None:
+    assert twins(["Send_Email", "send_email", "send-email"]) == {
+        "Send_Email": "send_email",
+        "send-email": "send_email",
+    }
+    assert twins(["SendX", "SENDx"]) == {"SendX": "SENDx", "SENDx": "SendX"}
+    assert twins(["same", "same"]) == {}
+
+
+def test_separators_differ_to_the_eye_until_they_are_folded() -> None:
+    assert seen("mgp/x") != seen("mgp_x")
+    assert skeleton("mgp/x") == skeleton("mgp_x")
+    assert folded("A.b-C d") == "a_b_c_d"
+
+
+@given(st.text(max_size=40))
+def test_every_text_has_keys_and_looks_like_itself(name: str) -> None:
+    assert alike(name, name)
+    assert skeleton(skeleton(name)) == skeleton(skeleton(skeleton(name)))

@@ -1,0 +1,93 @@
+"""Text in pieces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatewright.secret_scanning import PERSONAL, Redactor
+
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
+KEY = (
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    + "q7w2e9r4t1y8u3i6\n" * 40
+    + "-----END RSA PRIVATE KEY-----"
+)
+REDACTOR = Redactor(b"key", personal=frozenset(PERSONAL), terms=("project zebra",))
+
+
+def streamed(pieces: list[str]) -> str:
+    stream = REDACTOR.stream()
+    return "".join([*map(stream.feed, pieces), stream.end()])
+
+
+SECRETS = [
+    *(
+        TOKEN,
+        "hunter2!",
+        "4111 1111 1111 1111",
+        "GB82 WEST 1234 5698 7654 32",
+        "+1 (415) 555-7134",
+        "project zebra",
+    ),
+    KEY,
+]
+TEXT = (
+    f"one {TOKEN} two\npassword: hunter2! paid with 4111 1111 1111 1111 and GB82 WEST 1234 5698 7654 32 or "
+    f"+1 (415) 555-7134 of project zebra\n{KEY}\nend of it all, nothing else"
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 61, 4096])
+def test_a_secret_over_a_border_is_found_as_in_one_piece(size: int) -> None:
+    found = streamed([TEXT[at : at + size] for at in range(0, len(TEXT), size)])
+    assert [one for one in SECRETS if one in found] == []
+    assert "q7w2e9r4" not in found
+    assert found.startswith("one [REDACTED:github-token:")
+    assert found.endswith("\nend of it all, nothing else")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, len(TEXT)), max_size=12).map(sorted))
+def test_no_border_anywhere_lets_a_secret_through(cuts: list[int]) -> None:
+    pieces = [TEXT[a:b] for a, b in zip([0, *cuts], [*cuts, len(TEXT)], strict=True)]
+    found = streamed(pieces)
+    assert [one for one in SECRETS if one in found] == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(max_size=30), max_size=20))
+def test_text_without_secrets_comes_out_as_it_went_in(pieces: list[str]) -> None:
+    text = "".join(pieces).encode("utf-8", "replace").decode()
+    if not REDACTOR.worth_a_look(text.encode()):
+        assert streamed(pieces) == text
+
+
+def test_a_stream_stays_a_stream() -> None:
+    stream = REDACTOR.stream()
+    assert stream.feed("these words go on ") == "these words go on "
+    assert stream.feed("and half of o") == "and half of "
+    assert stream.feed("ne word\n") == "one word\n"
+    assert stream.end() == ""
+
+
+def test_a_stream_says_which_rules_found_something() -> None:
+    stream = REDACTOR.stream()
+    stream.feed(TEXT)
+    stream.end()
+    assert sorted(set(stream.rules)) == [
+        "card",
+        "github-token",
+        "iban",
+        "named",
+        "phone",
+        "private-key",
+        "term",
+    ]
+
+
+def test_a_run_without_end_is_not_held_for_ever() -> None:
+    stream = REDACTOR.stream()
+    sent = sum(len(stream.feed("z" * 1000)) for _ in range(100))
+    assert sent >= 80_000

@@ -1,0 +1,122 @@
+"""What an operator does to servers: stopped ones stay down, started ones come back, each act is recorded first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, Caller, Failure, Unrecorded
+from gatewright.servers.administration import Administration
+from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.supervisor import Supervisor
+from tests.servers.rig import DEADLINE, FakeBack, make_call, python, running, within
+
+OPERATOR = Caller("root", "operator", "key1")
+
+
+class Desk:
+    """An administration over real servers, and what it has recorded."""
+
+    def __init__(self, supervisor: Supervisor, *specs: ServerSpec) -> None:
+        self.supervisor = supervisor
+        self.specs = specs
+        self.recorded: list[tuple[str, str, str]] = []
+        self.fails = False
+        self.all = Administration(lambda: supervisor.fleet, self._again, self._acted)
+        supervisor.answer(self.all.methods)
+
+    async def _again(self, anew: Collection[str]) -> None:
+        words = [self.all.word(spec) for spec in self.specs]
+        staged = await self.supervisor.stage(words, {}, patience_s=DEADLINE, anew=anew)
+        self.supervisor.switch(self.supervisor.fleet_of(staged, {}, EVERYTHING), ())
+
+    def _acted(self, caller: Caller, event: str, server: str) -> None:
+        if self.fails:
+            raise Unrecorded("the disk is full")
+        self.recorded.append((caller.id, event, server))
+
+    async def ask(self, verb: str, **params: Any) -> Any:
+        """The decoded answer of one method, or its failure."""
+        call = make_call("method", f"gatewright/server/{verb}", params, caller=OPERATOR)
+        outcome = await within(self.supervisor.dispatch(call, FakeBack()))
+        return json.loads(outcome.raw) if isinstance(outcome, Answer) else outcome
+
+
+@asynccontextmanager
+async def desk(*specs: ServerSpec) -> AsyncIterator[Desk]:
+    async with running(*specs) as supervisor:
+        yield Desk(supervisor, *specs)
+
+
+async def test_a_stopped_server_stays_down_until_it_is_started() -> None:
+    async with desk(python("echo"), python("asker")) as found:
+        stopped = await found.ask("stop", server="echo")
+        assert (stopped["status"], "server start echo" in stopped["reason"]) == (
+            "disconnected",
+            True,
+        )
+        other = found.supervisor._servers["asker"]
+        await found._again(())  # whatever the configuration says meanwhile
+        assert found.supervisor.states == {"echo": "disconnected", "asker": "connected"}
+        assert (await found.ask("start", server="echo"))["status"] == "connected"
+        assert found.supervisor._servers["asker"] is other
+        assert found.recorded == [
+            ("root", "dev.gatewright.server.stopped", "echo"),
+            ("root", "dev.gatewright.server.started", "echo"),
+        ]
+
+
+async def test_a_server_that_runs_is_started_by_nobody_and_restarted_on_demand() -> None:
+    async with desk(python("echo")) as found:
+        before = found.supervisor._servers["echo"]
+        assert (await found.ask("start", server="echo"))["status"] == "connected"
+        assert found.supervisor._servers["echo"] is before
+        assert (await found.ask("restart", server="echo"))["status"] == "connected"
+        assert found.supervisor._servers["echo"] is not before
+
+
+async def test_what_cannot_be_recorded_is_not_done() -> None:
+    """MGP-1.2-5"""
+    async with desk(python("echo")) as found:
+        found.fails = True
+        with pytest.raises(Unrecorded):
+            await found.ask("restart", server="echo")
+        assert found.supervisor.states == {"echo": "connected"}
+
+
+async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:
+    async with desk(python("echo", id="x")) as found:
+        server = found.supervisor._servers["x"]
+        take = server.stderr.process(main=True)
+        for number in range(300):
+            take(str(number))
+        last = await found.ask("logs", server="x", lines=2)
+        assert last == {"id": "x", "next": 300, "lines": ["298", "299"]}
+        assert (await found.ask("logs", server="x", after=300))["lines"] == []
+        assert (await found.ask("logs", server="x", after=299))["lines"] == ["299"]
+        everything = await found.ask("logs", server="x", lines=1000)
+        assert (len(everything["lines"]), everything["lines"][0]) == (200, "100")
+
+
+@pytest.mark.parametrize(
+    ("verb", "params", "reason"),
+    [
+        ("stop", {"server": "nobody"}, "not_found"),
+        ("start", {}, "invalid_params"),
+        ("restart", {"server": 5}, "invalid_params"),
+        ("logs", {"server": "echo", "lines": 0}, "invalid_params"),
+        ("logs", {"server": "echo", "after": True}, "invalid_params"),
+    ],
+)
+async def test_what_names_no_server_is_refused(
+    verb: str, params: dict[str, Any], reason: str
+) -> None:
+    async with desk(python("echo")) as found:
+        outcome = await found.ask(verb, **params)
+        assert isinstance(outcome, Failure)
+        assert (outcome.reason, found.recorded) == (reason, [])

@@ -1,0 +1,68 @@
+"""How a try of a server is put into words, without a word that could be a secret."""
+
+from pathlib import Path
+
+from gatewright.app.preflight import Found
+from gatewright.config import Server, load
+from gatewright.servers.doctor import check_servers, offered, way_out
+
+TEXT = """
+[[servers]]
+id = "local"
+command = "program"
+args = ["--token", "hunter2"]
+[[servers]]
+id = "far"
+url = "http://127.0.0.1:1/mcp?token=hunter2"
+[[servers]]
+id = "unset"
+command = "program"
+env = { KEY = "${NO_SUCH_VARIABLE}" }
+"""
+
+
+def servers(folder: Path) -> dict[str, Server]:
+    path = folder / "mgp.toml"
+    path.write_text(TEXT)
+    return {one.id: one for one in load(path, environ={}).servers}
+
+
+def test_each_kind_of_server_has_its_way_out_and_no_secret_in_it(tmp_path: Path) -> None:
+    known = servers(tmp_path)
+    ways = {
+        name: way_out(Found(id=name, transport=one.transport, state="down", reason="ended"), one)
+        for name, one in known.items()
+    }
+    assert "start program by hand" in ways["local"]
+    assert "is http://127.0.0.1:1/mcp right" in ways["far"]
+    assert "set NO_SUCH_VARIABLE" in ways["unset"]
+    assert "hunter2" not in str(ways)
+
+
+def test_a_reason_that_says_what_to_do_is_not_said_twice(tmp_path: Path) -> None:
+    server = servers(tmp_path)["local"]
+    for reason in (
+        "… install it, or set `command` to its full path",
+        "… gatewright server login x",
+    ):
+        assert (
+            way_out(Found(id="local", transport="stdio", state="down", reason=reason), server) == ""
+        )
+
+
+def test_a_server_that_is_down_tells_its_last_words(tmp_path: Path) -> None:
+    found = Found(
+        id="local", transport="stdio", state="down", reason="exited", last_words=("a", "no key")
+    )
+    (one,) = check_servers(found, servers(tmp_path)["local"])
+    assert (one.level, one.what, one.why) == ("problem", "exited", "its last words: no key")
+
+
+def test_a_server_that_is_disabled_or_ready_is_well(tmp_path: Path) -> None:
+    server = servers(tmp_path)["local"]
+    off, ready = (
+        Found(id="local", transport="stdio", state=state, ready_ms=12.0)
+        for state in ("disabled", "ready")
+    )
+    assert [(one.level, one.what) for one in check_servers(off, server)] == [("ok", "disabled")]
+    assert offered(ready) == "nothing; MCP , 12 ms"

@@ -1,0 +1,107 @@
+"""What a tool server may ask a person, and under whose name."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.call import CannotAsk, Client, Question
+from gatewright.servers.elicitation import ELICIT, SAMPLE, quoted, screened
+
+ALL = Client("2025-11-25", {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+def ask(client: Client = ALL, method: str = ELICIT, **params: Any) -> dict[str, Any]:
+    found = screened("files", Question(method, params), client, lambda url: "mine.test" in url)
+    assert found.params is not None
+    return found.params
+
+
+def test_a_question_begins_with_the_name_of_its_server() -> None:
+    assert ask(message="who?", requestedSchema=NAME)["message"] == 'Server "files" asks: who?'
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_no_line_of_a_server_stands_unmarked_and_nothing_in_it_is_hidden(said: str) -> None:
+    first, *rest = quoted("files", said).split("\n")
+    assert first.startswith('Server "files" asks:')
+    assert all(line.startswith("> ") for line in rest)
+    assert all(line.isprintable() for line in (first, *rest))
+    assert len("".join((first, *rest)).splitlines()) <= 1
+
+
+URLS = """javascript:alert(1) JaVaScRiPt:x data:text/html,x file:///etc/hosts vbscript:x blob:x about:blank ftp://a.test/
+//a.test/x /x x https:// http:///x https://mine.test/x https://user@a.test/ https://mine@a.test https://a.test\\@b.test/
+https://a.test/\u202e https://mine%2etest/x https://%61.test/ http://[fe80::1%25eth0]/ https://\u0430.test/ ws://a.test/ intent:x mailto:a@b.test https://a.test:x/""".split()
+
+
+@pytest.mark.parametrize(
+    "url", [*URLS, "", " https://a.test", "https://a.test/\n", "java\tscript:x", None, 5]
+)
+def test_a_url_that_no_person_should_open_is_refused(url: object) -> None:
+    with pytest.raises(CannotAsk, match="cannot be asked to open"):
+        ask(mode="url", message="", url=url, elicitationId="1")
+
+
+@given(st.text(string.ascii_letters + "+.-", min_size=1, max_size=12))
+def test_no_scheme_but_the_two_of_the_web_passes(scheme: str) -> None:
+    if scheme.lower() in ("http", "https"):
+        assert ask(mode="url", url=f"{scheme}://a.test/x")["mode"] == "url"
+        return
+    with pytest.raises(CannotAsk, match="cannot be asked to open"):
+        ask(mode="url", url=f"{scheme}://a.test/x")
+
+
+def test_a_page_is_known_by_an_id_of_its_server_alone() -> None:
+    found = ask(mode="url", message="log in", url="https://a.test/x?y#z", elicitationId="appr-1")
+    assert found["elicitationId"] == "files/appr-1"
+    assert found["url"] == "https://a.test/x?y#z"
+
+
+@pytest.mark.parametrize(
+    ("declared", "mode"),
+    [({}, "url"), ({"form": {}}, "url"), ({"url": {}}, "form"), ({}, "html"), ({}, ["form"])],
+)
+def test_only_the_modes_that_the_client_declared_are_asked(declared: Any, mode: Any) -> None:
+    client = Client("2025-11-25", {"elicitation": declared})
+    with pytest.raises(CannotAsk, match="did not declare elicitation of the mode"):
+        ask(client, mode=mode, message="", url="https://a.test", requestedSchema=NAME)
+
+
+@pytest.mark.parametrize("method", [ELICIT, SAMPLE, "roots/list"])
+def test_a_client_that_declared_nothing_is_asked_nothing(method: str) -> None:
+    with pytest.raises(CannotAsk, match="did not declare that it answers"):
+        ask(Client("2025-11-25"), method)
+
+
+@pytest.mark.parametrize("wish", ["allServers", "thisServer", "ALLSERVERS", "", None, 1, {}])
+def test_sampling_is_shown_no_context_of_other_servers(wish: object) -> None:
+    params: dict[str, Any] = {"messages": [], "includeContext": wish, "vendor": 1}
+    assert ask(method=SAMPLE, **params) == {**params, "includeContext": "none"}
+    assert ask(method=SAMPLE, messages=[], includeContext="none")["includeContext"] == "none"
+
+
+def test_sampling_with_tools_is_for_clients_that_declared_it() -> None:
+    with pytest.raises(CannotAsk, match="samples with tools"):
+        ask(method=SAMPLE, messages=[], tools=[])
+    able = Client("2025-11-25", {"sampling": {"tools": {}}})
+    assert ask(able, SAMPLE, messages=[], tools=[])["tools"] == []
+
+
+@pytest.mark.parametrize("params", [None, [], "x", 1])
+def test_params_that_are_no_object_are_refused(params: Any) -> None:
+    with pytest.raises(CannotAsk, match="must be an object"):
+        screened("files", Question(ELICIT, params), ALL, lambda _: False)
+
+
+@pytest.mark.parametrize("mode", ["form", "url"])
+def test_a_message_leads_nobody_to_the_gateway(mode: str) -> None:
+    more = {"requestedSchema": NAME} if mode == "form" else {"url": "https://a.test/"}
+    assert ask(mode=mode, message="see https://other.test/x", **more)
+    with pytest.raises(CannotAsk, match="leads to the gateway"):
+        ask(mode=mode, message="Open https://mine.test/approvals/x to go on", **more)

@@ -1,0 +1,69 @@
+"""What a server says at length is screened like what is short, and everybody else has turns meanwhile."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, Failure
+from tests.servers.passes import Passes
+from tests.servers.rig import MODERN, FakeBack
+from tests.servers.test_screen import OURS, House, Large, answered, called
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{}, {"_meta": {OURS[0]: 1, "vendor/x": 1}}, {"_mgp": {"x": 1}}, {"\u005f": 1}],
+)
+async def test_a_large_answer_is_screened_like_a_small_one(members: dict[str, Any]) -> None:
+    small = {"content": [], **members}
+    raw = json.dumps({**small, "filler": "x" * 300_000}).encode()
+    house = House()
+    link: Any = Large(raw)
+    found = await house.screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
+    assert isinstance(found, Answer)
+    seen = json.loads(found.raw)
+    seen.pop("filler")
+    assert seen == json.loads(answered(small).raw)
+
+
+async def test_a_large_answer_is_gone_through_once_in_a_turn_and_each_part_of_it_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    came = {"content": [], "_meta": {OURS[0]: 1}, "rest": "x" * 600_000}
+    link: Any = Large(json.dumps({"taskId": "T", "status": "completed", "result": came}).encode())
+    passes = Passes(monkeypatch)
+    found = await House().screen.request(
+        link, "tasks/get", {}, called("tasks/get", client=MODERN), FakeBack(), 0
+    )
+    passes.stop()
+    assert isinstance(found, Answer)
+    assert json.loads(found.raw)["result"] == {**came, "_meta": {}}
+    assert (passes.in_all, passes.in_one_turn) == (2, 1)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", ["_meta", "\\u005fmeta"])
+async def test_a_meta_of_more_than_a_mebibyte_is_refused_by_name(inside: bool, name: str) -> None:
+    """It would be read again wherever something is looked for in it."""
+    said = f'{{"content":[],"{name}":{{"vendor/x":"{"x" * (1024 * 1024)}"}}}}'
+    call = called("tasks/get" if inside else "tools/call", client=MODERN)
+    link: Any = Large((f'{{"taskId":"T","result":{said}}}' if inside else said).encode())
+    found = await House().screen.request(link, call.method, {}, call, FakeBack(), 0)
+    assert isinstance(found, Failure)
+    assert found.message == "the answer of server files has a _meta of more than 1048576 bytes"
+
+
+@pytest.mark.parametrize(("rest", "passes"), [(300_000, True), (1024 * 1024, False)])
+async def test_a_page_of_tasks_of_more_than_a_mebibyte_is_refused_before_it_is_read(
+    rest: int, passes: bool
+) -> None:
+    link: Any = Large(json.dumps({"tasks": [], "rest": "x" * rest}).encode())
+    found = await House().screen.request(
+        link, "tasks/list", {}, called("tasks/list"), FakeBack(), 0
+    )
+    assert isinstance(found, Answer) is passes
+    if isinstance(found, Failure):
+        assert found.message == "the tasks of server files have more than 1048576 bytes"

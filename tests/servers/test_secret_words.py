@@ -1,0 +1,64 @@
+"""Words by which a text asks for a secret."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.servers.secret_words import speaks_as_us, wants_secret
+from tests.servers.form_texts import ASKING, ASKING_TOO, HONEST, HONEST_TOO
+
+
+@given(st.text(max_size=300))
+def test_looking_for_secrets_never_fails(text: str) -> None:
+    assert wants_secret(text) in (True, False)
+
+
+@given(st.text(max_size=300))
+def test_looking_for_our_name_never_fails(text: str) -> None:
+    assert speaks_as_us(f"{text} Gate-Wright") is True
+    assert speaks_as_us(text) in (True, False)
+
+
+def test_what_asks_for_a_secret_is_noticed_and_what_does_not_is_let_be() -> None:
+    """Sixty texts each, of which 29 were noticed and one was taken for a secret by passwords and tokens alone."""
+    assert (len(ASKING), len(HONEST)) == (60, 60)
+    assert [one for one in ASKING if not wants_secret(one)] == []
+    assert [one for one in HONEST if wants_secret(one)] == []
+
+
+def test_texts_that_no_word_was_chosen_for() -> None:
+    missed = [one for one in ASKING_TOO if not wants_secret(one)]
+    taken = [one for one in HONEST_TOO if wants_secret(one)]
+    assert missed == [
+        "Enter the key you got from Mistral",
+        "Login + pass",
+        "BIP39 words",
+        "Codice segreto",
+    ]
+    assert taken == ["Public SSH key", "Pin colour on the map"]
+
+
+@pytest.mark.parametrize("word", ["key", "token", "code"])
+def test_one_word_that_names_nothing_asks_for_nothing_without_others(word: str) -> None:
+    assert wants_secret(word) == (word == "token")
+    assert wants_secret(f"your OpenAI {word}") == (word != "code")
+    assert wants_secret(f"backup {word}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["GitHub token, max 40 characters", "OTP (max 6 digits)", "PIN number", "secret, any number"],
+)
+def test_what_bounds_a_secret_does_not_make_it_a_number(text: str) -> None:
+    assert wants_secret(text)
+
+
+def test_small_letters_of_an_abbreviation_mean_something_else() -> None:
+    assert [wants_secret(one) for one in ("PAT", "TAN", "tan lines", "expat")] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -1,0 +1,82 @@
+"""What a session wants to hear on a connection of its own, and where that goes when connections come and go."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gatewright.call import Answer, Refusal
+from gatewright.servers.subscriptions import Wishes, _Connection
+from tests.servers.rig import DEADLINE, ask, python, running, said
+from tests.servers.test_subscriptions import ALPHA, wish
+
+
+async def test_a_sessions_own_connection_to_a_successor_is_told_what_the_session_wants() -> None:
+    """And nobody else's is, from then on."""
+    spec = python("asker", share="session")
+    async with running(spec) as supervisor, running(spec) as other:
+        wishes, successor = (one._servers["asker"].wishes for one in (supervisor, other))
+        await wish(supervisor, "resources/subscribe", ALPHA["asker"], "a")
+        await wish(supervisor, "logging/setLevel", "", "a")
+        successor.follow(wishes)
+        facts = said(await ask(other, "asker/facts", session="a"))
+        async with asyncio.timeout(DEADLINE):
+            while facts["level"] != "info" or "resources/subscribe" not in facts["methods"]:
+                facts = said(await ask(other, "asker/facts", session="a"))
+        assert successor.resources.wanted() == []
+        await wish(other, "resources/unsubscribe", ALPHA["asker"], "a")
+        facts = said(await ask(other, "asker/facts", session="a"))
+        assert "resources/unsubscribe" in facts["methods"]
+
+
+async def test_the_first_wish_of_a_session_waits_for_the_connection_of_its_own() -> None:
+    async with running(python("modern_asker", share="session")) as supervisor:
+        uri = ALPHA["modern_asker"]
+        assert isinstance(await wish(supervisor, "resources/subscribe", uri, "a"), Answer)
+
+
+async def test_who_has_no_connection_of_its_own_yet_takes_nothing_off_the_common_one() -> None:
+    async with running(python("asker")) as supervisor:
+        server = supervisor._servers["asker"]
+        before = Wishes(server)
+        for session in "ab":
+            own = before._own[session] = _Connection(server, session)
+            own.resources.hold(ALPHA["asker"], session, {ALPHA["asker"]})
+        server.wishes.follow(before)
+        for session in "ab":
+            await wish(supervisor, "resources/subscribe", ALPHA["asker"], session)
+        await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "a")
+        for _ in range(3):
+            facts = said(await ask(supervisor, "asker/facts", session="b"))
+        assert "resources/subscribe" in facts["methods"]
+        assert "resources/unsubscribe" not in facts["methods"]
+        assert server.wishes.resources.wanted() == [ALPHA["asker"]]
+
+
+async def test_all_that_a_session_wanted_goes_with_it_to_a_connection_of_its_own() -> None:
+    async with running(python("asker")) as supervisor:
+        server = supervisor._servers["asker"]
+        wishes = server.wishes
+        for uri, where in (("x://common", wishes._common), ("x://own", _Connection(server, "a"))):
+            where.resources.hold(uri, "a", {uri})
+            if where is not wishes._common:
+                wishes._own["a"] = where
+        link = server.link
+        assert link is not None
+        await wishes.renew_own("a", link)
+        assert wishes.resources.wanted() == []
+        assert sorted(wishes._own["a"].resources.wanted()) == ["x://common", "x://own"]
+
+
+async def test_a_session_that_has_ended_wants_nothing() -> None:
+    """Its call waited while it ended: what it would want now nobody would ever end."""
+    async with running(python("asker")) as supervisor:
+        ended = {"a"}
+        supervisor.opened = lambda session: session not in ended
+        for method in ("resources/subscribe", "logging/setLevel"):
+            outcome = await wish(supervisor, method, ALPHA["asker"], "a")
+            assert isinstance(outcome, Refusal)
+            assert outcome.reason == "session_unknown"
+        assert supervisor._servers["asker"].wishes.resources.wanted() == []
+        assert isinstance(
+            await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b"), Answer
+        )

@@ -1,0 +1,43 @@
+"""Tasks of servers, kept beyond the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Target
+from gatewright.servers.task_store import ServerTask, ServerTaskStore
+from gatewright.storage.errors import StoreError
+from tests.storage.parts import state_in
+
+ONE = ServerTask("task_1", "srv", "", "T-1", ("agent", "ann", ""), "work", 200.0)
+TWO = replace(ONE, id="task_2", connection="s#p.1", owner=("anonymous", "anonymous", "s"), tool="")
+
+
+async def test_tasks_and_their_owners_survive_and_go_with_their_time(tmp_path: Path) -> None:
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    await store.add(ONE)
+    await store.add(TWO)
+    await store.add(replace(ONE, id="task_3", ends=100.0))
+    await store.drop(())
+    store.close()
+    again = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    assert again.all() == [ONE, TWO]
+    await again.drop(["task_1", "task_none"])
+    assert again.all() == [TWO]
+    again.close()
+
+
+async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    await store.add(ONE)
+    with pytest.raises(StoreError, match="the tasks of servers"):
+        await store.add(ONE)
+    store.close()
+
+
+def test_a_task_says_whose_words_it_brings_and_what_tells_it_apart() -> None:
+    assert ONE.of == Target("srv", "work")
+    assert ONE.key == ("srv", "", "T-1")

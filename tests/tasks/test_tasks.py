@@ -1,0 +1,344 @@
+"""Calls as tasks of the gateway: when one is made, what it does instead of its caller, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from gatewright.approvals.queue import Desk
+from gatewright.approvals.request import Approval, Asked
+from gatewright.approvals.store import Approvals
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    CannotAsk,
+    Client,
+    Failure,
+    Outcome,
+    Question,
+    Refusal,
+    Tool,
+)
+from gatewright.limits.polls import Looks
+from gatewright.mcp.protocol.tasks import EXTENSION, TASK
+from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
+from gatewright.tasks.store import EACH, TaskBook
+from gatewright.tasks.tasks import Tasks
+from tests.gate_parts import AGENT, Mute, a_call, a_tool
+from tests.storage.parts import state_in
+
+MODERN = Client("2026-07-28", {"extensions": {EXTENSION: {}}})
+RAN = Answer(b'{"content":[],"isError":false}')
+THEIRS = Answer(b'{"theirs":true}')
+MORE: dict[str, Any] = {"arguments": "{}", "risk": "dangerous", "reason": "", "quorum": 1}
+
+
+class World:
+    """A kernel that asks operators about every call, with the queue that they decide in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
+        self.desk = Desk(self.store, lambda *_, **__: 1)
+        self.calls: list[Call] = []
+        self.policy = "p1"
+        self.ends: Outcome | Exception = RAN
+        self.asked: list[str] = []
+        self.tool: Tool | None = a_tool("echo")
+        self.offered = True
+        self.going = asyncio.Event()
+        self.going.set()
+        self.tasks = Tasks(
+            self,
+            self.desk,
+            TaskBook(lambda: 100.0, os.urandom),
+            Looks(lambda: 0.0),
+            tool=lambda _: self.tool,
+            offered=lambda: self.offered,
+            info=lambda: {"name": "gw"},
+            random=os.urandom,
+        )
+
+    async def handle(self, call: Call, back: Back) -> Outcome:
+        """As the gate `confirm` would have it end."""
+        self.calls.append(call)
+        asked = Asked(call.caller.id, "srv", "echo", "a", "d", self.policy)
+        if self.desk.redeem(asked) is not None:
+            await self.going.wait()
+            if isinstance(self.ends, Exception):
+                raise self.ends
+            return self.ends
+        made = self.desk.ask(asked, **MORE)
+        assert made is not None
+        if made.state == "denied":
+            return Refusal("permission_denied", f"denied: {made.comment}")
+        details = {"status": "pending_approval", "approval_id": made.id}
+        return Refusal("permission_deferred", "come again", details)
+
+    @property
+    def waiting(self) -> Approval:
+        return self.store.waiting()[0]
+
+    def approve(self) -> None:
+        self.store.approve(self.waiting.id, by="olga")
+        self.desk.look()
+
+    async def ask(self, verb: str, id: str, client: Client = MODERN, **more: Any) -> Outcome:
+        params = {"taskId": id}
+        call = a_call("method", "", method=f"tasks/{verb}", client=client, facts={}, **more)
+        return await self.tasks.methods[f"tasks/{verb}"](
+            replace(call, params=params), Mute(), self.elsewhere
+        )
+
+    async def elsewhere(self, call: Call, back: Back) -> Outcome:
+        self.asked.append(call.method)
+        return THEIRS
+
+    async def stands(self, id: str) -> dict[str, Any]:
+        found = await self.ask("get", id)
+        assert isinstance(found, Answer)
+        return dict(json.loads(found.raw))
+
+    async def ended(self, id: str) -> dict[str, Any]:
+        async with asyncio.timeout(20):
+            while (found := await self.stands(id))["status"] == "working":
+                await asyncio.sleep(0.001)
+        return found
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    yield made
+    await made.tasks.close()
+    made.desk.close()
+
+
+def wanting(client: Client = MODERN, **more: Any) -> Call:
+    call = a_call(client=client, arguments={"a": 1}, facts={}, **more)
+    return call if client is MODERN else replace(call, params={**call.params, "task": {}})
+
+
+async def made(world: World, call: Call | None = None) -> str:
+    found = await world.tasks.handle(call or wanting(), Mute())
+    assert isinstance(found, Answer)
+    body = json.loads(found.raw)
+    return str(body.get("task", body)["taskId"])
+
+
+async def test_the_call_is_made_once_more_when_it_is_decided_on(world: World) -> None:
+    id = await made(world)
+    first = world.calls[0]
+    assert first.facts == {TASK: "taken"}
+    assert (await world.stands(id))["status"] == "working"
+    world.approve()
+    found = await world.ended(id)
+    assert (found["status"], found["statusMessage"]) == ("completed", "it has run")
+    again = world.calls[1]
+    assert again.facts == {TASK: id}
+    assert again.id != first.id
+    assert (again.params, again.credential, again.session) == (
+        first.params,
+        first.credential,
+        first.session,
+    )
+    assert EXTENSION not in again.client.capabilities["extensions"]
+
+
+async def test_nobody_is_asked_in_the_middle_of_a_task(world: World) -> None:
+    asked: list[str] = []
+
+    async def handle(call: Call, back: Back) -> Outcome:
+        if TASK in call.facts and call.facts[TASK] != "taken":
+            with pytest.raises(CannotAsk) as caught:
+                await back.ask(Question("elicitation/create"))
+            asked.append(caught.value.message)
+        return await World.handle(world, call, back)
+
+    world.tasks._inner = type("Inner", (), {"handle": staticmethod(handle)})()
+    id = await made(world)
+    world.approve()
+    await world.ended(id)
+    assert asked == ["nobody can be asked in the middle of a task of the gateway"]
+
+
+async def test_other_rules_ask_once_more(world: World) -> None:
+    id = await made(world)
+    before = world.waiting.id
+    world.policy = "p2"
+    world.approve()
+    async with asyncio.timeout(20):
+        while not world.store.waiting():
+            await asyncio.sleep(0.001)
+    assert world.waiting.id != before
+    while "once more" not in (found := await world.stands(id))["statusMessage"]:
+        await asyncio.sleep(0.001)
+    assert world.waiting.id in found["statusMessage"]
+    world.approve()
+    assert (await world.ended(id))["status"] == "completed"
+
+
+@pytest.mark.parametrize("how", ["forgotten", "used"])
+async def test_a_request_that_is_over_ends_its_task_and_nobody_is_asked_again(
+    world: World, how: str
+) -> None:
+    id = await made(world)
+    one = world.waiting
+    if how == "used":
+        world.store.approve(one.id, by="olga")
+        world.store.redeem(Asked(AGENT.id, "srv", "echo", "a", "d", "p1"))
+    else:
+        world.store.withdraw(one.id)
+    world.desk.look()
+    assert "nobody decided" in (await world.ended(id))["statusMessage"]
+    assert len(world.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "member"),
+    [
+        (Failure("upstream_timeout", "too slow"), "completed", "result"),
+        (Failure("upstream_error", error=b'{"code":-1,"message":"no"}'), "failed", "error"),
+        (RuntimeError("broke"), "failed", "error"),
+    ],
+)
+async def test_whatever_goes_wrong_is_the_end_of_the_task(
+    world: World, ends: Outcome | Exception, status: str, member: str
+) -> None:
+    world.ends = ends
+    id = await made(world)
+    world.approve()
+    found = await world.ended(id)
+    assert found["status"] == status
+    assert {"result", "error"} & set(found) == {member}
+
+
+async def test_a_task_that_is_cancelled_stops_its_call_and_takes_the_request_back(
+    world: World,
+) -> None:
+    id = await made(world)
+    other = await made(world)  # the same call twice waits by one request
+    one = world.waiting
+    assert await world.ask("cancel", id) == Answer(b'{"resultType":"complete"}', modern=True)
+    assert world.waiting == one
+    await world.ask("cancel", other)
+    assert world.store.waiting() == []
+    assert (await world.stands(id))["status"] == "cancelled"
+    third = await made(world)
+    world.going.clear()
+    world.approve()
+    async with asyncio.timeout(20):
+        while len(world.calls) < 4:
+            await asyncio.sleep(0.001)
+    await world.ask("cancel", third)
+    assert (await world.stands(third))["status"] == "cancelled"
+    await world.ask("cancel", third)
+
+
+async def test_what_is_not_ours_is_asked_elsewhere(world: World) -> None:
+    for verb in ("get", "result", "cancel", "update"):
+        assert await world.ask(verb, "t-1") is THEIRS
+        unknown = await world.ask(verb, "gwtask_1")
+        assert isinstance(unknown, Failure)
+        assert unknown.reason == "invalid_params"
+    assert world.asked == ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"]
+
+
+async def test_a_list_has_ours_and_those_of_servers(world: World) -> None:
+    core = Client("2025-11-25")
+    assert await world.ask("list", "") is THEIRS
+    assert await world.ask("list", "", core) is THEIRS
+    id = await made(world, wanting(core))
+    found = await world.ask("list", "", core)
+    assert isinstance(found, Answer)
+    body = json.loads(found.raw)
+    assert body["theirs"] is True
+    assert [one["taskId"] for one in body["tasks"]] == [id]
+    assert await world.ask("list", "", MODERN) is THEIRS
+
+
+async def test_where_tasks_are_offered_there_is_a_list(world: World) -> None:
+    nobody = Failure("method_not_found")
+
+    async def elsewhere(call: Call, back: Back) -> Outcome:
+        return nobody
+
+    call = a_call("method", "", method="tasks/list", facts={})
+    found = await world.tasks.methods["tasks/list"](call, Mute(), elsewhere)
+    assert found == Answer(b'{"tasks":[]}')
+    world.offered = False
+    assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is nobody
+    assert world.tasks.announced({"tools": {}}, call.client) == {"tools": {}}
+
+
+async def test_a_list_that_could_not_be_had_is_no_empty_list(world: World) -> None:
+    failed = Failure("internal")
+
+    async def elsewhere(call: Call, back: Back) -> Outcome:
+        return failed
+
+    call = a_call("method", "", method="tasks/list", facts={})
+    assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is failed
+
+
+async def test_a_list_has_all_tasks_of_servers_that_a_caller_may_have(world: World) -> None:
+    await made(world)
+    theirs = {"tasks": [{"taskId": str(number)} for number in range(TASKS_OF_SERVERS)]}
+
+    async def elsewhere(call: Call, back: Back) -> Outcome:
+        return Answer(json.dumps(theirs).encode())
+
+    asks = a_call("method", "", method="tasks/list", facts={}, client=Client("2025-11-25"))
+    found = await world.tasks.methods["tasks/list"](asks, Mute(), elsewhere)
+    assert isinstance(found, Answer)
+    assert len(json.loads(found.raw)["tasks"]) == 1 + TASKS_OF_SERVERS
+
+
+async def test_a_tool_that_its_server_runs_as_a_task_is_left_to_it(world: World) -> None:
+    core = Client("2025-11-25")
+    said = {"execution": msgspec.Raw(b'{"taskSupport":"required"}')}
+    world.tool = replace(a_tool("echo"), definition=said)
+    call = wanting(core)
+    found = await world.tasks.handle(call, Mute())
+    assert isinstance(found, Refusal)
+    assert world.calls == [call]
+
+
+async def test_only_who_speaks_mcp_is_given_a_task(world: World) -> None:
+    found = await world.tasks.handle(wanting(door="groundhog"), Mute())
+    assert isinstance(found, Refusal)
+
+
+async def test_who_has_too_many_is_told_to_come_back(world: World) -> None:
+    for _ in range(EACH):
+        await made(world)
+    found = await world.tasks.handle(wanting(), Mute())
+    assert isinstance(found, Refusal)
+    assert found.reason == "permission_deferred"
+
+
+async def test_a_call_that_ends_at_once_is_a_task_only_where_that_is_offered(world: World) -> None:
+    core = Client("2025-11-25")
+    world.tool = replace(a_tool("echo"), as_task=True)
+    await made(world, wanting(core))
+    world.approve()
+    async with asyncio.timeout(20):
+        while len(world.calls) < 2:
+            await asyncio.sleep(0.001)
+    await made(world, wanting(core))
+    world.store.approve(world.waiting.id, by="olga", scope="arguments", lasts_s=60)
+    id = await made(world, wanting(core))
+    found = await world.ask("result", id, core)
+    assert isinstance(found, Answer)
+    assert json.loads(found.raw)["isError"] is False
+    world.tool = a_tool("echo")
+    assert await world.tasks.handle(wanting(core), Mute()) == RAN
+    assert await world.tasks.handle(wanting(), Mute()) == RAN

@@ -1,0 +1,139 @@
+"""Events and questions pass the filters in their order, also where a filter needs time for one of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from gatewright.call import Call, CannotAsk, Event, Outcome, Question
+from gatewright.return_path import MOST, MOST_BYTES, FilteredBack
+from tests.kernel_parts import a_call
+
+
+class Heard:
+    """The caller's side: what reaches it, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.questions: list[Question] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        self.questions.append(question)
+        return {"said": len(self.events)}
+
+
+class Marks:
+    """A filter that writes its name into each event; those called `slow` wait for `ready`, those called `gone` do not pass."""
+
+    def __init__(self, name: str, ready: asyncio.Event) -> None:
+        self.name = name
+        self._ready = ready
+
+    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
+        return outcome
+
+    def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
+        if event.method == "gone":
+            return None
+        marked = Event(event.method, {"by": [*event.params.get("by", ()), self.name]})
+        return self._later(marked) if event.method.startswith("slow") else marked
+
+    async def _later(self, event: Event) -> Event | None:
+        await self._ready.wait()
+        return None if event.method == "slow and gone" else event
+
+
+def a_way(*names: str) -> tuple[FilteredBack, Heard, asyncio.Event]:
+    heard, ready = Heard(), asyncio.Event()
+    filters = [Marks(name, ready) for name in names]
+    return FilteredBack(a_call(), heard, filters), heard, ready
+
+
+async def test_what_needs_no_time_arrives_at_once_and_in_order() -> None:
+    way, heard, _ = a_way("a", "b")
+    for name in ("one", "gone", "two"):
+        way.emit(Event(name, {}))
+    assert heard.events == [Event("one", {"by": ["a", "b"]}), Event("two", {"by": ["a", "b"]})]
+    assert way.late is None
+
+
+async def test_an_event_that_needs_time_holds_up_those_after_it_and_keeps_its_place() -> None:
+    way, heard, ready = a_way("a", "b")
+    for name in ("one", "slow", "two", "slow and gone", "gone", "three"):
+        way.emit(Event(name, {}))
+    await asyncio.sleep(0)
+    assert [one.method for one in heard.events] == ["one"]
+    ready.set()
+    await way.settled()
+    assert [one.method for one in heard.events] == ["one", "slow", "two", "three"]
+    assert all(one.params == {"by": ["a", "b"]} for one in heard.events)
+
+
+async def test_a_question_waits_for_the_events_before_it() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    asked = asyncio.ensure_future(way.ask(Question("elicitation/create", {"message": "?"})))
+    await asyncio.sleep(0)
+    assert heard.questions == []
+    ready.set()
+    assert await asked == {"said": 1}
+    assert [one.params for one in heard.questions] == [{"by": ["a"]}]
+
+
+async def test_a_question_that_no_filter_lets_pass_is_not_asked() -> None:
+    way, heard, ready = a_way("a")
+    ready.set()
+    with pytest.raises(CannotAsk):
+        await way.ask(Question("gone"))
+    with pytest.raises(CannotAsk):
+        await way.ask(Question("slow and gone"))
+    assert heard.questions == []
+
+
+async def test_what_has_not_passed_when_the_call_ends_is_not_told() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    way.emit(Event("one", {}))
+    await asyncio.sleep(0)
+    way.cancel()
+    ready.set()
+    assert way.late is not None
+    with pytest.raises(asyncio.CancelledError):
+        await way.late
+    assert heard.events == []
+
+
+async def test_more_events_than_may_wait_end_the_call_by_name() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    for number in range(MOST + 5):
+        way.emit(Event("quick", {"number": number}))
+    ready.set()
+    flaw = await way.settled()
+    assert flaw is not None
+    assert (flaw.reason, flaw.details) == ("output_invalid", {"rule": "too_many_events"})
+    assert len(heard.events) == MOST + 1
+
+
+async def test_more_bytes_than_may_wait_end_the_call_too() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    way.emit(Event("quick", {"text": "x" * MOST_BYTES}))
+    ready.set()
+    assert await way.settled() is not None
+    assert [one.method for one in heard.events] == ["slow"]
+
+
+async def test_events_after_a_slow_one_has_passed_go_at_once_again() -> None:
+    way, heard, ready = a_way("a")
+    ready.set()
+    way.emit(Event("slow", {}))
+    assert await way.settled() is None
+    way.emit(Event("quick", {}))
+    assert [one.method for one in heard.events] == ["slow", "quick"]

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.transport.base import Limits
+from gatewright.transport.line_stream import LineInbox, LineOutbox, LineSplitter
+from gatewright.transport.pipe_ends import End
+from tests.transport.collecting import Collector, within
+
+
+class Source:
+    """A stream that can be paused, and remembers it."""
+
+    def __init__(self) -> None:
+        self.paused = False
+        self.pauses = 0
+        self.closing = False
+
+    def pause_reading(self) -> None:
+        assert not self.paused
+        self.paused = True
+        self.pauses += 1
+
+    def resume_reading(self) -> None:
+        assert self.paused
+        self.paused = False
+
+    def reads(self) -> bool:
+        return not self.paused
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+
+class Sink:
+    """A stream that keeps what is written to it; `stuck` bytes of it count as not yet taken."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+        self.stuck = 0
+        self.closing = False
+
+    def write(self, data: bytes, /) -> None:
+        self.writes.append(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.stuck
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+
+def split(pieces: list[bytes], limit: int) -> tuple[list[bytes], bool, bool]:
+    splitter = LineSplitter(limit)
+    lines = [line for piece in pieces for line in splitter.feed(piece)]
+    return lines, splitter.broken, splitter.partial
+
+
+async def next_turn() -> None:
+    await asyncio.sleep(0)
+
+
+async def started(
+    receiver: Collector,
+    limits: Limits,
+    source: Source | None = None,
+    broken: Callable[[str], None] = pytest.fail,
+) -> LineInbox:
+    inbox = LineInbox(source or Source(), End(receiver), limits, broken)
+    inbox.start()
+    for _ in range(3):
+        await next_turn()
+    return inbox
+
+
+def test_lines_end_with_lf_or_crlf_and_blank_ones_vanish() -> None:
+    assert split([b"a\r\n\n\r\nb\rb\nc\n"], 10) == ([b"a", b"b\rb", b"c"], False, False)
+
+
+def test_half_a_line_is_kept_and_known() -> None:
+    assert split([b"a\nhal", b"f"], 10) == ([b"a"], False, True)
+
+
+def test_a_line_of_exactly_the_limit_passes_and_one_byte_more_does_not() -> None:
+    assert split([b"x" * 10 + b"\r\n"], 10) == ([b"x" * 10], False, False)
+    assert split([b"x" * 11 + b"\n"], 10) == ([], True, False)
+    assert split([b"x" * 10, b"\r", b"\n"], 10) == ([b"x" * 10], False, False)
+
+
+def test_nothing_is_held_of_a_line_over_the_limit() -> None:
+    splitter = LineSplitter(10)
+    assert splitter.feed(b"ok\n" + b"x" * 12) == [b"ok"]
+    assert splitter.broken
+    assert splitter.feed(b"\nmore\n") == []
+    assert not splitter.partial
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r\n", b"\r", b"x" * 9, b"\n\n"]), max_size=30),
+    st.lists(st.integers(0, 300), max_size=20),
+)
+def test_the_same_stream_has_the_same_lines_however_it_is_cut(
+    parts: list[bytes], places: list[int]
+) -> None:
+    stream = b"".join(parts)
+    edges = [0, *sorted({place % (len(stream) + 1) for place in places}), len(stream)]
+    pieces = [stream[start:end] for start, end in pairwise(edges)]
+    assert split(pieces, 9)[:2] == split([stream], 9)[:2]
+    assert split(pieces, 1000) == split([stream], 1000)
+
+
+def test_a_long_line_in_pieces_is_looked_at_once() -> None:
+    """The work is counted, not timed: bytes handled by joins and splits grow with the line, not with its square."""
+    splitter = LineSplitter(1 << 26)
+    piece = b"x" * 65536
+    for _ in range(1023):
+        assert splitter.feed(piece) == []
+    assert len(splitter._pieces) == 1023
+    (line,) = splitter.feed(piece + b"\n")
+    assert len(line) == 1 << 26
+    assert splitter._pieces == []
+
+
+async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> None:
+    collector = Collector()
+    broken: list[str] = []
+    ended: list[bool] = []
+    inbox = LineInbox(Source(), End(collector), Limits(frame_bytes=5), broken.append)
+    inbox.feed(b"1\n2\n" + b"x" * 6 + b"\n")
+    inbox.end(ended.append)
+    for _ in range(5):
+        await next_turn()
+    assert (collector.messages, broken, ended) == ([], [], [])
+    inbox.start()
+    assert collector.messages == []
+    for _ in range(5):
+        await next_turn()
+    assert collector.messages == [b"1", b"2"]
+    assert broken == ["a message longer than 5 bytes"]
+
+
+async def test_a_flood_is_delivered_in_portions_of_one_turn_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "gatewright.transport.line_stream.SLICE_S", 60
+    )  # a busy machine ends no turn early
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(turn_messages=10), source)
+    inbox.feed(b"m\n" * 35)
+    seen = [len(collector.messages)]
+    while not source.reads():
+        await next_turn()
+        seen.append(len(collector.messages))
+    assert seen == [10, 20, 30, 35]
+
+
+async def test_many_bytes_in_one_turn_pause_the_source_until_the_next() -> None:
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(turn_bytes=100), source)
+    inbox.feed(b"x" * 60)
+    assert source.reads()
+    inbox.feed(b"x" * 60)
+    assert not source.reads()
+    await next_turn()
+    assert source.reads()
+    inbox.feed(b"x" * 60 + b"\n")
+    assert (source.pauses, len(collector.messages)) == (1, 1)
+
+
+async def test_the_end_comes_after_the_last_message_and_tells_of_half_a_line() -> None:
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(turn_messages=2), source)
+    ended: list[tuple[int, bool]] = []
+    inbox.feed(b"m\nm\nm\nm\nm\nhalf")
+    inbox.end(lambda half: ended.append((len(collector.messages), half)))
+    while not ended:
+        await next_turn()
+    assert ended == [(5, True)]
+
+
+async def test_messages_before_one_over_the_limit_are_delivered_first() -> None:
+    collector = Collector()
+    reasons: list[str] = []
+    limits = Limits(frame_bytes=5, turn_messages=1)
+    inbox = await started(collector, limits, broken=reasons.append)
+    inbox.feed(b"1\n2\n" + b"x" * 6 + b"\n3\n")
+    while not reasons:
+        await next_turn()
+    inbox.feed(b"4\n")
+    assert collector.messages == [b"1", b"2"]
+    assert reasons == ["a message longer than 5 bytes"]
+
+
+async def test_a_dropped_inbox_delivers_nothing_more() -> None:
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(turn_messages=1), source)
+    inbox.feed(b"1\n2\n3\n")
+    inbox.drop()
+    source.closing = True
+    inbox.feed(b"4\n")
+    await next_turn()
+    assert collector.messages == [b"1"]
+
+
+async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(), pytest.fail)
+    for message in (b"1", b"2", b"3"):
+        assert outbox.send(message)
+    assert sink.writes == []
+    await next_turn()
+    assert sink.writes == [b"1\n2\n3\n"]
+    outbox.send(b"4")
+    outbox.flush()
+    assert sink.writes == [b"1\n2\n3\n", b"4\n"]
+
+
+async def test_a_newline_inside_a_message_cannot_start_another_one() -> None:
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(), pytest.fail)
+    outbox.send(b'{"a":\n1,\r\n"b":2}\n{"evil":1}')
+    outbox.flush()
+    assert sink.writes == [b'{"a": 1,  "b":2} {"evil":1}\n']
+
+
+async def test_nothing_is_written_to_a_sink_that_closes() -> None:
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(), pytest.fail)
+    outbox.send(b"1")
+    sink.closing = True
+    await next_turn()
+    assert sink.writes == []
+
+
+async def test_a_sink_that_takes_nothing_is_refused_at_once_or_in_time() -> None:
+    sink = Sink()
+    slow = asyncio.Event()
+    outbox = LineOutbox(sink, Limits(queue_bytes=10, burst_bytes=20, patience_s=0.01), slow.set)
+    sink.stuck = 5
+    assert outbox.send(b"x" * 9)
+    assert not outbox.send(b"x" * 9)
+    sink.stuck = 15
+    await within(slow.wait())
+    outbox.stop()
+
+
+async def test_what_is_read_in_the_middle_of_a_turn_counts_only_as_far_as_it_matters() -> None:
+    """How much waits in the sink is asked once a turn, and again where that would be too much."""
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(queue_bytes=20, burst_bytes=20), pytest.fail)
+    sink.stuck = 16
+    assert outbox.send(b"abcd")
+    assert not outbox.send(b"e")  # 21 wait
+    sink.stuck = 0
+    assert outbox.send(b"f" * 15)  # after 5
+    assert not outbox.send(b"g")
+    outbox.flush()
+    assert sink.writes == [b"abcd\n" + b"f" * 15 + b"\n"]
+    assert outbox.send(b"h" * 100)  # nothing waits
+    outbox.stop()
+
+
+async def test_many_small_messages_of_one_turn_make_a_peer_slow_that_reads_none() -> None:
+    slow = asyncio.Event()
+    sink = Sink()
+    limits = Limits(queue_bytes=100, burst_bytes=10_000, patience_s=0.01)
+    outbox = LineOutbox(sink, limits, slow.set)
+    assert all(outbox.send(b"x" * 9) for _ in range(30))
+    sink.stuck = 300  # all of it
+    await within(slow.wait())
+    outbox.stop()
