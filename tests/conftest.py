@@ -27,9 +27,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gatewright.secret_scanning import HELD
+from tests.cli.fixtures import endpoint, shell
 from tests.connections import Connections
 
-__all__ = ["AGENT_STAMPS", "PEER_STAMPS"]
+__all__ = ["AGENT_STAMPS", "PEER_STAMPS", "endpoint", "shell"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

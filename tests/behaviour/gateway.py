@@ -27,7 +27,7 @@ DEADLINE = 60.0
 
 def server(name: str, ident: str | None = None, *arguments: str, **more: Any) -> dict[str, Any]:
     """A `[[servers]]` entry for one of the test servers."""
-    script = str(ROOT / "tests" / "servers" / f"{name}.py")
+    script = str(ROOT / "tests" / "tool_servers" / f"{name}.py")
     return {"id": ident or name, "command": sys.executable, "args": [script, *arguments], **more}
 
 

@@ -13,7 +13,7 @@ from tests.behaviour.gateway import ROOT
 from tests.cli.gateways import serving
 from tests.cli.shell import DEADLINE_S, Shell
 
-SERVERS = ROOT / "tests/servers"
+SERVERS = ROOT / "tests/tool_servers"
 
 # The example of the section with a server of ours behind it, and not one word more.
 SPECIFIED = f"""\

@@ -179,7 +179,7 @@ def test_a_server_that_failed_for_good_is_tried_anew_by_the_command_that_is_show
     one = {"id": "late", "command": str(program), "args": [], "mgp": {"restart_policy": "never"}}
     with running(tmp_path, config(one)) as gateway:
         assert "is not connected" in end(gateway, "late__echo", message="x")[1]
-        program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/servers/echo.py\n")
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/tool_servers/echo.py\n")
         program.chmod(0o755)
         check_lifted(gateway, "late__echo", "server restart", message="x")
 

@@ -23,7 +23,7 @@ STATUS = "notifications/tasks/status"
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """Two such servers would count alike; this one outlives every gateway."""
-    script = str(ROOT / "tests" / "servers" / "worker.py")
+    script = str(ROOT / "tests" / "tool_servers" / "worker.py")
     process = subprocess.Popen([sys.executable, script, "--http", "0"], stdout=subprocess.PIPE)
     assert process.stdout is not None
     word, url = process.stdout.readline().decode().split()

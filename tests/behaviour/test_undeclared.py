@@ -64,7 +64,7 @@ EXPECTED = [
 
 
 def folding(folder: Path, ident: str = "folding", **more: Any) -> dict[str, Any]:
-    script = str(ROOT / "tests" / "servers" / "folding.py")
+    script = str(ROOT / "tests" / "tool_servers" / "folding.py")
     log = str(folder / f"{ident}.log")
     return {"id": ident, "command": sys.executable, "args": [script, log], **more}
 

@@ -13,7 +13,7 @@ from typing import Any
 from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell
 
-ECHO = Path(__file__).resolve().parents[1] / "servers" / "echo.py"
+ECHO = Path(__file__).resolve().parents[1] / "tool_servers" / "echo.py"
 
 
 def start(shell: Shell, content: str, **environ: str) -> subprocess.Popen[str]:

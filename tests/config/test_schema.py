@@ -147,4 +147,4 @@ def test_the_wheel_has_the_schema(tmp_path: Path) -> None:
     )
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as held:
-        assert held.read("gatewright/settings/mgp.schema.json") == FILE.read_bytes()
+        assert held.read("gatewright/config/mgp.schema.json") == FILE.read_bytes()

@@ -39,7 +39,7 @@ FREE_TEST_FOLDERS = {
     "house_rules",
     "scripts",
     "benchmarks",
-    "servers",
+    "tool_servers",
 }
 
 _LEFTOVER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplemented" + r"Error)\b")

@@ -13,15 +13,15 @@ _OPERATOR = "the operator's own configuration or words"
 _AUTHOR = "the author's own code, while he exports or declares it"
 ALLOWED = {
     "cli/run.py": _OPERATOR,
-    "cli/server_export.py": _OPERATOR,
-    "compose/randomness.py": "bytes of this machine's randomness",
-    "protocol/openapi_schema.py": "a pattern is compiled to see whether it is one, and meets no text",
+    "servers/commands/export.py": _OPERATOR,
+    "app/randomness.py": "bytes of this machine's randomness",
+    "dialects/openapi/schema.py": "a pattern is compiled to see whether it is one, and meets no text",
     "sdk/export/catalogue.py": _AUTHOR,
     "sdk/export/sample_text.py": _AUTHOR,
     "sdk/hints.py": _AUTHOR,
-    "settings/documents.py": "the message of a parser about the operator's own file",
-    "settings/statements.py": _OPERATOR,
-    "settings/substitute.py": _OPERATOR,
+    "config/documents.py": "the message of a parser about the operator's own file",
+    "config/statements.py": _OPERATOR,
+    "config/substitute.py": _OPERATOR,
 }
 """Module → why no stranger's text makes it slow. None is added without such a reason."""
 

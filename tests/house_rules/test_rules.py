@@ -22,7 +22,7 @@ def test_a_drawer_is_refused_wherever_it_stands(path: str) -> None:
 
 
 def test_a_domain_name_that_contains_a_drawer_is_fine() -> None:
-    assert rules.forbidden_names("src/gatewright/stores/scores.py") == []
+    assert rules.forbidden_names("src/gatewright/audit/scores.py") == []
 
 
 @pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error"])
@@ -63,7 +63,7 @@ def test_a_word_of_this_machine_is_found_as_well() -> None:
 
 
 def test_each_module_needs_a_test_file_of_its_own_name() -> None:
-    modules = {"stores/audit.py": "x = 1", "call.py": "x = 1", "gates/rate.py": "x = 1"}
+    modules = {"audit/trail.py": "x = 1", "call.py": "x = 1", "limits/gate.py": "x = 1"}
     tests = ["stores/test_audit_chain.py", "test_call.py", "test_rate.py"]
     assert rules.missing_twins(modules, tests) == [
         "src/gatewright/limits/gate.py: no tests/limits/test_gate.py"
@@ -79,7 +79,7 @@ def test_a_package_file_needs_a_test_only_when_it_defines_something() -> None:
 
 def test_a_test_file_that_mirrors_nothing_is_found_outside_the_free_folders() -> None:
     tests = ["stores/test_gone.py", "behaviour/test_cancel.py", "stores/test_audit_crash.py"]
-    assert rules.stray_twins(["stores/audit.py"], tests) == [
+    assert rules.stray_twins(["audit/trail.py"], tests) == [
         "tests/stores/test_gone.py: mirrors no module of src/gatewright"
     ]
 

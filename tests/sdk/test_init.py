@@ -20,16 +20,20 @@ HEAVY = [
     "uvicorn",
 ]
 GATEWAY = [
+    "access",
+    "app",
+    "approvals",
+    "audit",
     "call",
     "cli",
-    "compose",
-    "doors",
-    "filters",
-    "gates",
+    "config",
+    "dialects",
+    "identity",
     "kernel",
-    "settings",
-    "stores",
-    "upstream",
+    "limits",
+    "pipeline",
+    "servers",
+    "storage",
 ]
 PROVIDERS = ["anthropic", "openai", "google.genai", "cohere", "mistralai"]
 

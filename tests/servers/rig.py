@@ -48,7 +48,7 @@ __all__ = [
     "within",
 ]
 
-SERVERS = Path(__file__).resolve().parents[1] / "servers"
+SERVERS = Path(__file__).resolve().parents[1] / "tool_servers"
 DEADLINE = 20.0
 INFO = {"name": "gatewright", "version": "0"}
 ASKABLE: dict[str, Any] = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
 from gatewright.storage.errors import StoreError
 

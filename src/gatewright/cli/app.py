@@ -52,17 +52,31 @@ COMMANDS = {
     "config": "Check and show the configuration.",
     "version": "Versions of the gateway and of the protocols it speaks.",
 }
-"""Command → its line in the help. `gatewright.cli.NAME` has it as `app`."""
+"""Command → its line in the help. Its module has it as `app`."""
 
-_MODULES = {"import": "imports"}
-"""Commands whose name cannot be a module's."""
+_MODULES = {
+    "import": "hosts.commands.imports",
+    "connect": "hosts.commands.connect",
+    "disconnect": "hosts.commands.disconnect",
+    "server": "servers.commands.server",
+    "tool": "servers.commands.tool",
+    "grant": "access.commands.grant",
+    "room": "rooms.commands.room",
+    "approve": "approvals.commands.approve",
+    "deny": "approvals.commands.deny",
+    "audit": "audit.commands.audit",
+    "key": "identity.commands.key",
+    "session": "identity.commands.session",
+    "top": "telemetry.commands",
+}
+"""Command → its module below `gatewright`, where that is a feature's; the others are `cli.NAME`."""
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _STORE = "the state folder is [storage] path of mgp.toml, or GATEWRIGHT_STATE"
 
 
 def _module(command: str) -> Any:
-    return import_module(f"gatewright.cli.{_MODULES.get(command, command)}")
+    return import_module(f"gatewright.{_MODULES.get(command, f'cli.{command}')}")
 
 
 class _Lazy(TyperGroup):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gatewright.cli.checks.finding import Finding, Level
+from gatewright.cli.finding import Finding, Level
 from gatewright.command_text import to_type
 from gatewright.config import is_loopback
 from gatewright.hosts.commands.import_sources import places_of

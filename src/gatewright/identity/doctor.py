@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Container, Iterator
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.cli.output import one_line
 from gatewright.cli.states import seen
 from gatewright.config import Settings

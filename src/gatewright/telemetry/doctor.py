@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.cli.running import Running
 
 __all__ = ["check_stalls", "stalls_in"]

@@ -11,7 +11,7 @@ from gatewright.hosts.hosts import HOSTS, user_files
 from gatewright.servers.names import BUDGET
 from tests.cli.shell import Shell
 
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "hosts"
+PAGES = Path(__file__).resolve().parents[3] / "docs" / "hosts"
 SHOWN_PROGRAM = "/usr/local/bin/gatewright"
 PROGRAM = str(Path(sys.executable).with_name("gatewright"))
 

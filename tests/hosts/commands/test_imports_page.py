@@ -14,7 +14,7 @@ from gatewright.hosts.hosts import HOSTS
 from tests.cli.shell import DEADLINE_S, Shell
 from tests.hosts.more_samples import MORE_SAMPLES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "import.md").read_text()
 PAIRS = re.findall(r"^```json\n(.*?)^```$.*?^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 CODE = re.findall(r"^```(sh|python)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 MCP = '{"mcpServers": {"files": {"command": "x"}, "other": {"command": "y"}}}'

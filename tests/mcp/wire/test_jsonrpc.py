@@ -16,7 +16,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.mcp.wire.jsonrpc import Malformed, Notification, Request, Response
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "security"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "security"
 
 json_values = st.recursive(
     st.none()

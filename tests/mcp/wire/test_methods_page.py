@@ -15,7 +15,7 @@ from gatewright.mcp.wire.methods import WORDS, Word
 from gatewright.mcp.wire.permissions import RULED
 from gatewright.mcp.wire.versions import LEGACY, MODERN
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "messages.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
 EVERY = (*LEGACY, *MODERN)
 REGISTRY = frozenset({"mgp/discovery/register", "mgp/discovery/deregister"})
 """The registry is the operator's file, and no client's."""

@@ -20,7 +20,7 @@ from gatewright.transport.process import spawn
 from tests.rooms.participants.bus import Bus, call, within
 from tests.rooms.participants.test_participant import PROPOSAL_ONLY
 
-SERVERS = Path(__file__).resolve().parents[1] / "servers"
+SERVERS = Path(__file__).resolve().parents[2] / "tool_servers"
 
 
 @asynccontextmanager

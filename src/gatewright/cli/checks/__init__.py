@@ -5,7 +5,6 @@ A check reads and never changes anything. Where a finding can be mended without 
 """
 
 from gatewright.audit.doctor import check_anchors
-from gatewright.cli.checks.finding import Finding, Level
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
 from gatewright.cli.checks.protocol import check_protocol
 from gatewright.cli.checks.state import (
@@ -15,6 +14,7 @@ from gatewright.cli.checks.state import (
     check_store,
     key_names,
 )
+from gatewright.cli.finding import Finding, Level
 from gatewright.hosts.doctor import check_hosts
 from gatewright.identity.doctor import check_identity, check_operators
 from gatewright.pins.doctor import check_pins

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import gatewright
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.cli.timestamps import as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Problem, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 from gatewright.config import Settings, is_loopback
 
 __all__ = ["check_protocol"]

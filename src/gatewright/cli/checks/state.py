@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import gatewright
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import DATABASE
-from gatewright.cli.checks.finding import Finding, Level, broken_store
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
+from gatewright.cli.finding import Finding, Level, broken_store
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, alive, read_running
 from gatewright.cli.states import seen

@@ -1,6 +1,6 @@
 """A finding says the same to programs as to people, and never its own function."""
 
-from gatewright.cli.checks.finding import Finding
+from gatewright.cli.finding import Finding
 
 
 def test_a_finding_is_a_document_without_its_mend() -> None:
