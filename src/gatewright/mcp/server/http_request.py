@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gatewright.call import Caller
+from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.server.client_session import Peer
 from gatewright.mcp.server.context import Front, Refused
 from gatewright.mcp.server.http_headers import HttpHeaders
@@ -15,11 +16,14 @@ from gatewright.mcp.server.http_reply import Send, Whole, send_json
 from gatewright.mcp.server.pending_input import Parked
 from gatewright.mcp.server.request import Exchange
 from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.mcp import META_VERSION
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 
-__all__ = ["Connection", "HttpRequest", "Receive", "nowhere"]
+__all__ = ["Connection", "HttpRequest", "Receive", "nowhere", "says_modern"]
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+_MODERN_MARK = META_VERSION.encode()
 
 
 class Connection(NamedTuple):
@@ -111,3 +115,13 @@ class HttpRequest(msgspec.Struct, eq=False):
 
 def nowhere(message: bytes) -> None:
     """A request that stands alone has no channel besides its own answer."""
+
+
+def says_modern(body: bytes) -> bool:
+    """Whether a message carries the modern metadata; that its text contains the word is not enough."""
+    if body.find(_MODERN_MARK) < 0:
+        return False
+    message = jsonrpc.parse(body)
+    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
+        return False
+    return mcp.is_modern_params(message.params)

@@ -27,13 +27,13 @@ from gatewright.mcp.server.http_reply import (
     send_json,
     send_plain,
 )
-from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.http_request import HttpRequest, says_modern
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
 from gatewright.mcp.server.long_lived import lasting
 from gatewright.mcp.server.pending_input import Parked
 from gatewright.mcp.server.request import Exchange
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_VERSION, check_headers
+from gatewright.mcp.wire.mcp import check_headers
 from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
 from gatewright.transport.timers import Alarms, Overdue
@@ -53,7 +53,6 @@ Other = Callable[[HttpRequest, bytes], Answering]
 """Serves a request whose body has been read."""
 
 _NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
-_MODERN_MARK = META_VERSION.encode()
 _NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
 
 
@@ -95,7 +94,7 @@ class StreamableHttp:
 
     def _post(self, http: HttpRequest, body: bytes) -> Answering:
         said = http.headers
-        if said.modern or (not said.legacy and _says_modern(body)):
+        if said.modern or (not said.legacy and says_modern(body)):
             return self._modern(http, body)
         version = said.version
         if version and not said.legacy:
@@ -360,16 +359,6 @@ class _Collected:
 
 def _opens(message: jsonrpc.Message) -> bool:
     return isinstance(message, jsonrpc.Request) and message.method == "initialize"
-
-
-def _says_modern(body: bytes) -> bool:
-    """Whether a message carries the modern metadata; that its text contains the word is not enough."""
-    if body.find(_MODERN_MARK) < 0:
-        return False
-    message = jsonrpc.parse(body)
-    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
-        return False
-    return mcp.is_modern_params(message.params)
 
 
 def _is_ggen(http: HttpRequest, body: bytes) -> bool:
