@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.house import imports, logical, recorded
+from benchmarks.house import SOURCE, imports, logical, recorded
+
+PAGE = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
 def test_statements_and_comment_lines_are_counted() -> None:
@@ -24,3 +26,26 @@ async def test_one_call_is_followed_from_the_request_to_the_answer(tmp_path: Pat
     names = {Path(one).name for one in call.files}
     assert {"http_connection.py", "kernel.py", "pipe_link.py", "call_records.py"} <= names
     assert len(call.entered) >= len(call.files) > 20
+
+
+def _way() -> list[str]:
+    """The files and folders of the picture in ARCHITECTURE.md, from the client to the tool server."""
+    picture = PAGE.partition("## The way of a call")[2].split("```")[1]
+    line = next(one for one in picture.splitlines() if "─▶" in one)
+    return [
+        step.strip().removesuffix(".handle").removesuffix("/…").strip("─ ")
+        for step in line.split("▶")
+    ]
+
+
+async def test_the_picture_of_the_way_is_the_way_that_a_recorded_call_takes(tmp_path: Path) -> None:
+    call = await recorded(tmp_path)
+    way = _way()
+    assert way[0] == "mcp/server"
+    assert way[-1] == "transport"
+    files = [Path(one).relative_to(SOURCE).with_suffix("").as_posix() for one in call.entered]
+    at = 0
+    for step in way:
+        later = [n for n, file in enumerate(files) if n >= at and file.startswith(step)]
+        assert later, f"{step} is not entered after {way[: way.index(step)]}"
+        at = later[0]
