@@ -1,4 +1,4 @@
-"""The only folder that knows every part: settings become a running gateway."""
+"""Application wiring: builds a running gateway from settings; the only folder that imports every part."""
 
 from gatewright.app.gateway import Gateway, Ready
 from gatewright.app.run import run

@@ -1,4 +1,4 @@
-"""What the gateway makes of that which servers say on their own account: cleaned, and with no way back to the gateway itself."""
+"""Configures how server text is cleaned for clients, and detects URLs that point back at the gateway."""
 
 from __future__ import annotations
 

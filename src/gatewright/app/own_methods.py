@@ -1,4 +1,4 @@
-"""What the gateway answers by itself: methods, and tools under the name of the kernel."""
+"""Collects the gateway's own methods (MGP and `gatewright/…`) and the tools of its kernel server from the features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway as the business of a whole process: run until it is told to stop, following its configuration."""
+"""Runs the gateway as a process: logging of readiness, signals, configuration reload, garbage-collector tuning, stop."""
 
 from __future__ import annotations
 

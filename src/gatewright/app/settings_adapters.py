@@ -1,4 +1,4 @@
-"""What settings say, in the words of the parts that are made of it."""
+"""Converts settings into the arguments of other parts: server specs, grants, profiles, OAuth logins, JSON and HTTP limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does somebody agree to this very call? Asked last, because a person's attention is the dearest thing here.
+"""Gate `confirm`: requires consent of the caller or an operator for dangerous, risky or data-exporting tool calls.
 
 Theory: a tool that asks for confirmation is confirmed call by call; a dangerous one as well, unless a
 grant names this tool for this caller (MGP §4.4: confirmation or permission). A grant of the whole

@@ -1,4 +1,4 @@
-"""The stores are held against the record: at the start, and several times a second while the gateway runs.
+"""Compares the state database with the audit trail at start and while running; refuses service when it is behind or lost.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

@@ -1,4 +1,4 @@
-"""Whether the stores are what the record knows of them: a gateway does not start on one that is behind."""
+"""`gatewright doctor` check: is the state database behind the audit trail, or the trail gone? Then the gateway does not start."""
 
 from __future__ import annotations
 
