@@ -1,4 +1,4 @@
-"""The command line: a thin wrapper over the parts, one module a command group, imported when used.
+"""Command line of `gatewright`: command groups imported on use, shared options, output formats and exit codes.
 
 Data goes to standard output, everything else to standard error. Tables are for terminals; a pipe gets
 tab-separated lines, `--json` one JSON document. Reading order: `app` → `output` → one command.

@@ -1,4 +1,4 @@
-"""`gatewright config`: is the file right, what is in force, and where does each value come from."""
+"""`gatewright config check|show|path|schema`: validates the configuration, and prints its values with origins, files and JSON Schema."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How a command is given an API key: a file, one line of standard input, the environment; or as a word of the command line,
-which every user of the machine can read in the process list while the command runs, and the shell keeps in its history.
+"""Reads the API key of a command from a file, standard input, the environment or `--key`, and warns of the last: `--key` is
+visible in the process list and the shell's history.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Who stands behind a command that only an operator may give: whoever shows an operator's key, and, unless the configuration
-says `operators = "key"`, the user of this terminal or whoever shows the operator's token of the gateway that runs.
+"""Authenticates the operator behind a command: by an operator's API key or, unless `operators = "key"`, the terminal's user or
+the operator token of the running gateway.
 
 What that keeps out. A terminal keeps out programs that have none and did not look for one. It is no boundary: any program of the
 same user can make itself a terminal, and can read and write the state folder without any command of ours. The

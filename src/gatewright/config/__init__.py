@@ -1,4 +1,4 @@
-"""Configuration: `mgp.toml` read once into frozen values, each with the place where it was written.
+"""Configuration: reads `mgp.toml` into frozen settings with the origin of each value; validation, editing and reload sources.
 
 `load` is the way in. The file is a strict superset of MGP §15.2: a file written for another MGP
 kernel runs unchanged, and what we do not know is a warning. Reading order for a newcomer:

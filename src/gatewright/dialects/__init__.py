@@ -1,2 +1,1 @@
-"""Protocols besides MCP through which tools are called: ggen, REST, Groundhog; and MGP methods that are about the gateway
-as a whole."""
+"""Protocols besides MCP for calling tools (ggen JSON-RPC, REST, Groundhog), and the gateway's own `gatewright/…` methods."""

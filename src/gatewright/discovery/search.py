@@ -1,4 +1,4 @@
-"""`tools/list` with a wish: which tools, of those that the caller may use, best first and not too many.
+"""Answers `tools/list` with search members (query, categories, limit, …): filters by permission, ranks, and limits the tools.
 
 The order is the specification's (Groundhog, "Tool Discovery"): permissions first, then what is looked for,
 then ranking, then the limit. Whoever sends none of these members gets the plain list, from the catalogue.

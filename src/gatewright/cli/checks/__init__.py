@@ -1,4 +1,4 @@
-"""What `gatewright doctor` looks at: one function a subject, each a stream of findings.
+"""Checks of `gatewright doctor` on configuration, machine, listeners and state: one function a subject, yielding findings.
 
 A check reads and never changes anything. Where a finding can be mended without a decision of a person
 (a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.

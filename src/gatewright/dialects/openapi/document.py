@@ -1,4 +1,4 @@
-"""The OpenAPI document of the tools that one caller may call (ggen, "OpenAPI Compatibility").
+"""Builds the OpenAPI 3.0 document of the tools that one caller may call (ggen, "OpenAPI Compatibility").
 
 It says what the REST door does and nothing else: one operation for any tool by its name, as the
 specification has it, and one for each tool with its own schema, so that a client made from the document

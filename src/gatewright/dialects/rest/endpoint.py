@@ -1,4 +1,4 @@
-"""REST: a tool is a path, its arguments are the body, and the answer is what the tool gave.
+"""REST endpoint: lists tools, calls one at `/tools/NAME`, and serves the OpenAPI document and the page.
 
     GET  /tools           POST /tools/NAME       GET /openapi.json
     GET  /tools/NAME      GET  /docs             GET /catalogue.json
