@@ -1,4 +1,4 @@
-"""The configuration files of MCP hosts: where they are, what they say, and how one entry is written.
+"""Configuration files of MCP hosts (Cursor, Claude Code, VS Code, …): locating, reading, editing, importing and connecting.
 
 A library of its own, of no use to the running gateway: `import`, `connect` and `doctor` use it.
 """

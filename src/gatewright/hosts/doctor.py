@@ -1,4 +1,4 @@
-"""The hosts that were connected: is our entry still there, as we wrote it, and does it lead here?"""
+"""`gatewright doctor` check of connected hosts: is the gateway's entry present, unchanged and pointing here; ungoverned servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks? A credential becomes a `Caller`, or the call ends here.
+"""Gate `authenticate`: authenticates the caller by API key, OAuth token or local identity.
 
 Theory: identity is decided by the door a call came through and by the credential it carries, never
 by anything the call says about itself (decision C-17). The question is asked for every call and not

@@ -1,4 +1,4 @@
-"""`[limits.calls]`, `[limits.doors.NAME]` and the `calls` of servers and tools, as rules that calls are counted by."""
+"""Builds rate-limit rules and meters from `[limits.calls]`, `[limits.doors.NAME]` and the `calls` of servers and tools."""
 
 from __future__ import annotations
 
