@@ -1,2 +1,3 @@
-"""MCP itself: messages (`wire`), state machines (`protocol`), the side that hosts talk to (`server`), and the side that
-talks to tool servers (`client`)."""
+"""MCP itself: message formats (`wire`), protocol state machines (`protocol`), the server side towards hosts (`server`), and
+the client side towards tool servers (`client`).
+"""

@@ -1,7 +1,7 @@
 """Interfaces and data types of the Groundhog endpoint's replaceable parts: terms, audit notes, tool names, errors, providers.
 
 Message handler: `client.GroundhogPeer`. Session manager: `sessions.Sessions`. Security validator: the kernel's
-gates. Tool registry: `Names` and the kernel's dispatch. Serialization: `mcp.wire.groundhog_requests` and
+gates. Tool registry: `Names` and the kernel's dispatch. Serialization: `mcp.wire.groundhog` and
 `dialects.groundhog.outcomes`. Error handler: `Spell`. Audit: `Note`.
 """
 

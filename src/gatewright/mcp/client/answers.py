@@ -1,4 +1,4 @@
-"""Reading what a tool server answered: the outcome of a call, or what it wants to know first."""
+"""Parses tool servers' responses: final results, errors, `input_required` results with their questions, and large ones in slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection to one tool server: what all kinds of it have in common.
+"""Base class of client connections to a tool server: request ids, progress tokens, era translation, routing of what it sends.
 
 A link takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
 request ids and progress tokens (both are small integers of the link's own), adds and takes away what

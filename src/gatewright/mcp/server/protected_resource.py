@@ -1,4 +1,4 @@
-"""The gateway as a protected resource: what it says of itself to clients that have no token yet.
+"""OAuth protected resource (RFC 9728): metadata document of each endpoint, token audience check, and challenge headers.
 
 A client without a token is refused with the place of a document (RFC 9728) that names the resource and who
 gives out tokens for it; a client whose token is not enough, with the scopes that would be. Every endpoint is a
