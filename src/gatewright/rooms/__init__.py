@@ -1,1 +1,1 @@
-"""Rooms of MCPx: topics in which several agents and people see everything that is said. `hub` is the way in."""
+"""MCPx rooms: topics in which agents and people exchange messages; hub, endpoint, identities, orchestrator and commands."""

@@ -1,4 +1,4 @@
-"""The orchestrator of a topic, put together: its place, its record and the file of its rules."""
+"""Builds the orchestrator of a topic: its seat, audit log and rules file."""
 
 from __future__ import annotations
 

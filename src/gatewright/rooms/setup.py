@@ -1,4 +1,4 @@
-"""The rooms of a gateway, put together of its settings, its keys and its record."""
+"""Wires the rooms from settings, keys and audit trail: hub, endpoint, gateway participants, orchestrators."""
 
 from __future__ import annotations
 

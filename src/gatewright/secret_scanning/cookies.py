@@ -1,4 +1,4 @@
-"""Which cookies may open something: a theme and a language do not."""
+"""Tells session cookies from harmless ones (theme, language) in a Cookie header."""
 
 from __future__ import annotations
 

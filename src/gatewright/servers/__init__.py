@@ -1,1 +1,1 @@
-"""Where a call goes once it is allowed: connections to tool servers, what they offer, and who owns what."""
+"""Tool servers: supervised connections, the server catalogue, dispatch of calls, tasks, subscriptions and server commands."""

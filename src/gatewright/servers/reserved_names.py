@@ -1,4 +1,4 @@
-"""Remembers which names the tools of each server had when it last listed them, so that nobody is given one while its owner is away."""
+"""Remembers which names the tools of each server had when it last listed them, to reserve them while the server is away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server says on a connection that one session has for itself."""
+"""Receives what a server sends on a session's own connection and attributes it to that session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a client is set up: what it calls itself, what it can be asked, how long it waits, when it asks again."""
+"""`Options` of a client: client name, headers, timeouts, retry policy, and handlers for sampling, elicitation and roots."""
 
 from __future__ import annotations
 

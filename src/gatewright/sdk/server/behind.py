@@ -1,4 +1,4 @@
-"""What connections ask of a server besides calls (`mcp.server.context.Upstream`): what it can do, and what changed."""
+"""Server catalogue of an SDK server for the MCP server code: capabilities, change notifications, log levels and subscriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright server`: what stands behind the gateway, and how it is."""
+"""`gatewright server list`: configured servers with their state; and the command group `gatewright server`."""
 
 from __future__ import annotations
 
