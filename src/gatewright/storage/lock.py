@@ -1,4 +1,4 @@
-"""One gateway for one state folder: two writers would fork the hash chain.
+"""File lock of the state folder: one gateway for one folder. Two writers would fork the hash chain.
 
 The lock belongs to the open file, so the operating system gives it back when the process dies.
 """

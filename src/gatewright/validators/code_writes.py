@@ -1,4 +1,4 @@
-"""What the level `readonly` of `code_safety` refuses besides: calls that change something outside the program."""
+"""Extra rules of `code_safety` at level `readonly`: calls that write files, processes, network or databases."""
 
 from __future__ import annotations
 
