@@ -1,4 +1,4 @@
-"""Data types of approval requests (question, decision, change step) and their rules: redacted arguments, who may decide."""
+"""Data types of approval requests (question, decision, change step), redaction of the shown arguments, and who is an operator."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Reads the API key of a command from a file, standard input, the environment or `--key`, and warns of the last: `--key` is
-visible in the process list and the shell's history.
-"""
+"""Reads a command's API key from a file, standard input, the environment or `--key`, which is visible in process list and history."""
 
 from __future__ import annotations
 

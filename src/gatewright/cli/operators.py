@@ -1,5 +1,6 @@
-"""Authenticates the operator behind a command: by an operator's API key or, unless `operators = "key"`, the terminal's user or
-the operator token of the running gateway.
+"""Authenticates the operator behind a command: by API key, the terminal's user or the running gateway's operator token.
+
+The last two count only where the configuration does not say `operators = "key"`.
 
 What that keeps out. A terminal keeps out programs that have none and did not look for one. It is no boundary: any program of the
 same user can make itself a terminal, and can read and write the state folder without any command of ours. The

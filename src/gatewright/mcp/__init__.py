@@ -1,3 +1,1 @@
-"""MCP itself: message formats (`wire`), protocol state machines (`protocol`), the server side towards hosts (`server`), and
-the client side towards tool servers (`client`).
-"""
+"""MCP: message formats (`wire`), state machines (`protocol`), server side for hosts (`server`), client side for tool servers (`client`)."""

@@ -1,5 +1,4 @@
-"""Spellings of known secret values to search for: literal, JSON-escaped (also JSON in JSON), percent-encoded, base64 at any
-offset.
+"""Spellings of a known secret value to search for: literal, JSON-escaped, percent-encoded, and base64 at any offset.
 
 A value of fewer than eight characters, or of fewer than four different ones, is none of these: it would be found all over
 honest text. Such a one is left to the other rules, which know it by its name or form.

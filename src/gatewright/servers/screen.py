@@ -1,4 +1,4 @@
-"""Screens everything a server says to callers (results, errors, events, questions): removes words and `_meta` only the gateway may use.
+"""Screens results, errors, events and questions of a server: removes text and `_meta` that only the gateway may send.
 
 A server's words travel to callers in four ways: as the result of a call, as an error, as an event or a question while the call
 runs, and outside any call. In each of them a server could write what only the gateway writes: that an operator has to

@@ -1,4 +1,4 @@
-"""Decompresses HTTP bodies (gzip, deflate, …) in pieces of bounded size.
+"""Decompresses HTTP bodies (gzip, deflate) in pieces of bounded size.
 
 The gateway asks for `identity`; some servers compress all the same. A few bytes can unpack to gigabytes, so nothing here
 unpacks more at once than `PIECE`, and whoever takes the pieces decides when it was enough.

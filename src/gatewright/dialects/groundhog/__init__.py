@@ -1,4 +1,4 @@
-"""Groundhog dialect: JSON-RPC over WebSocket, HTTP or TCP, with sessions, tool registration and shipped tools, under the same policy.
+"""Groundhog dialect: JSON-RPC over WebSocket, HTTP or TCP, with sessions, tool registration and shipped tools.
 
 Its parts can each be replaced: `sessions` (who has which session), `client` (requests to answers),
 `types.Parts` (what they need of the gateway: kernel, registry of names, error handler, record), and

@@ -5,7 +5,7 @@
 
 and the same below /profiles/PROFILE.
 
-Each request is one call of the kernel, as at every other door; what is listed and what the document
+Each request is one call of the kernel, as at every other endpoint; what is listed and what the document
 describes is what the caller may call. Errors are HTTP's statuses with ggen's error object inside.
 """
 

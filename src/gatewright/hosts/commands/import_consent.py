@@ -1,6 +1,4 @@
-"""Consent of the person running `gatewright import` to what an imported server gets: loader variables, existing secrets and
-files. Given by option or asked for.
-"""
+"""Consent of the person running `gatewright import` to loader variables, existing secrets and files for imported servers."""
 
 from __future__ import annotations
 
