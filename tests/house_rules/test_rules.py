@@ -16,6 +16,26 @@ def test_a_file_may_have_four_hundred_lines_and_no_more() -> None:
     assert rules.too_long("a.py", "x\n" * 400 + "x") == ["a.py: 401 lines, at most 400"]
 
 
+def test_a_first_line_is_a_statement_of_at_most_so_many_characters() -> None:
+    assert rules.first_lines("a.py", '"""Reads keys."""\n') == []
+    assert rules.first_lines("a.py", '"""Routes:\n\n    GET /\n"""\n') == []
+    assert rules.first_lines("a.py", "x = 1\n") == ["a.py: no first line"]
+    assert rules.first_lines("a.py", '"""Who asks?"""\n') == [
+        "a.py: 'Who asks?' is no whole statement"
+    ]
+    assert rules.first_lines("a.py", f'"""{"x" * 140}."""\n') == [
+        "a.py: 141 characters, at most 140"
+    ]
+
+
+def test_two_modules_do_not_have_one_first_line() -> None:
+    same = '"""Reads keys."""\n'
+    assert rules.same_first_lines({"a.py": same, "b.py": '"""Writes keys."""\n'}) == []
+    assert rules.same_first_lines({"a.py": same, "b.py": same}) == [
+        "b.py: has the first line of a.py"
+    ]
+
+
 @pytest.mark.parametrize("path", ["src/gatewright/utils/x.py", "tests/helpers.py", "a/core/b.md"])
 def test_a_drawer_is_refused_wherever_it_stands(path: str) -> None:
     assert len(rules.forbidden_names(path)) == 1

@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: is the state database behind the audit trail, or the trail gone? Then the gateway does not start."""
+"""`gatewright doctor` check: state database behind the audit trail, or a lost trail, with which a gateway does not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright doctor` check of connected hosts: is the gateway's entry present, unchanged and pointing here; ungoverned servers."""
+"""`gatewright doctor` check of connected hosts: the gateway's entry is present, unchanged and correct; ungoverned servers."""
 
 from __future__ import annotations
 

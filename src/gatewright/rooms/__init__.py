@@ -1,1 +1,1 @@
-"""MCPx rooms: topics in which agents and people exchange messages; hub, endpoint, identities, orchestrator and commands."""
+"""MCPx rooms: topics in which agents and people send messages; hub, endpoint, identities, orchestrator and commands."""

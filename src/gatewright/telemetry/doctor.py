@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: did the running gateway's event loop stall, according to its metrics?"""
+"""`gatewright doctor` check: stalls of the running gateway's event loop, according to its metrics."""
 
 from __future__ import annotations
 

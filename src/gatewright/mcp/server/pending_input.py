@@ -1,4 +1,4 @@
-"""Requests waiting for input (MCP 2026-07-28): parked under sealed handles until the client repeats the request with answers.
+"""Requests waiting for input (MCP 2026-07-28): kept under sealed handles until the client repeats the request with the answers.
 
 Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its endpoint.
 """
