@@ -1,4 +1,4 @@
-"""Configures how server text is cleaned for clients, and detects URLs that point back at the gateway."""
+"""Configures the cleaning of servers' notifications, and detects URLs that lead back to the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects the gateway's own methods (MGP and `gatewright/…`) and the tools of its kernel server from the features."""
+"""Table of the gateway's own methods (MGP and `gatewright/…`), and the in-process server of its kernel tools."""
 
 from __future__ import annotations
 

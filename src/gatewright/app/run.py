@@ -1,4 +1,4 @@
-"""Runs the gateway as a process: logging of readiness, signals, configuration reload, garbage-collector tuning, stop."""
+"""Runs the gateway as a process over HTTP or stdio: event loop, configuration reload (SIGHUP, file changes), garbage collection."""
 
 from __future__ import annotations
 

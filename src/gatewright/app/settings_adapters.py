@@ -1,4 +1,4 @@
-"""Converts settings into the arguments of other parts: server specs, grants, profiles, OAuth logins, JSON and HTTP limits."""
+"""Converts settings into arguments of other parts: server specs, grants, profiles, logins, limits, Host check, local credentials."""
 
 from __future__ import annotations
 

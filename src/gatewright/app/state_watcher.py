@@ -1,4 +1,4 @@
-"""Applies key and grant changes, whether made by commands in other processes or by methods: end calls, notify, audit.
+"""Issues and revokes grants for `mgp/access/*`, and applies key and grant changes of any process: ends calls, notifies, audits.
 
 Commands write into the stores from processes of their own, and operators call methods. Wherever a change
 comes from, it holds for the next call at once, ends the calls that it forbids, is told to those whose

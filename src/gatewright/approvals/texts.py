@@ -1,4 +1,4 @@
-"""Texts of approvals: the question to a person, and the progress, refusal and pending messages for the caller.
+"""Texts of approvals: the question to a person and its answer, and the progress, refusal and pending messages for the caller.
 
 Text that comes from elsewhere is made visible and short in whatever somebody is to read.
 """

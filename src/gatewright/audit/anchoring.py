@@ -1,4 +1,4 @@
-"""Compares the state database with the audit trail at start and while running; refuses service when it is behind or lost.
+"""Opens state and audit trail together, and refuses service at start or while running when the state is behind or the trail lost.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

@@ -1,4 +1,4 @@
-"""Answers `tools/list` with search members (query, categories, limit, …): filters by permission, ranks, and limits the tools.
+"""Answers `tools/list` with search members: filters tools by permission and query, ranks them, and limits their number.
 
 The order is the specification's (Groundhog, "Tool Discovery"): permissions first, then what is looked for,
 then ranking, then the limit. Whoever sends none of these members gets the plain list, from the catalogue.

@@ -1,4 +1,4 @@
-"""Builds rate-limit rules and meters from `[limits.calls]`, `[limits.doors.NAME]` and the `calls` of servers and tools."""
+"""Builds rate-limit meters and the size filter from `[limits.calls]`, `[limits.doors.NAME]`, and servers' and tools' settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the orchestrator of a topic: its seat, audit log and rules file."""
+"""Builds the orchestrator of a topic: its seat, its rules file, and the audit events of its decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wires the rooms from settings, keys and audit trail: hub, endpoint, gateway participants, orchestrators."""
+"""Builds the rooms from settings and keys (hub, endpoint, participants), and audits joins, messages and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receives what a server sends on a session's own connection and attributes it to that session."""
+"""Receives what a server sends on a session's own connection, answers its `roots/list` before calls, and opens that connection."""
 
 from __future__ import annotations
 

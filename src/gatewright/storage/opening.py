@@ -1,4 +1,4 @@
-"""Opens the state database of a folder: creates and migrates it for writers, reads it unchanged for readers.
+"""Opens the state database: creates it, migrates it and takes over former files for writers; reads it unchanged for readers.
 
 Theory. All migrations, and everything that former files say, are one transaction of `state.db`: before its end the folder is what it
 was, after it the former files are never read again. They get another name behind it, and a crash in between leaves files whose

@@ -1,4 +1,4 @@
-"""Extra rules of `code_safety` at level `readonly`: calls that write files, processes, network or databases."""
+"""Extra rules of `code_safety` at level `readonly`: calls that write files, open them in a writing mode, or send data by HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright audit accept`: records that the present state is right although the audit trail says it is lost or older."""
+"""`gatewright audit accept`: records that the present state is correct although the audit trail says it is lost or older."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses tool servers' responses: final results, errors, `input_required` results with their questions, and large ones in slices."""
+"""Parses tool servers' responses (results, errors, interim results), large ones in slices, and asks their questions to the caller."""
 
 from __future__ import annotations
 

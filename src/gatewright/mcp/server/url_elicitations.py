@@ -1,4 +1,4 @@
-"""Remembers the URL elicitations of error -32042 (MCP 2025-11-25), to route `notifications/elicitation/complete` to their client."""
+"""Extracts the URL elicitations in error -32042 (MCP 2025-11-25), so that their completion can be notified to the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Options` of a client: client name, headers, timeouts, retry policy, and handlers for sampling, elicitation and roots."""
+"""`Options` of a client: name, headers, authorization, timeouts, retries, and handlers of sampling, elicitation and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server catalogue of an SDK server for the MCP server code: capabilities, change notifications, log levels and subscriptions."""
+"""Capabilities, header annotations and change notifications of an SDK server, as the MCP server code asks for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright server list`: configured servers with their state; and the command group `gatewright server`."""
+"""`gatewright server list`: lists servers with their state. Also the command group `gatewright server` and its subcommands."""
 
 from __future__ import annotations
 
