@@ -1,4 +1,4 @@
-"""Runs gate and filter work (validators, redaction, schema checks) in worker processes when the input is large.
+"""Runs heavy checks of gates and filters in worker processes: validators, schemas, redaction, tool definitions, resource URIs.
 
 What is small is done at once where it is asked for; nothing here is on the way of an ordinary call.
 """

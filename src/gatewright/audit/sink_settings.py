@@ -1,4 +1,4 @@
-"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQLite, PostgreSQL), each opened on first use."""
+"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQLite, PostgreSQL, alert), each opened on first use."""
 
 from __future__ import annotations
 
