@@ -137,8 +137,8 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     """Modules without a test file of the same name at the same place.
 
     `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
-    The twin of `audit/trail.py` is `stores/test_audit.py`; a long one may be several files,
-    `stores/test_audit_chain.py` and so on. A package file or `__main__` that defines nothing has
+    The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files,
+    `audit/test_trail_chain.py` and so on. A package file or `__main__` that defines nothing has
     nothing to test; one that does has `test_init.py` or `test_main.py`.
     """
     return [

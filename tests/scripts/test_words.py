@@ -69,9 +69,7 @@ def _write(project: Path, name: str, text: str) -> None:
         ("indoors", ["indoors"]),
     ],
 )
-def test_a_name_is_read_as_its_whole_words(
-    script: ModuleType, name: str, words: list[str]
-) -> None:
+def test_a_name_is_read_as_its_whole_words(script: ModuleType, name: str, words: list[str]) -> None:
     assert script.whole_words(name) == words
 
 
@@ -112,7 +110,9 @@ def test_what_is_allowed_may_shrink_and_not_grow(
     script: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     allowed = '[allowed]\nfiles = ["door.py"]\n[allowed.names]\nDoor = 1\nopen_door = 2\n'
-    _write(project, "door.py", '"""Opens."""\n\n\nclass Door:\n    def open_door(self) -> None: ...\n')
+    _write(
+        project, "door.py", '"""Opens."""\n\n\nclass Door:\n    def open_door(self) -> None: ...\n'
+    )
     assert _run(script, project, allowed) == 0
     assert capsys.readouterr().out.splitlines() == [
         "words.toml: open_door is allowed 2 times and defined 1 times",

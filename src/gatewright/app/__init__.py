@@ -1,4 +1,9 @@
-"""Application wiring: builds a running gateway from settings; the only folder that imports every part."""
+"""Wiring: makes the parts of a gateway from its settings, starts, reloads and stops them.
+
+`gateway` starts and stops everything in order, `policy` makes gates and filters of one configuration, `reload` follows the files,
+`endpoints` is the ASGI application, `state_watcher` applies what other processes change, `worker` is what worker processes run and
+`offload` how gates and filters ask them.
+"""
 
 from gatewright.app.gateway import Gateway, Ready
 from gatewright.app.run import run

@@ -1,7 +1,8 @@
-"""Command line of `gatewright`: command groups imported on use, shared options, output formats and exit codes.
+"""The command line: its frame, and the commands that are about the gateway as a whole.
 
-Data goes to standard output, everything else to standard error. Tables are for terminals; a pipe gets
-tab-separated lines, `--json` one JSON document. Reading order: `app` → `output` → one command.
+`app` is the root; `output` how commands speak, `global_options` what holds for all of them, `ask` one question to the running
+gateway, `running` where that is. Commands of a feature are in `<feature>/commands`, its checks for `doctor` in `<feature>/doctor`;
+`schemas/` says what each command prints with `--json`. Everything is imported when it is used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Configuration: reads `mgp.toml` into frozen settings with the origin of each value; validation, editing and reload sources.
+"""Configuration: `mgp.toml` read once into frozen values, each with the place where it was written.
 
-`load` is the way in. The file is a strict superset of MGP §15.2: a file written for another MGP
-kernel runs unchanged, and what we do not know is a warning. Reading order for a newcomer:
-`model` (what others see) → `shapes` (what a hand may write) → `build`.
+`lookup` finds the files, `build` makes the model of them (`documents`, `check`, `shapes`, one module a table), `substitute` fills
+values in. `draft` and `edit` change a file for commands; `schema` is the JSON Schema for editors; `changes` compares two
+configurations. `trust` says which files that were found are accepted (kept in `trust_store`), `review` lists what one would do,
+`secret_users` which configuration may use a secret. `secrets` holds what `${secret:NAME}` stands for, in `keyring_secrets` or
+`sealed_file`.
 """
 
 from gatewright.config.build import is_loopback, override

@@ -1,4 +1,7 @@
-"""Configuration files of MCP hosts (Cursor, Claude Code, VS Code, …): locating, reading, editing, importing and connecting.
+"""MCP hosts (Claude Desktop, Cursor, …): where their configuration files are, reading and editing them.
 
-A library of its own, of no use to the running gateway: `import`, `connect` and `doctor` use it.
+`hosts` is the table of hosts and `entries` spells one entry for each; `read` is the one reader of what others wrote, `plan` works out
+what an import would do. `edit` changes a file as text and checks itself, with `json_edit` (on `json_spans`), `toml_edit` and
+`yaml_edit`; `undo` takes it back, `records` remembers, `whole_file` reads and replaces. `local_agents` are the hosts of this machine
+as agents, `ungoverned` the servers that a host has beside the gateway. The running gateway needs `local_agents` alone.
 """

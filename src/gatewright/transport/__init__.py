@@ -1,9 +1,10 @@
-"""Transports (I/O only): stdio, child processes, HTTP, SSE, WebSocket, TCP, and the limits of their connections.
+"""I/O only: moves whole messages from one place to another and understands none of them.
 
-What a message means is the business of `protocol`; what may happen because of it, of the kernel. All transports
-offer the same two shapes, `Pipe` and `Receiver` of `transport.base`, so that an endpoint or a client connection never
-knows which one it holds. HTTP servers answer each message on its own response and therefore have a shape of
-their own, in `transport.http_client`.
+Our own HTTP/1.1 server (`http_server`, `http_connection`, `http_exchange`, `http_head`) and client (`http_client`, `http_pool`,
+`http_dial`, `http_caller`, `http_answer`), WebSocket, SSE, TCP, child processes (`process`, `launch`, `stderr`), our own standard
+input and output. `accept` takes new connections, a few in each turn; `connection_limits` says how many may be open; `tls` decrypts a
+little at a time; `http_slices` and `websocket_intake` give every connection its turn and its bounds. `workers` keeps worker
+processes, `slices` does long work a few milliseconds at a time, `large_text` looks through large texts.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,9 @@
-"""MCP client: one connection to one tool server from handshake to close, over stdio, HTTP, HTTP+SSE, WebSocket or an HTTP API.
+"""The client side of MCP: one connection to one server, from hello to goodbye, for the gateway and the SDK alike.
 
-Both eras, sessions that are lost and made again, streams taken up where they broke off, questions of the server, time
-limits: the same for the gateway's connections to its servers and for a client made with the SDK.
+`connect` makes a `link`: an `http_link` or a `pipe_link`, to an `endpoint`. `outgoing` prepares what a server sees of a request,
+`answers` reads what it replied, `accepted_methods` says what it may send, `server_requests` whose call a request of its own belongs
+to, `notifications` whom a notification is for, `related_tasks` which task either names. `http_rules` knows what an HTTP answer
+means, `retry` when a failed call is made again.
 """
 
 __all__: list[str] = []

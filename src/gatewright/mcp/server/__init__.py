@@ -1,8 +1,10 @@
-"""MCP server: everything between one host's connection and the handler of its calls, for all transports and revisions.
+"""The server side of MCP: from one host's connection to the handler of its calls, for the gateway and the SDK alike.
 
-Handshakes of all five revisions, sessions, streams that can be taken up again, questions to the host, cancelling: the
-same for the gateway and for a server written with the SDK. Who handles the calls is a `context.Handler`; the gateway's is
-its kernel.
+`context` makes a call of a request and `request` leads it to the handler (a `context.Handler`; the gateway's is its kernel). On top
+of them stand `streamable_http` (with `http_sessions`, `listening`, `event_limits`) and `duplex` for everything that is a pair of
+pipes: `stdio`, `websocket`, `legacy_sse` (HTTP+SSE of 2024-11-05). `client_session` is one host and what it runs; a question to a
+stateless host waits in `pending_input`. `guard` checks Host and Origin, `locality` tells local requests from proxied ones,
+`endpoints` is the table of all endpoints and of what callers may send there.
 """
 
 __all__: list[str] = []

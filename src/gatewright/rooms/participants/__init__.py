@@ -1,5 +1,7 @@
 """Room participants (MCPx): client library for joining, requests, proposals, offered tools and a learning orchestrator.
 
+Joins a topic for as long as the block, sends a request and makes a proposal:
+
     async with dial.join("ws://127.0.0.1:8765/ws", topic="deploys", token=token) as ada:
         tools = await ada.request("builder", "tools/list")
         proposal = ada.propose("tools/call", {"name": "deploy", "arguments": {}}, to=["builder"])
