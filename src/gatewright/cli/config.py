@@ -1,4 +1,4 @@
-"""`gatewright config check|show|path|schema`: validates the configuration; prints its values, origins, files and JSON Schema."""
+"""`gatewright config check|show|path|schema`: validates, prints values, origins, files and JSON Schema; `--fix` moves secrets out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright init`: writes a first working mgp.toml and prints the next steps."""
+"""`gatewright init`: writes a first working mgp.toml, takes hosts' servers over with `--from`, and prints the next steps."""
 
 from __future__ import annotations
 
