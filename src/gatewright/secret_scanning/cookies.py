@@ -1,4 +1,4 @@
-"""Tells session cookies from harmless ones (theme, language) in a Cookie header."""
+"""Extracts the values of cookies that may carry a session or credential, and leaves harmless ones (theme, language) out."""
 
 from __future__ import annotations
 
